@@ -1,0 +1,146 @@
+"""Group commit: the one way by which tasks and threads reach a log.
+
+Every call queues what it wants appended and submits a job to the log's own one-thread executor; a job takes all that
+waits and commits it with one write and one sync. The order of the queue is the order in the log. A cancelled call is
+withdrawn if it was not taken yet, else it completes. Reads go through the same executor, so they see what was
+acknowledged before them, and neither blocks the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aiofiles.os import wrap
+
+from .log import Log, Outcome, Prepare
+
+T = TypeVar("T")
+
+INLINE_BYTES = 64 << 10
+"""Records up to about this size may be written on the calling thread where no sync is asked for."""
+
+
+@dataclass(slots=True, eq=False)
+class _Append:
+    prepare: Prepare
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[range]
+
+
+class GroupCommit:
+    """Serialise the calls of many tasks and threads to one log.
+
+    Args:
+        log: the log; nothing else may call it.
+        inline: whether small appends may be made on the calling thread (no sync, so no wait for a disk).
+    """
+
+    def __init__(self, log: Log, *, inline: bool) -> None:
+        self._log = log
+        self._inline = inline
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._mutex = threading.Lock()
+        self._queue: deque[_Append] = deque()
+        self._executor: ThreadPoolExecutor | None = None
+
+    async def append(self, prepare: Prepare, *, small: bool = True) -> range:
+        """Append what `prepare` gives once its turn has come; the ordinals of its message records.
+
+        Args:
+            prepare: called under the log's lock, on any thread.
+            small: whether it gives few bytes (`INLINE_BYTES`).
+
+        Raises:
+            LogError: as `Log.commit`; and whatever `prepare` raises.
+        """
+        executor = self._ready()
+        if self._inline and small and self._mutex.acquire(blocking=False):
+            try:
+                if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
+                    return _value(self._log.commit([prepare], wait=False)[0])
+            except BlockingIOError:
+                pass  # another process holds the lock: wait for it on the log's thread
+            finally:
+                self._mutex.release()
+        loop = asyncio.get_running_loop()
+        item = _Append(prepare, loop, loop.create_future())
+        self._queue.append(item)
+        executor.submit(self._drain)
+        try:
+            return await item.future
+        except asyncio.CancelledError:
+            with contextlib.suppress(ValueError):  # it was taken: then the append completes
+                self._queue.remove(item)
+            raise
+
+    async def run(self, function: Callable[[Log], T]) -> T:
+        """Call a function with the log on the log's own thread, after what was queued before."""
+        executor = self._ready()
+
+        def job() -> T:
+            with self._mutex:
+                return function(self._log)
+
+        result: T = await wrap(job)(executor=executor)
+        return result
+
+    async def close(self) -> None:
+        """Commit what waits, close the log and let the thread go; later calls start anew."""
+        await self.run(lambda log: log.close())
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=False)
+
+    def _ready(self) -> ThreadPoolExecutor:
+        if self._pid != os.getpid():  # after a fork: the thread and what was queued belong to the parent
+            self._reset()
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
+        return self._executor
+
+    def _drain(self) -> None:
+        with self._mutex:
+            batch: list[_Append] = []
+            while self._queue:
+                with contextlib.suppress(IndexError):  # the last one was withdrawn just now
+                    batch.append(self._queue.popleft())
+            if not batch:
+                return
+            outcomes: list[Outcome]
+            try:
+                outcomes = self._log.commit([item.prepare for item in batch])
+            except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
+                outcomes = [error] * len(batch)
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[range], Outcome]]] = {}
+        for item, outcome in zip(batch, outcomes, strict=True):
+            by_loop.setdefault(item.loop, []).append((item.future, outcome))
+        for loop, settled in by_loop.items():
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+                loop.call_soon_threadsafe(_settle, settled)
+
+
+def _settle(settled: list[tuple[asyncio.Future[range], Outcome]]) -> None:
+    for future, outcome in settled:
+        if future.done():  # cancelled while the log worked
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def _value(outcome: Outcome) -> range:
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome

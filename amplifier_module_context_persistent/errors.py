@@ -1,0 +1,48 @@
+"""The errors of this package, all under one base class.
+
+The class says whose fault it was: the caller's (`RecordError`, `ConfigError`), the disk's (`AppendError`,
+`LogFailedError`, `LogUnreadableError`, `LogCreateError`) or another process's (`LockTimeoutError`). Messages say what
+was found, where, and what to do; they never hold a message's content.
+"""
+
+from __future__ import annotations
+
+
+class ContextPersistentError(Exception):
+    """Base class of everything that this package raises on purpose."""
+
+
+class RecordError(ContextPersistentError, ValueError):
+    """A message cannot be stored as it is; nothing was stored."""
+
+
+class ConfigError(ContextPersistentError, ValueError):
+    """A configuration value is wrong; the message names key, value and what is allowed."""
+
+
+class MemoryFilesError(ContextPersistentError, ValueError):
+    """The configured memory files do not fit into the budget; the message lists each file's tokens."""
+
+
+class LogError(ContextPersistentError, OSError):
+    """Something is wrong with the log on disk."""
+
+
+class AppendError(LogError):
+    """The system refused a write and the log was cut back to its length before: nothing of the batch was stored."""
+
+
+class LogCreateError(LogError):
+    """No log exists and none can be created."""
+
+
+class LogFailedError(LogError):
+    """A sync or a cut-back failed: what is on disk is unknown, so the log takes no more appends until reopened."""
+
+
+class LogUnreadableError(LogError):
+    """A log exists and cannot be read. It is not taken for an empty one."""
+
+
+class LockTimeoutError(LogError, TimeoutError):
+    """Another process kept the log's lock for longer than `lock_timeout_s`; nothing was stored."""

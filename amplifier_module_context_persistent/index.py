@@ -1,0 +1,134 @@
+"""The index that is kept in memory: columns over the message records of a log, and which of them are live.
+
+About 35 bytes a record, whatever its size; the messages themselves stay where they were written. A record is named by
+its *ordinal*, its place among the message records of the log. `Index.live` holds the ordinals of the live history in
+its order: what the last committed reset kept or brought, and what was appended since.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .record import ROLES
+
+ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
+USER, ASSISTANT, TOOL = ROLE_CODES["user"], ROLE_CODES["assistant"], ROLE_CODES["tool"]
+SYSTEM, DEVELOPER = ROLE_CODES["system"], ROLE_CODES["developer"]
+
+DAMAGED = 1  # the checksum failed: a person may have edited it
+UNCHAINED = 2  # no checksum: written by the older module or by hand
+PINNED = 4  # metadata.pinned or metadata.critical
+LIVE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One finding of a scan.
+
+    `kind`: `checksum` (read all the same), `unchained` (likewise), `glued` (a record behind the rest of another one;
+    read), `unreadable`, `oversized`, `reset` (a reset whose commit record is damaged).
+    """
+
+    line: int
+    offset: int
+    kind: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, byte {self.offset}: {self.kind}: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class TornTail:
+    """What stands behind the last complete record: to be cut before the next append, after it was saved aside."""
+
+    offset: int
+    torn_bytes: int
+
+
+@dataclass(slots=True)
+class Index:
+    """Columns over the message records, control records of interest, and the live history."""
+
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    lengths: array[int] = field(default_factory=lambda: array("I"))
+    roles: bytearray = field(default_factory=bytearray)
+    flags: bytearray = field(default_factory=bytearray)
+    id_hashes: array[int] = field(default_factory=lambda: array("q"))
+    tokens: array[int] = field(default_factory=lambda: array("i"))
+    live: array[int] = field(default_factory=lambda: array("I"))
+    headers: list[dict[str, Any]] = field(default_factory=list)
+    plan: dict[str, Any] | None = None
+    control_counts: dict[str, int] = field(default_factory=dict)
+    damage: list[Damage] = field(default_factory=list)
+    generation: int = 0
+    """Grows whenever `live` changes otherwise than by appending."""
+    _by_id: dict[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def add(self, *, offset: int, length: int, role: int, flags: int, id_hash: int) -> int:
+        """Add a message record (not yet live); its ordinal."""
+        ordinal = len(self.offsets)
+        self.offsets.append(offset)
+        self.lengths.append(length)
+        self.roles.append(role)
+        self.flags.append(flags)
+        self.id_hashes.append(id_hash)
+        self.tokens.append(-1)
+        if self._by_id is not None:
+            self._by_id[id_hash] = ordinal
+        return ordinal
+
+    def make_live(self, ordinal: int) -> None:
+        """Append a record to the live history."""
+        self.flags[ordinal] |= LIVE
+        self.live.append(ordinal)
+
+    def replace_live(self, ordinals: Iterable[int]) -> None:
+        """Put another live history in the place of this one, as a committed reset does; plans before it are void."""
+        for ordinal in self.live:
+            self.flags[ordinal] &= ~LIVE
+        self.live = array("I", ordinals)
+        for ordinal in self.live:
+            self.flags[ordinal] |= LIVE
+        self.plan = None
+        self.generation += 1
+
+    def cut(self, count: int) -> None:
+        """Forget the records from ordinal `count` on; none of them may be live."""
+        for column in (self.offsets, self.lengths, self.roles, self.flags, self.id_hashes, self.tokens):
+            del column[count:]
+        self._by_id = None
+
+    def find(self, message_id: str) -> int | None:
+        """Find the last record with a message id, by the id's hash.
+
+        The caller compares the id itself where a stranger could have chosen it.
+        """
+        if self._by_id is None:
+            self._by_id = {id_hash: ordinal for ordinal, id_hash in enumerate(self.id_hashes)}
+        return self._by_id.get(hash(message_id.encode("utf-8", "surrogatepass")))
+
+    def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
+        """Find many records in one pass over a column, building nothing that stays."""
+        if self._by_id is not None or len(message_ids) > len(self) // 8:
+            pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
+            return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
+        wanted = {hash(message_id.encode("utf-8", "surrogatepass")): message_id for message_id in message_ids}
+        hits = wanted.keys() & set(self.id_hashes) if len(wanted) > 64 else wanted.keys()
+        if not hits:
+            return {}
+        return {wanted[h]: ordinal for ordinal, h in enumerate(self.id_hashes) if h in hits}
+
+    def is_live(self, ordinal: int) -> bool:
+        """Whether a record is part of the live history."""
+        return bool(self.flags[ordinal] & LIVE)
+
+    def count_control(self, kind: str) -> None:
+        """Count a control record."""
+        self.control_counts[kind] = self.control_counts.get(kind, 0) + 1
