@@ -1,1 +1,74 @@
-"""Durable memory for long-running Amplifier agent sessions."""
+"""Durable memory for long-running Amplifier agent sessions: an append-only log and a compaction engine.
+
+Mount it as `context: context-persistent`; or use the managers by themselves:
+
+    manager = PersistentContextManager("session.jsonl")
+    await manager.add_message({"role": "user", "content": "hello"})
+    view = await manager.get_messages_for_request(token_budget=100_000)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from .errors import (
+    AppendError,
+    ConfigError,
+    ContextPersistentError,
+    LockTimeoutError,
+    LogCreateError,
+    LogError,
+    LogFailedError,
+    LogUnreadableError,
+    MemoryFilesError,
+    RecordError,
+)
+from .host import EVENTS
+from .log import FileLog, MemoryLog
+from .manager import InMemoryContextManager, PersistentContextManager
+
+__version__ = "0.1.0"
+__amplifier_module_type__ = "context"
+
+__all__ = [
+    "AppendError",
+    "ConfigError",
+    "ContextPersistentError",
+    "FileLog",
+    "InMemoryContextManager",
+    "LockTimeoutError",
+    "LogCreateError",
+    "LogError",
+    "LogFailedError",
+    "LogUnreadableError",
+    "MemoryFilesError",
+    "MemoryLog",
+    "PersistentContextManager",
+    "RecordError",
+    "mount",
+]
+
+
+async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Callable[[], Awaitable[None]]:
+    """Mount the persistent context manager; creates, locks and writes nothing until it is used.
+
+    Args:
+        coordinator: the session's coordinator.
+        config: the configuration's keys; see the README's table.
+
+    Returns:
+        The cleanup, which may be called more than once.
+
+    Raises:
+        ConfigError: a wrong value; names key, value and what is allowed.
+    """
+    manager = PersistentContextManager(
+        coordinator=coordinator,
+        session_id=coordinator.session_id,
+        parent_id=coordinator.parent_id,
+        **dict(config or {}),
+    )
+    await coordinator.mount("context", manager)
+    coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
+    return manager.close

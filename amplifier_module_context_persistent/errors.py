@@ -20,8 +20,25 @@ class ConfigError(ContextPersistentError, ValueError):
     """A configuration value is wrong; the message names key, value and what is allowed."""
 
 
-class MemoryFilesError(ContextPersistentError, ValueError):
+class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):
     """The configured memory files do not fit into the budget; the message lists each file's tokens."""
+
+
+class FloorError(ContextPersistentError):
+    """A request cannot be made to fit: what may not be compacted is larger than the budget.
+
+    `fixed` says by what: tokens by name.
+    """
+
+    def __init__(self, budget_tokens: int, needed_tokens: int, fixed: dict[str, int]) -> None:
+        self.budget_tokens = budget_tokens
+        self.needed_tokens = needed_tokens
+        self.fixed = fixed
+        parts = " + ".join(f"{name} {tokens:,}" for name, tokens in fixed.items() if tokens)
+        super().__init__(
+            f"the smallest view has {needed_tokens:,} tokens of a budget of {budget_tokens:,}; "
+            f"compaction cannot make it fit. Fixed: {parts or 'nothing'}"
+        )
 
 
 class LogError(ContextPersistentError, OSError):

@@ -1,0 +1,182 @@
+"""Compaction: from entries and a budget to a plan. Pure: messages are fetched and counted by what the caller passes.
+
+The engine plans down to `target_usage` of the budget in one pass, so that rewrites are rare and large: with a prompt
+cache that is read at a tenth of the price, a rewrite pays off only after many requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .config import Config
+from .entry import Entry
+from .errors import FloorError
+from .ladder import STEPS, Draft, shorten_largest
+from .plan import Cut, Plan
+from .rules import last_human
+from .view import Arrangement, Count, Fetch, arrange, inserted_message
+
+NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A plan that was made, and what is known of its view."""
+
+    plan: Plan
+    arrangement: Arrangement
+    cut_tokens: Mapping[str, int] = field(default_factory=dict)
+    """By message id, what the cut messages come to."""
+    kept_keys: frozenset[int] = frozenset()
+
+
+def compact(
+    entries: Sequence[Entry],
+    *,
+    config: Config,
+    budget_tokens: int,
+    fixed_tokens: int,
+    count: Count,
+    fetch: Fetch,
+    plan_id: str,
+    previous: Plan | None = None,
+    cut_tokens: Mapping[str, int] | None = None,
+    left_out: int = 0,
+) -> Compaction:
+    """Make a plan for the view of `entries`.
+
+    Args:
+        entries: what the view would hold without a new plan, in the history's order.
+        config: the policy.
+        budget_tokens: the budget of the whole request.
+        fixed_tokens: what of it is taken by head text, tool definitions and overhead.
+        count: counts a message.
+        fetch: parses the messages of entries.
+        plan_id: the id of the new plan.
+        previous: the plan that was followed so far; its cuts stay.
+        cut_tokens: what its cut messages come to.
+        left_out: messages of the history that are not among `entries`.
+
+    Raises:
+        FloorError: what may not be compacted is larger than the budget.
+    """
+    target = int(budget_tokens * config.target_usage)
+    draft = Draft.of(
+        entries,
+        config=config,
+        count=count,
+        fetch=fetch,
+        fixed_tokens=fixed_tokens,
+        target_tokens=target,
+        cuts=previous.cuts if previous else {},
+        cut_tokens=cut_tokens or {},
+    )
+    before = draft.total_tokens
+    tokens = reached = 0
+    for step, apply in STEPS:
+        if draft.fits:
+            break
+        apply(draft)
+        reached = step
+    limit = int(budget_tokens * config.compact_threshold)
+    if draft.total_tokens > limit:
+        draft.goal_tokens = (target + limit) // 2
+    for with_notice in (True, True, True, False):
+        if draft.total_tokens > max(draft.goal_tokens, target):
+            shorten_largest(draft)
+            reached = 6
+        kept = {entry.key for place in draft.left() for entry in draft.groups[place].entries()}
+        dropped = left_out + len(entries) - len(kept)
+        notice = _notice(config, reached, dropped, len(draft.cuts), budget_tokens, count) if with_notice else ""
+        before_id = _first_behind_gap(draft)
+        arrangement = arrange(
+            [entry for entry in entries if entry.key in kept],
+            count,
+            cuts=draft.cuts,
+            cut_tokens=draft.cut_tokens,
+            notice=notice,
+            notice_before=before_id,
+        )
+        tokens = fixed_tokens + arrangement.tokens
+        if tokens <= budget_tokens:
+            break
+        draft.goal_tokens = min(draft.goal_tokens, draft.total_tokens) - (tokens - budget_tokens)
+    else:
+        raise FloorError(budget_tokens, tokens, floor(draft))
+    alive = [entry for entry in entries if entry.key in kept]
+    stored = [entry for entry in entries if entry.id]
+    cuts: dict[str, Cut] = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
+    plan = Plan(
+        id=plan_id,
+        upto=stored[-1].id if stored else "",
+        keep=tuple(entry.id for entry in alive if entry.id),
+        cuts=cuts,
+        notice=notice,
+        notice_before=before_id,
+        step=reached,
+        dropped=dropped,
+        budget_tokens=budget_tokens,
+        target_tokens=target,
+        tokens_before=before,
+        tokens_after=tokens,
+        strategy=config.compaction_strategy,
+    )
+    return Compaction(plan, arrangement, {key: draft.cut_tokens[key] for key in cuts}, frozenset(kept))
+
+
+def floor(draft: Draft) -> dict[str, int]:
+    """What of a draft cannot be compacted, in tokens by name."""
+    groups, last = draft.groups, last_human(draft.groups)
+    parts = {"system prompt, tools and overhead": draft.fixed_tokens}
+    names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
+    for place in draft.left():
+        group, tokens = groups[place], draft.group_tokens(groups[place])
+        if group.pinned:
+            names["pins"] += tokens
+        elif group.head.instructs:
+            names["system messages"] += tokens
+        elif place == last:
+            names["last human message"] += tokens
+        else:
+            names["newest messages"] += tokens
+    return parts | names
+
+
+def _first_behind_gap(draft: Draft) -> str:
+    """The id of the first kept message behind the last group that was left out."""
+    gap = next((place for place in reversed(range(len(draft.kept))) if not draft.kept[place]), -1)
+    return next((draft.groups[place].head.id for place in draft.left() if place > gap), "")
+
+
+def _notice(config: Config, step: int, dropped: int, cut: int, budget_tokens: int, count: Count) -> str:
+    """The text that tells the model what it does not see; as long as configured, or as the budget allows."""
+    if not config.compaction_notice_enabled or step < config.compaction_notice_min_level or not dropped:
+        return ""
+    minimal = f"{dropped:,} earlier messages are left out of this view."
+    shortened = f" {cut:,} long texts are shortened." if cut else ""
+    normal = (
+        f"{minimal}{shortened} They are kept in the session's log; "
+        "work from what is shown, and look again at a file or a result rather than guess what it said."
+    )
+    verbose = f"{normal} Compaction went to step {step} to fit {budget_tokens:,} tokens."
+    levels = {"minimal": [minimal], "normal": [normal, minimal], "verbose": [verbose, normal, minimal]}
+    most = min(config.compaction_notice_token_reserve, int(budget_tokens * NOTICE_SHARE))
+    for text in levels[config.compaction_notice_verbosity]:
+        wrapped = f"<system-reminder>\n{text}\n</system-reminder>"
+        if count(inserted_message("user", wrapped)) <= most:
+            return wrapped
+    return ""
+
+
+def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
+    """Whether a view of this size is to be compacted."""
+    many = config.max_messages is not None and messages > config.max_messages
+    return many or tokens >= config.compact_threshold * budget_tokens
+
+
+def worth_it(config: Config, compaction: Compaction, *, budget_tokens: int, tokens: int) -> bool:
+    """Whether a plan frees enough to be followed, or the view does not fit without it."""
+    if tokens > budget_tokens:
+        return True
+    return tokens - compaction.plan.tokens_after >= config.compact_min_gain * budget_tokens

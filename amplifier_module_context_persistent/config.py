@@ -1,0 +1,207 @@
+"""The one frozen configuration, with what each key means and allows: the README's table is checked against it.
+
+Keys of the modules that people come from are accepted (`ALIASES`, and `persistence: {…}` holding keys of ours). An
+unknown key is a warning that names the nearest known one; a wrong value is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .errors import ConfigError
+from .record import MAX_RECORD_BYTES
+
+logger = logging.getLogger(__name__)
+
+ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
+STRATEGIES = ("truncate",)
+
+Check = Callable[[Any], bool]
+
+
+def _option(default: Any, allowed: str, check: Check, meaning: str) -> Any:
+    metadata = {"allowed": allowed, "check": check, "meaning": meaning}
+    if isinstance(default, list):
+        return field(default_factory=tuple, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _path(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
+
+
+def _share(value: Any) -> bool:
+    return _is_number(value) and 0 < value <= 1
+
+
+def _share_or_zero(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _one_of(*names: str) -> Check:
+    return lambda value: value in names
+
+
+def _at_least(least: int) -> Check:
+    return lambda value: _is_int(value) and value >= least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All that can be configured; see the README's table."""
+
+    transcript_path: Any = _option(
+        None,
+        "path of a file",
+        _path,
+        "The log's file; `~` and `{session_id}` expand. A child session gets its own beside it.",
+    )
+    storage_path: Any = _option(
+        None, "path of a directory", _path, "A directory for logs, one a session (also `persistence: {path: …}`)."
+    )
+    memory_files: Any = _option(
+        [],
+        "list of paths",
+        lambda v: isinstance(v, list | tuple) and all(item is not None and _path(item) for item in v),
+        "Files that a fresh session begins with, each as a system message `[Context from NAME]`.",
+    )
+    durability: str = _option(
+        "fsync",
+        "`fsync`, `write`",
+        _one_of("fsync", "write"),
+        "Whether a message survives a power cut, or only a killed process.",
+    )
+    lock_timeout_s: float = _option(
+        10.0, "seconds > 0", lambda v: _is_number(v) and v > 0, "How long an append waits for another process."
+    )
+    max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", _at_least(1024), "Longer messages are refused.")
+    require_persistence: bool = _option(
+        False, "bool", _flag, "Raise where no log can be created, instead of going on in memory."
+    )
+    auto_save: bool = _option(True, "`true`", _flag, "Accepted for compatibility: every message is always saved.")
+    tokenizer: str = _option(
+        "auto",
+        "`auto`, `estimate`, an encoding's name",
+        lambda v: isinstance(v, str) and v != "",
+        "What counts tokens: an exact vocabulary that is on this machine, or the estimate.",
+    )
+    max_tokens: int = _option(
+        200_000,
+        "int > 0",
+        _at_least(1),
+        "The budget where no provider gives a window; configured, a cap on every budget.",
+    )
+    max_messages: Any = _option(
+        None, "int > 1", lambda v: v is None or (_is_int(v) and v > 1), "A cap on the messages of a view."
+    )
+    compact_threshold: float = _option(
+        0.92, "0 < share ≤ 1", _share, "A view at this share of the budget is compacted (also `compaction_threshold`)."
+    )
+    target_usage: float = _option(
+        0.5, "0 < share < `compact_threshold`", _share, "The share of the budget that compaction goes down to."
+    )
+    compact_min_gain: float = _option(
+        0.05, "0 ≤ share ≤ 1", _share_or_zero, "A plan that frees less than this share of the budget is not made."
+    )
+    compaction_strategy: str = _option("truncate", "`truncate`", _one_of(*STRATEGIES), "How views are made smaller.")
+    protected_recent: float = _option(
+        0.3, "0 ≤ share ≤ 1", _share_or_zero, "The newest share of the target's tokens that is compacted last."
+    )
+    protected_tool_results: int = _option(
+        5, "int ≥ 0", _at_least(0), "So many of the newest tool results are elided last."
+    )
+    preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
+    truncate_chars: int = _option(
+        1200, "int ≥ 0", _at_least(0), "Characters that stay of an elided tool result, half of them its end."
+    )
+    truncate_boundary: str = _option(
+        "line", "`line`, `char`", _one_of("line", "char"), "Whether an elided text is cut at the ends of lines."
+    )
+    compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether the view says that messages were left out.")
+    compaction_notice_verbosity: str = _option(
+        "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much it says."
+    )
+    compaction_notice_min_level: int = _option(
+        1, "int ≥ 0", _at_least(0), "The ladder's step from which on it is said."
+    )
+    compaction_notice_token_reserve: int = _option(800, "int ≥ 0", _at_least(0), "The most tokens that it may take.")
+    output_reserve_fraction: float = _option(
+        1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
+    )
+
+    configured: frozenset[str] = frozenset()
+    """The keys that were given; `max_tokens` caps the budget only then."""
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
+        return {option.name: option for option in fields(cls) if option.name != "configured"}
+
+    @classmethod
+    def load(cls, given: Mapping[str, Any] | None = None) -> Config:
+        """Check a configuration and fill in the defaults.
+
+        Raises:
+            ConfigError: a wrong value; names key, value and what is allowed.
+        """
+        options = cls.options()
+        flat = _flatten(dict(given or {}))
+        values: dict[str, Any] = {}
+        for key, value in flat.items():
+            if key not in options:
+                _warn_unknown(key, options)
+            elif value is None and options[key].default is not None:
+                continue  # `key:` without a value in YAML
+            elif not options[key].metadata["check"](value):
+                raise ConfigError(f"{key}: {value!r} is not allowed; allowed: {options[key].metadata['allowed']}")
+            else:
+                values[key] = tuple(value) if isinstance(value, list) else value
+        threshold = values.get("compact_threshold", 0.92)
+        if "target_usage" not in values:
+            values["target_usage"] = min(0.5, 0.55 * threshold)
+        elif values["target_usage"] >= threshold:
+            raise ConfigError(
+                f"target_usage: {values['target_usage']!r} is not allowed; allowed: a share below compact_threshold "
+                f"({threshold})"
+            )
+        if values.get("auto_save") is False:
+            logger.warning("auto_save: false has no effect: every message is saved as it is added")
+        return cls(**values, configured=frozenset(values) - ({"target_usage"} - flat.keys()))
+
+
+def _flatten(given: dict[str, Any]) -> dict[str, Any]:
+    """Resolve aliases and the nested `persistence` table; the plain key wins over its alias."""
+    flat: dict[str, Any] = {}
+    nested = given.pop("persistence", None)
+    if nested is not None and not isinstance(nested, Mapping):
+        raise ConfigError(f"persistence: {nested!r} is not allowed; allowed: an object with the keys of this module")
+    for source in (nested or {}, given):
+        for key, value in source.items():
+            if key in ALIASES and (source is not given or key != "path"):
+                if ALIASES[key] not in source:
+                    flat[ALIASES[key]] = value
+            elif not (source is not given and key == "enabled"):
+                flat[key] = value
+    return flat
+
+
+def _warn_unknown(key: str, options: Mapping[str, Any]) -> None:
+    near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    logger.warning("unknown configuration key %r is ignored%s", key, hint)

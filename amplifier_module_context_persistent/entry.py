@@ -1,0 +1,87 @@
+"""An entry: what the pure half knows of one message without holding the message.
+
+`classify` is the one place that decides what a message is to the engine: a human's word, an instruction, a pin, a call,
+a result, or nothing that a provider could be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
+
+REMINDER_PREFIX = "<system-reminder"
+COMPACTION_SOURCE = "context-compaction"
+MEMORY_FILE_SOURCE = "memory-file"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of a history, as the engine sees it.
+
+    `key` is its ordinal in the log, or negative for an ephemeral message that is in no log. `tokens` counts it as it
+    was stored (`normalise`d). `result_of` is the id of the call that it answers.
+    """
+
+    key: int
+    id: str
+    role: str
+    tokens: int
+    human: bool = False
+    pinned: bool = False
+    blank: bool = False
+    plain: bool = True
+    """Whether it can be handed out as it was stored."""
+    calls: tuple[Call, ...] = ()
+    result_of: str | None = None
+    source: str | None = None
+
+    @property
+    def instructs(self) -> bool:
+        """Whether it is system text."""
+        return self.role in ("system", "developer")
+
+
+def classify(key: int, message: Message, count: Callable[[Message], int]) -> Entry:
+    """Describe a message; `count` counts the form in which it would be sent."""
+    metadata = metadata_of(message)
+    accepted = normalise(message)
+    message_id = metadata.get("message_id")
+    source = metadata.get("source")
+    return Entry(
+        key=key,
+        id=message_id if key >= 0 and isinstance(message_id, str) else "",
+        role=str(message.get("role")),
+        tokens=count(accepted) if accepted else 0,
+        human=is_human(message),
+        pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
+        blank=accepted is None,
+        plain=accepted is message,
+        calls=calls_of(accepted) if accepted else (),
+        result_of=result_id_of(message),
+        source=source if isinstance(source, str) else None,
+    )
+
+
+def is_human(message: Mapping[str, Any]) -> bool:
+    """Whether a person wrote it: role user, from no source, not ephemeral, no reminder of a hook."""
+    if message.get("role") != "user":
+        return False
+    metadata = metadata_of(message)
+    if metadata.get("source") or metadata.get("ephemeral"):
+        return False
+    return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
+
+
+def is_ephemeral(message: Mapping[str, Any]) -> bool:
+    """Whether it is meant for this process's views only and is not to be stored."""
+    metadata = metadata_of(message)
+    return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
+
+
+def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message's metadata; empty where it has none."""
+    metadata = message.get("metadata")
+    return metadata if isinstance(metadata, Mapping) else {}

@@ -1,0 +1,68 @@
+"""Where a session's log lies.
+
+Order: `transcript_path` (a file), `storage_path` (a directory), else the place where the host's command line keeps its
+sessions, `~/.amplifier/projects/<slug>/sessions/<session-id>/`. A configured file is inherited by child sessions with
+the rest of the configuration; a child gets a file of its own beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .config import Config
+from .errors import ConfigError
+
+LOG_NAME = "context-messages.jsonl"
+
+
+def log_path(
+    config: Config, *, session_id: str | None, parent_id: str | None = None, working_dir: str | None = None
+) -> Path | None:
+    """Find a session's log file; None if neither the configuration nor a session id names one.
+
+    Raises:
+        ConfigError: the session id cannot be part of a path.
+    """
+    if session_id is not None:
+        check_session_id(session_id)
+    base = Path(working_dir or os.getcwd())
+    if config.transcript_path is not None:
+        configured = os.fspath(config.transcript_path)
+        path = base / _expand(configured, session_id)
+        if parent_id is not None and session_id is not None and "{session_id}" not in configured:
+            path = path.with_name(f"{path.stem}.{session_id}{path.suffix}")
+        return path
+    if config.storage_path is not None:
+        configured = os.fspath(config.storage_path)
+        directory = base / _expand(configured, session_id)
+        if session_id is not None and "{session_id}" not in configured:
+            directory /= session_id
+        return directory / LOG_NAME
+    if session_id is None:
+        return None
+    return Path.home() / ".amplifier" / "projects" / project_slug(base) / "sessions" / session_id / LOG_NAME
+
+
+def project_slug(working_dir: str | Path) -> str:
+    """The host's name of a project: the resolved directory with separators as `-`, `:` removed, a leading `-`."""
+    slug = str(Path(working_dir).resolve()).replace("/", "-").replace("\\", "-").replace(":", "")
+    return slug if slug.startswith("-") else f"-{slug}"
+
+
+def check_session_id(session_id: str) -> None:
+    """Refuse a session id that would lead out of its directory.
+
+    Raises:
+        ConfigError: it is empty or has a path separator, `..` or NUL.
+    """
+    if not session_id or session_id == "." or any(bad in session_id for bad in ("/", "\\", "..", "\0")):
+        raise ConfigError(f"session_id: {session_id!r} is not allowed; allowed: a name without '/', '\\', '..' and NUL")
+
+
+def _expand(path: str, session_id: str | None) -> str:
+    if "{session_id}" in path:
+        if session_id is None:
+            raise ConfigError(f"{path!r} names {{session_id}}, and this session has none")
+        path = path.replace("{session_id}", session_id)
+    return os.path.expanduser(path)

@@ -1,0 +1,264 @@
+"""What images, documents and audio cost, by the providers' published size rules.
+
+The rules of this room:
+
+- A medium is never counted by the length of its base64 text. An image is measured by the dimensions in its decoded
+  header, a PDF by its pages, audio by its seconds; only where none of these can be had, by its size in bytes.
+- Of two providers' rules the dearer one counts, because a view that is a little too small is sent and one that is
+  too large is refused.
+- Nothing here raises for what it is given: bytes that cannot be understood have an unknown size, and that has a price
+  too. No network: an address is never fetched.
+
+Sources (read in 2025): Anthropic, "Vision" (an image is scaled down to at most 1,568 px on its long edge and costs
+about width x height / 750 tokens, at most about 1,600) and "PDF support" (1,500 to 3,000 tokens of text a page, and
+the image of that page besides); OpenAI, "Images and vision" (85 tokens and 170 for each tile of 512 px, once the
+image was fitted into 2,048 px and its short edge brought down to 768 px) and "Managing costs" of the realtime API
+(10 tokens a second of audio); Google, "Understand and count tokens" (32 tokens a second of audio).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+
+IMAGE_DEFAULT_TOKENS = 1600
+"""What an image costs whose dimensions cannot be had: Anthropic's maximum."""
+
+PDF_PAGE_TOKENS = 3100
+"""One page of a PDF: 1,500 tokens of text and one page-sized image of 1,600."""
+
+AUDIO_TOKENS_PER_S = 32
+"""One second of audio, by the dearest of the published rules (Google's)."""
+
+_ANTHROPIC_EDGE_PX = 1568
+_ANTHROPIC_PX_PER_TOKEN = 750
+_ANTHROPIC_MAX_TOKENS = 1600
+_OPENAI_FIT_PX = 2048
+_OPENAI_SHORT_PX = 768
+_OPENAI_TILE_PX = 512
+_OPENAI_BASE_TOKENS = 85
+_OPENAI_TILE_TOKENS = 170
+
+_HEADER_BYTES = 4096
+_JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles stand before the frame header, 64 kB a segment
+_PDF_SCAN_BYTES = 4 << 20
+_PDF_PAGE_BYTES = 60_000
+_PDF_MAX_PAGES = 1000
+_PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+_AUDIO_BYTES_PER_S = {"pcm16": 48_000, "wav": 48_000, "g711_ulaw": 8_000, "g711_alaw": 8_000}
+_AUDIO_DEFAULT_BYTES_PER_S = 8_000  # 64 kbit/s, a usual rate of compressed speech
+_FILE_BYTES_PER_TOKEN = 1_000
+
+# The JPEG frame headers that carry dimensions: SOF0 to SOF15 without DHT (C4), JPG (C8) and DAC (CC).
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = frozenset(range(0xD0, 0xD8)) | {0x01}
+
+
+def decode_head(data: str, limit_bytes: int) -> bytes:
+    """Decode the first bytes of a base64 text.
+
+    Args:
+        data: base64, standard or URL-safe, perhaps with line breaks or behind a `data:` prefix.
+        limit_bytes: how many bytes are wanted at most.
+
+    Returns:
+        At most `limit_bytes` bytes; fewer, or none, where the text is shorter or is not base64.
+    """
+    start = data.find(",") + 1 if data.startswith("data:") else 0
+    # Line breaks make the text longer than 4/3 of the bytes; 76 characters a line is the usual width.
+    text = data[start : start + limit_bytes * 4 // 3 + limit_bytes // 24 + 8]
+    try:
+        raw = text.encode("ascii").translate(_URL_SAFE, b" \t\r\n=")
+        return base64.b64decode(raw[: len(raw) // 4 * 4] + _padded(raw[len(raw) // 4 * 4 :]))[:limit_bytes]
+    except (UnicodeEncodeError, binascii.Error):
+        return b""
+
+
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+
+
+def _padded(rest: bytes) -> bytes:
+    return rest + b"=" * (4 - len(rest)) if len(rest) > 1 else b""
+
+
+def decoded_bytes(data: str) -> int:
+    """Return about how many bytes a base64 text stands for, without decoding it."""
+    start = data.find(",") + 1 if data.startswith("data:") else 0
+    return (len(data) - start) * 3 // 4
+
+
+def image_size(head: bytes) -> tuple[int, int] | None:
+    """Read width and height in pixels from the header of a PNG, JPEG, GIF or WebP image.
+
+    Args:
+        head: the image's first bytes. A JPEG needs all up to its frame header, the others 30.
+
+    Returns:
+        Width and height, or `None` where the format is another one, the header is cut off, or a dimension is zero.
+    """
+    try:
+        if head[:8] == b"\x89PNG\r\n\x1a\n":
+            size = struct.unpack_from(">II", head, 16)
+        elif head[:6] in (b"GIF87a", b"GIF89a"):
+            size = struct.unpack_from("<HH", head, 6)
+        elif head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+            size = _webp_size(head)
+        elif head[:2] == b"\xff\xd8":
+            size = _jpeg_size(head)
+        else:
+            return None
+    except (struct.error, IndexError):
+        return None
+    width, height = size
+    return (width, height) if width > 0 and height > 0 else None
+
+
+def _webp_size(head: bytes) -> tuple[int, int]:
+    kind = head[12:16]
+    if kind == b"VP8X":
+        return (
+            1 + int.from_bytes(_slice(head, 24, 27), "little"),
+            1 + int.from_bytes(_slice(head, 27, 30), "little"),
+        )
+    if kind == b"VP8L":
+        (bits,) = struct.unpack_from("<I", head, 21)
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    width, height = struct.unpack_from("<HH", head, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _slice(head: bytes, start: int, end: int) -> bytes:
+    if len(head) < end:
+        raise IndexError(end)
+    return head[start:end]
+
+
+def _jpeg_size(head: bytes) -> tuple[int, int]:
+    at = 2
+    while True:
+        if head[at] != 0xFF:
+            return 0, 0
+        marker = head[at + 1]
+        if marker == 0xFF:  # a fill byte
+            at += 1
+        elif marker in _JPEG_BARE:
+            at += 2
+        elif marker in _JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", head, at + 5)
+            return width, height
+        else:
+            (length,) = struct.unpack_from(">H", head, at + 2)
+            if length < 2:
+                return 0, 0
+            at += 2 + length
+
+
+def size_tokens(width: int, height: int) -> int:
+    """Return what an image of these dimensions costs: the dearer of Anthropic's and OpenAI's rule.
+
+    Example:
+        >>> size_tokens(1000, 1000), size_tokens(4000, 3000), size_tokens(16, 16)
+        (1334, 1600, 255)
+    """
+    return max(_anthropic_tokens(width, height), _openai_tokens(width, height))
+
+
+def _anthropic_tokens(width: int, height: int) -> int:
+    scale = min(1.0, _ANTHROPIC_EDGE_PX / max(width, height))
+    return min(_ANTHROPIC_MAX_TOKENS, math.ceil(width * scale * height * scale / _ANTHROPIC_PX_PER_TOKEN))
+
+
+def _openai_tokens(width: int, height: int) -> int:
+    scale = min(1.0, _OPENAI_FIT_PX / max(width, height))
+    scale *= min(1.0, _OPENAI_SHORT_PX / (min(width, height) * scale))
+    # Rounded first: 2048 * (768 / 2048) may come out a hair above 768, and would begin another tile.
+    across, down = (math.ceil(round(edge * scale, 6) / _OPENAI_TILE_PX) for edge in (width, height))
+    return _OPENAI_BASE_TOKENS + _OPENAI_TILE_TOKENS * max(1, across) * max(1, down)
+
+
+def image_tokens(data: str | None) -> int:
+    """Return what an image costs, given as base64 text, as a `data:` address, or not at all.
+
+    Args:
+        data: base64 or a `data:` address; `None` for an image that lies elsewhere (an address, a file id).
+    """
+    if not data:
+        return IMAGE_DEFAULT_TOKENS
+    size = image_size(decode_head(data, _HEADER_BYTES))
+    if size is None and data.lstrip().startswith(("/9j/", "data:image/jp")):
+        size = image_size(decode_head(data, _JPEG_SCAN_BYTES))
+    return IMAGE_DEFAULT_TOKENS if size is None else size_tokens(*size)
+
+
+def pdf_tokens(data: str | None) -> int:
+    """Return what a PDF costs, by its pages, or by its size where they lie in compressed object streams."""
+    if not data:
+        return PDF_PAGE_TOKENS
+    total_bytes = decoded_bytes(data)
+    body = decode_head(data, _PDF_SCAN_BYTES)
+    pages = len(_PDF_PAGE.findall(body))
+    if pages and total_bytes > len(body) > 0:
+        pages = math.ceil(pages * total_bytes / len(body)) if total_bytes > _PDF_SCAN_BYTES else pages
+    if not pages:
+        pages = math.ceil(total_bytes / _PDF_PAGE_BYTES)
+    return PDF_PAGE_TOKENS * min(max(pages, 1), _PDF_MAX_PAGES)
+
+
+def audio_tokens(data: str | None, kind: str = "") -> int:
+    """Return what audio costs: by the seconds in a WAV header, else by its size.
+
+    Args:
+        data: base64; `None` for audio that lies elsewhere, which counts as a minute.
+        kind: a media type or a format's name (`audio/wav`, `mp3`, `pcm16`), where it is known.
+    """
+    if not data:
+        return 60 * AUDIO_TOKENS_PER_S
+    seconds = _wav_seconds(decode_head(data, _HEADER_BYTES), decoded_bytes(data))
+    if seconds is None:
+        rate = _AUDIO_BYTES_PER_S.get(kind.rpartition("/")[2].lower(), _AUDIO_DEFAULT_BYTES_PER_S)
+        seconds = decoded_bytes(data) / rate
+    return max(1, math.ceil(seconds * AUDIO_TOKENS_PER_S))
+
+
+def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
+    """Return the length of a RIFF/WAVE file; a `data` chunk of unknown length reaches to the end of the file."""
+    if head[:4] != b"RIFF" or head[8:12] != b"WAVE":
+        return None
+    at, bytes_per_s = 12, 0
+    while at + 8 <= len(head):
+        (length,) = struct.unpack_from("<I", head, at + 4)
+        if head[at : at + 4] == b"fmt " and at + 20 <= len(head):
+            (bytes_per_s,) = struct.unpack_from("<I", head, at + 16)
+        elif head[at : at + 4] == b"data":
+            return min(length, max(0, total_bytes - at - 8)) / bytes_per_s if bytes_per_s else None
+        at += 8 + length + (length & 1)
+    return None
+
+
+def file_tokens(data: str | None) -> int:
+    """Return what a file of a kind without a published rule costs: a token for each 1,000 bytes, at least 100."""
+    return max(100, decoded_bytes(data) // _FILE_BYTES_PER_TOKEN) if data else IMAGE_DEFAULT_TOKENS
+
+
+def medium_tokens(family: str, media_type: str, data: str | None) -> int:
+    """Return what a medium costs.
+
+    Args:
+        family: `image`, `document`, `audio` or `video`: what the block says it is.
+        media_type: its media type or format, or an empty text; where it names another family, it is believed.
+        data: base64 or a `data:` address; `None` for a medium that lies elsewhere.
+    """
+    named = media_type.partition("/")[0].lower()
+    family = named if named in ("image", "audio", "video", "text") else family
+    if family == "image":
+        return image_tokens(data)
+    if family == "audio":
+        return audio_tokens(data, media_type)
+    if family == "text" and data:
+        return -(-decoded_bytes(data) // 4)
+    if family == "document" and (not media_type or "pdf" in media_type.lower()):
+        return pdf_tokens(data)
+    return file_tokens(data)

@@ -1,0 +1,113 @@
+"""Recognising messages that the log holds already: hosts replay a stored transcript to resume a session.
+
+A host hands back what it was given, after its own sanitising: values that are None are dropped, `thinking_block` and
+`content_blocks` too. Two messages are the same if they are equal behind that, metadata left aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .entry import metadata_of
+from .index import Index
+from .log import Log
+from .record import Message
+
+_DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks", "metadata", "timestamp"})
+
+
+def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two messages are equal behind a host's sanitising."""
+    return bool(_compared(one) == _compared(other))
+
+
+def given_id(message: Mapping[str, Any]) -> str | None:
+    """The message id that a message brings along."""
+    message_id = metadata_of(message).get("message_id")
+    return message_id if isinstance(message_id, str) and message_id else None
+
+
+def given_timestamp(message: Mapping[str, Any]) -> str | None:
+    """The timestamp that a message brings along, in its metadata or at its top level as the older module wrote it."""
+    timestamp = metadata_of(message).get("timestamp") or message.get("timestamp")
+    return timestamp if isinstance(timestamp, str) and timestamp else None
+
+
+def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None, bool]:
+    """Find a live record by the id that a message brings along: its ordinal, and whether the contents are the same.
+
+    The ordinal is None if no live record has the id; the flag then says whether another record has it.
+    """
+    ordinal = log.index.find(message_id)
+    if ordinal is None:
+        return None, False
+    (stored,) = log.read([ordinal])
+    if given_id(stored) != message_id:  # another id with the same hash
+        return None, False
+    if not log.index.is_live(ordinal):
+        return None, True
+    return ordinal, same_content(stored, message)
+
+
+class TimestampReplays:
+    """Messages without an id, recognised by timestamp and content; each record answers for one of them.
+
+    Only records that the log held when it was opened are looked at: what this process adds is no replay.
+    """
+
+    def __init__(self, opened_with: int) -> None:
+        self._opened_with = opened_with
+        self._by_timestamp: dict[str, list[int]] | None = None
+
+    def find(self, log: Log, message: Message) -> int | None:
+        """Find a record that a message replays; `claim` it once it is acknowledged."""
+        timestamp = given_timestamp(message)
+        if timestamp is None or not self._opened_with:
+            return None
+        if self._by_timestamp is None:
+            self._by_timestamp = self._collect(log, log.index)
+        for ordinal in self._by_timestamp.get(timestamp, ()):
+            (stored,) = log.read([ordinal])
+            if log.index.is_live(ordinal) and same_content(stored, message):
+                return ordinal
+        return None
+
+    def claim(self, message: Message, ordinal: int) -> None:
+        """Let a record answer for no other message."""
+        places = (self._by_timestamp or {}).get(given_timestamp(message) or "", [])
+        if ordinal in places:
+            places.remove(ordinal)
+
+    def _collect(self, log: Log, index: Index) -> dict[str, list[int]]:
+        known: dict[str, list[int]] = {}
+        ordinals = [ordinal for ordinal in index.live if ordinal < self._opened_with]
+        for ordinal, stored in zip(ordinals, log.read(ordinals), strict=True):
+            if timestamp := given_timestamp(stored):
+                known.setdefault(timestamp, []).append(ordinal)
+        return known
+
+
+def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
+    runs: list[tuple[str, str]] = []
+    last = -2
+    for position, message_id in positions:
+        if runs and position == last + 1:
+            runs[-1] = (runs[-1][0], message_id)
+        else:
+            runs.append((message_id, message_id))
+        last = position
+    return runs
+
+
+def _compared(message: Mapping[str, Any]) -> Any:
+    return _without_none({key: value for key, value in message.items() if key not in _DROPPED_BY_HOSTS})
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
+    return value

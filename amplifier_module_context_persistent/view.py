@@ -1,0 +1,183 @@
+"""The view: what one request gets, arranged from entries and a plan, then rendered from the messages themselves.
+
+`arrange` decides and counts, `render` writes; both are pure, so the same history, plan and counter give the same bytes
+in any process (I4), and a view between two plans is the one before it with what was appended (I6).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .elide import elide_message
+from .entry import COMPACTION_SOURCE, Entry
+from .plan import Cut
+from .rules import Group, needs_user_before, tool_groups, unique_call_ids
+from .shape import Message, normalise
+
+INTERRUPTED = "[interrupted: this call has no result]"
+CONTINUED = "[continued]"
+
+Count = Callable[[Message], int]
+Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message of a view: a stored one (perhaps cut, its call ids renamed), or one that is inserted."""
+
+    entry: Entry | None = None
+    cut: Cut | None = None
+    call_ids: tuple[str, ...] = ()
+    """A message with calls: the ids that they have in the view, where they differ from their own."""
+    result: tuple[str, str] | None = None
+    """A result: the id and the name of the call that it answers."""
+    inserted: Message | None = None
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The items of a view in order, and what they come to."""
+
+    items: list[Item] = field(default_factory=list)
+    tokens: int = 0
+
+
+def arrange(
+    entries: Iterable[Entry],
+    count: Count,
+    *,
+    cuts: Mapping[str, Cut] | None = None,
+    cut_tokens: Mapping[str, int] | None = None,
+    notice: str = "",
+    notice_before: str = "",
+) -> Arrangement:
+    """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
+
+    Args:
+        entries: the kept entries, in the history's order.
+        count: counts a message that is inserted.
+        cuts: by message id, how messages are shortened.
+        cut_tokens: by message id, what they come to then.
+        notice: a text to insert as a user's message.
+        notice_before: the id of the message that it is put before; else it stands in front.
+    """
+    cuts, cut_tokens = cuts or {}, cut_tokens or {}
+    groups = tool_groups(entries)
+    renamed = unique_call_ids(groups)
+    items: list[Item] = []
+    previous: Entry | None = None
+    answered = False
+    place = _notice_place(groups, notice_before) if notice else -1
+    for at, group in enumerate(groups):
+        head = group.head
+        if at == place:
+            items.append(_inserted(inserted_message("user", notice), count))
+        elif needs_user_before(previous, head, answered=answered):
+            items.append(_inserted(inserted_message("user", CONTINUED), count))
+        ids = tuple(renamed.get((head.key, n), call.id) for n, call in enumerate(head.calls))
+        changed = ids if any(renamed.get((head.key, n)) for n in range(len(ids))) else ()
+        items.append(_stored(head, cuts, cut_tokens, call_ids=changed))
+        for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
+            if result is not None:
+                items.append(_stored(result, cuts, cut_tokens, result=(call_id, call.name)))
+            else:
+                items.append(_inserted(stand_in(call_id, call.name), count))
+        if not head.instructs:
+            previous, answered = head, bool(head.calls)
+    return Arrangement(items, sum(item.tokens for item in items))
+
+
+def render(
+    arrangement: Arrangement, fetch: Fetch, *, head: Sequence[Message] = (), boundary: str = "line"
+) -> list[Message]:
+    """Write the messages of a view.
+
+    Args:
+        arrangement: what to write.
+        fetch: parses the messages of entries afresh, in order; the caller may do with them what it likes.
+        head: system text that heads the view.
+        boundary: as `elide_text`.
+    """
+    stored = [item.entry for item in arrangement.items if item.entry is not None]
+    messages = iter(fetch(stored))
+    view = list(head)
+    for item in arrangement.items:
+        if item.entry is None:
+            view.append(copy.deepcopy(item.inserted or {}))
+        else:
+            view.append(_render_item(item, item.entry, next(messages), boundary))
+    return view
+
+
+def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
+    """A stored message as a view shows it: in accepted form, and cut."""
+    if not entry.plain:
+        message = normalise(message) or message
+    if cut is not None:
+        message = elide_message(message, cut, reference=entry.id, boundary=boundary)
+    return message
+
+
+def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
+    message = shorten(entry, message, item.cut, boundary)
+    if item.call_ids:
+        new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
+        message = _rename_calls(message, new_ids)
+    if item.result is not None:
+        call_id, name = item.result
+        if message.get("tool_call_id") != call_id or not message.get("name"):
+            message = {**message, "tool_call_id": call_id, "name": message.get("name") or name}
+            message = _rename_results(message, call_id)
+    return message
+
+
+def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:
+    changed = dict(message)
+    if isinstance(calls := message.get("tool_calls"), list):
+        changed["tool_calls"] = [{**call, "id": new_ids.get(call["id"], call["id"])} for call in calls]
+    if isinstance(content := message.get("content"), list):
+        changed["content"] = [
+            {**block, "id": new_ids.get(block["id"], block["id"])} if block["type"] == "tool_call" else block
+            for block in content
+        ]
+    return changed
+
+
+def _rename_results(message: Message, call_id: str) -> Message:
+    content = message.get("content")
+    if not isinstance(content, list) or not any(block.get("type") == "tool_result" for block in content):
+        return message
+    blocks = [{**b, "tool_call_id": call_id} if b.get("type") == "tool_result" else b for b in content]
+    return {**message, "content": blocks}
+
+
+def _stored(entry: Entry, cuts: Mapping[str, Cut], cut_tokens: Mapping[str, int], **how: Any) -> Item:
+    cut = cuts.get(entry.id)
+    tokens = cut_tokens.get(entry.id, entry.tokens) if cut else entry.tokens
+    return Item(entry=entry, cut=cut, tokens=tokens, **how)
+
+
+def _inserted(message: Message, count: Count) -> Item:
+    return Item(inserted=message, tokens=count(message))
+
+
+def inserted_message(role: str, text: str, **keys: str) -> Message:
+    """A message that stands in views only and says so in its metadata."""
+    return {"role": role, **keys, "content": text, "metadata": {"source": COMPACTION_SOURCE}}
+
+
+def stand_in(call_id: str, name: str) -> Message:
+    """The result of a call that has none."""
+    return inserted_message("tool", INTERRUPTED, tool_call_id=call_id, name=name)
+
+
+def _notice_place(groups: Sequence[Group], before: str) -> int:
+    """The group that a notice is put before: the named one, else the first that is no system text."""
+    named = next((at for at, group in enumerate(groups) if any(e.id == before for e in group.entries())), None)
+    if named is not None and before:
+        return named
+    return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))

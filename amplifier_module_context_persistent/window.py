@@ -1,0 +1,315 @@
+"""The window on the live history from which views are made: entries of what the plan keeps and of what came since.
+
+A window belongs to one log and runs on its thread. It holds entries, no messages, and takes in only what is new, so a
+request costs what its view costs, whatever the history (I8).
+
+A request with an explicit budget below the session's own gets a window of its own (`store=False`), whose plans are
+never stored: it begins with the session's plan and is as sticky, for as long as the process lives.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .compaction import Compaction, compact, needs_plan, worth_it
+from .config import Config
+from .entry import MEMORY_FILE_SOURCE, Entry, classify
+from .errors import FloorError
+from .extras import Extras
+from .far import older_candidates
+from .index import Index
+from .log import Log
+from .plan import Plan
+from .record import encode_control
+from .replayed import keep_runs
+from .shape import Message
+from .tokens import TokenCounter, count_message
+from .view import Arrangement, arrange, render, shorten
+
+logger = logging.getLogger(__name__)
+
+FAR_BUDGETS = 4
+"""Without a plan, history behind so many budgets is not looked at message by message: only people, system and pins."""
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one request asks of a window."""
+
+    budget_tokens: int
+    fixed_tokens: int = 0
+    """Head text, tool definitions and overhead."""
+    head: tuple[Message, ...] = ()
+    has_factory: bool = False
+    """Stored system messages give way to the head, but for those of hooks and memory files."""
+    force: bool = False
+    """Plan now, whatever the view's size."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view that was made, or None where a plan is needed and none may be made; tokens and messages before a plan."""
+
+    view: list[Message] | None
+    tokens: int
+    messages: int
+    compaction: Compaction | None = None
+
+
+class Window:
+    """The window on a log.
+
+    Args:
+        config: the policy.
+        counter: counts tokens.
+        extras: messages that are in no log; shared between a session's windows.
+        new_id: makes the ids of plans.
+        store: whether plans go to the log.
+    """
+
+    def __init__(
+        self, config: Config, counter: TokenCounter, extras: Extras, new_id: Callable[[], str], *, store: bool = True
+    ) -> None:
+        self._config, self._counter, self._extras, self._new_id, self._store = config, counter, extras, new_id, store
+        self._index: Index | None = None
+        self._generation = -1
+        self.plan: Plan | None = None
+        self._cut_tokens: dict[str, int] = {}
+        self._entries: list[Entry] = []
+        self._taken = 0
+        """How much of `index.live` the entries stand for."""
+        self._left_out = 0
+        """Live messages of the part that was taken that no entry stands for."""
+        self._dropped: set[int] = set()
+        """Keys of messages in no log that a plan left out."""
+        self._futile: tuple[int, int] | None = None
+        """Tokens and budget of a view that could not be made smaller by enough."""
+        self._refused: tuple[tuple[int, int], FloorError] | None = None
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def measure(self, log: Log, request: Request) -> tuple[int, int]:
+        """Count the tokens and the messages of the view as it stands."""
+        arrangement = self._arrange(self._compose(log, request))
+        return request.fixed_tokens + arrangement.tokens, len(arrangement.items)
+
+    def build(self, log: Log, request: Request, *, may_plan: bool) -> View:
+        """Make the view of a request.
+
+        Raises:
+            FloorError: the view cannot be made to fit.
+        """
+        entries = self._compose(log, request)
+        arrangement = self._arrange(entries)
+        tokens = request.fixed_tokens + arrangement.tokens
+        messages, made = len(arrangement.items), None
+        if self._wants_plan(request, tokens, len(arrangement.items)):
+            if not may_plan:
+                return View(None, tokens, len(arrangement.items))
+            made = self._plan(log, request, entries, tokens)
+            if made is not None:
+                arrangement = made.arrangement
+        view = render(
+            arrangement,
+            lambda wanted: self._fetch(log, wanted),
+            head=request.head,
+            boundary=self._config.truncate_boundary,
+        )
+        return View(view, tokens, messages, made)
+
+    def begin_with(self, other: Window) -> None:
+        """Take over another window's plan and entries."""
+        self._index, self._generation, self.plan = other._index, other._generation, other.plan
+        self._cut_tokens, self._entries = dict(other._cut_tokens), list(other._entries)
+        self._taken, self._left_out = other._taken, other._left_out
+
+    # -- planning ----------------------------------------------------------------------------------------------------
+
+    def _wants_plan(self, request: Request, tokens: int, messages: int) -> bool:
+        budget = request.budget_tokens
+        if request.force:
+            return tokens > self._config.target_usage * budget
+        if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
+            return False
+        if self._refused is not None and self._refused[0] == (tokens, budget):
+            raise self._refused[1]
+        if self._futile is not None and tokens <= budget == self._futile[1]:
+            return tokens >= self._futile[0] + self._config.compact_min_gain * budget
+        return True
+
+    def _plan(self, log: Log, request: Request, entries: list[Entry], tokens: int) -> Compaction | None:
+        budget = request.budget_tokens
+        try:
+            made = compact(
+                entries,
+                config=self._config,
+                budget_tokens=budget,
+                fixed_tokens=request.fixed_tokens,
+                count=self._count,
+                fetch=lambda wanted: self._fetch(log, wanted),
+                plan_id=self._new_id(),
+                previous=self.plan,
+                cut_tokens=self._cut_tokens,
+                left_out=self._left_out,
+            )
+        except FloorError as error:
+            self._futile = (tokens, budget)
+            if tokens <= budget:
+                return None
+            self._refused = ((tokens, budget), error)
+            raise
+        if not request.force and not worth_it(self._config, made, budget_tokens=budget, tokens=tokens):
+            self._futile = (tokens, budget)
+            return None
+        self._follow_plan(log, made)
+        return made
+
+    def _follow_plan(self, log: Log, made: Compaction) -> None:
+        """Let the window stand for what a plan keeps."""
+        self.plan, self._cut_tokens = made.plan, dict(made.cut_tokens)
+        kept = [entry for entry in self._entries if entry.key in made.kept_keys]
+        self._entries, self._taken = kept, len(log.index.live)
+        self._left_out = self._taken - len(kept)
+        self._futile = self._refused = None
+        self._dropped.update(self._extras.keys() - made.kept_keys)
+
+    def plan_record(self, log: Log) -> bytes:
+        """Encode the plan as a control record, its kept messages as runs of the live history."""
+        if self.plan is None:
+            raise ValueError("there is no plan")
+        positions = live_places(log.index.live, [entry.key for entry in self._entries])
+        ids = {entry.key: entry.id for entry in self._entries}
+        live = log.index.live
+        kept = set(self.plan.keep)
+        runs = keep_runs((place, ids[live[place]]) for place in positions if ids[live[place]] in kept)
+        return encode_control("plan", **self.plan.to_record(runs))
+
+    # -- entries -----------------------------------------------------------------------------------------------------
+
+    def _compose(self, log: Log, request: Request) -> list[Entry]:
+        """All entries of the view: unsaved ones in front, ephemeral ones behind what they were added after."""
+        log.follow()
+        self._take_in(log, request)
+        entries = self._extras.merge(log.index, self._entries, self._dropped)
+        if request.has_factory:
+            kept_sources = ("hook", MEMORY_FILE_SOURCE)
+            entries = [entry for entry in entries if entry.role != "system" or entry.source in kept_sources]
+        return entries
+
+    def _take_in(self, log: Log, request: Request) -> None:
+        index = log.index
+        if index is not self._index or index.generation != self._generation:
+            self._restart(log)
+        elif self._store and index.plan is not None and (self.plan is None or index.plan.get("id") != self.plan.id):
+            self._restart(log)  # another process compacted this session
+        new = index.live[self._taken :]
+        if self.plan is None and not self._entries and len(new) > _BATCH:
+            self._take_far(log, request.budget_tokens)
+            return
+        self._entries.extend(self._classify_all(log, new))
+        self._taken = len(index.live)
+
+    def _restart(self, log: Log) -> None:
+        """Begin anew with what the log says: its plan, and what it keeps."""
+        self._index, self._generation = log.index, log.index.generation
+        self.plan, self._cut_tokens, self._entries = None, {}, []
+        self._taken = self._left_out = 0
+        self._futile = self._refused = None
+        record = log.index.plan
+        if record is None:
+            return
+        try:
+            keys, upto = _resolve(log.index, record)
+            self._entries = self._classify_all(log, keys)
+            self.plan = Plan.from_record(record, [entry.id for entry in self._entries])
+        except ValueError as error:
+            logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
+            self._entries, self.plan = [], None
+            return
+        self._taken = upto + 1
+        self._left_out = self._taken - len(keys)
+        cut = [entry for entry in self._entries if entry.id in self.plan.cuts]
+        for entry, message in zip(cut, log.read([entry.key for entry in cut]), strict=True):
+            shown = shorten(entry, message, self.plan.cuts[entry.id], self._config.truncate_boundary)
+            self._cut_tokens[entry.id] = self._count(shown)
+
+    def _take_far(self, log: Log, budget_tokens: int) -> None:
+        """Take in a history without a plan, back to `FAR_BUDGETS` budgets; of what is older, what may be kept."""
+        index, live = log.index, log.index.live
+        near: list[list[Entry]] = []
+        tokens, start = 0, len(live)
+        while start > 0 and tokens <= FAR_BUDGETS * budget_tokens:
+            batch = self._classify_all(log, live[max(0, start - _BATCH) : start])
+            tokens += sum(entry.tokens for entry in batch)
+            near.append(batch)
+            start = max(0, start - _BATCH)
+        older = live[:start]
+        far = older_candidates(index, older, lambda keys: self._classify_all(log, keys), budget_tokens)
+        self._entries = far + [entry for batch in reversed(near) for entry in batch]
+        self._taken = len(live)
+        self._left_out = len(older) - len(far)
+
+    def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
+        plan = self.plan
+        if plan is None:
+            return arrange(entries, self._count)
+        return arrange(
+            entries,
+            self._count,
+            cuts=plan.cuts,
+            cut_tokens=self._cut_tokens,
+            notice=plan.notice,
+            notice_before=plan.notice_before,
+        )
+
+    def _classify_all(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
+        return [classify(key, message, self._count) for key, message in zip(ordinals, log.read(ordinals), strict=True)]
+
+    def _count(self, message: Message) -> int:
+        return count_message(message, self._counter)
+
+    def _fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
+        """Parse the messages of entries afresh, in order."""
+        stored = log.read([entry.key for entry in entries if entry.key >= 0])
+        for entry in entries:
+            yield next(stored) if entry.key >= 0 else self._extras.message(entry.key)
+
+
+def _resolve(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
+    """The ordinals that a plan's record keeps, and the place of its last message in the live history.
+
+    Raises:
+        ValueError: the record names messages that the live history lacks, or is not of this shape.
+    """
+    runs = record.get("keep")
+    if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
+        raise ValueError("its record has no list of runs")
+    ids = [str(message_id) for run in runs for message_id in run] + [str(record.get("upto"))]
+    found = index.find_all(ids)
+    try:
+        places = dict(zip(ids, live_places(index.live, [found[message_id] for message_id in ids]), strict=True))
+    except KeyError as error:
+        raise ValueError(f"it names a message that is not in the live history: {error}") from error
+    keys: list[int] = []
+    for first, last in runs:
+        keys.extend(index.live[places[first] : places[last] + 1])
+    return keys, places[ids[-1]]
+
+
+def live_places(live: array[int], ordinals: Sequence[int]) -> list[int]:
+    """Where records stand in the live history.
+
+    Raises:
+        KeyError: one is not live.
+    """
+    places = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
+    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(places, ordinals, strict=True)):
+        return places
+    by_ordinal = {ordinal: place for place, ordinal in enumerate(live)}
+    return [by_ordinal[ordinal] for ordinal in ordinals]
