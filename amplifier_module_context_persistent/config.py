@@ -94,7 +94,9 @@ class Config:
     require_persistence: bool = _option(
         False, "bool", _flag, "Raise where no log can be created, instead of going on in memory."
     )
-    auto_save: bool = _option(True, "`true`", _flag, "Accepted for compatibility: every message is always saved.")
+    auto_save: bool = _option(
+        True, "bool", _flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
+    )
     tokenizer: str = _option(
         "auto",
         "`auto`, `estimate`, an encoding's name",
@@ -196,7 +198,7 @@ def _flatten(given: dict[str, Any]) -> dict[str, Any]:
             if key in ALIASES and (source is not given or key != "path"):
                 if ALIASES[key] not in source:
                     flat[ALIASES[key]] = value
-            elif not (source is not given and key == "enabled"):
+            else:
                 flat[key] = value
     return flat
 
