@@ -16,6 +16,7 @@ The rules of this room:
 
 from __future__ import annotations
 
+import functools
 import re
 from operator import ne
 from typing import Final
@@ -50,6 +51,8 @@ PAIRED_SCRIPTS: Final = {
 }
 """The scripts whose words cost by their letter pairs, as Latin ones do, and the letters that count."""
 
+_HIRAGANA: Final = re.compile("[\u3041-\u309f]")
+_KATAKANA: Final = re.compile("[\u30a0-\u30ff]")
 _COMMON_HAN: Final = frozenset(
     "的一是不了在人有我他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可里后小么心多天而能好都然没日于起还发成"
     "事只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长知民样现分将外但身些与高意进把法此实回二理美点月明其种声全工己话儿者向"
@@ -137,12 +140,12 @@ def _run_features(piece: str) -> list[str]:
         if script == "single":
             names.append(_symbol(ord(run)))
         elif script == "cjk":
-            kana = [char for char in run if "\u3041" <= char <= "\u30ff"]
-            mixed = "-kana" if kana else ""
-            names.append("cjk" + mixed)
-            names += ["hiragana" if char < "\u30a0" else "katakana" for char in kana]
+            hiragana, katakana = len(_HIRAGANA.findall(run)), len(_KATAKANA.findall(run))
+            mixed = "-kana" if hiragana or katakana else ""
             common = sum(map(_COMMON_HAN.__contains__, run))
-            names += ["han-common" + mixed] * common + ["han" + mixed] * (len(run) - len(kana) - common)
+            names.append("cjk" + mixed)
+            names += ["hiragana"] * hiragana + ["katakana"] * katakana + ["han-common" + mixed] * common
+            names += ["han" + mixed] * (len(run) - hiragana - katakana - common)
         else:
             names.append(f"{script}{min(len(run), _RUN_CHARS)}")
             names += [script + "+"] * (len(run) - _RUN_CHARS)
@@ -193,6 +196,7 @@ _SYMBOLS: Final = (
 )
 
 
+@functools.lru_cache(maxsize=4096)
 def _symbol(code: int) -> str:
     return next(name for end, name in _SYMBOLS if code < end)
 

@@ -85,9 +85,9 @@ def _padded(rest: bytes) -> bytes:
 
 
 def decoded_bytes(data: str) -> int:
-    """Return about how many bytes a base64 text stands for, without decoding it."""
+    """Return about how many bytes a base64 text stands for, without decoding it (line breaks count as text)."""
     start = data.find(",") + 1 if data.startswith("data:") else 0
-    return (len(data) - start) * 3 // 4
+    return (len(data) - start - data.count("=", max(start, len(data) - 2))) * 3 // 4
 
 
 def image_size(head: bytes) -> tuple[int, int] | None:

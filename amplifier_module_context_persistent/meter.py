@@ -1,0 +1,170 @@
+"""The meter: true budgets and reported usage on one side, our counts on the other.
+
+A report counts only for the view that it answered: from the same session and provider, between handing the view out
+and the next assistant message, and within `PLAUSIBLE` times of what was predicted, as other parts of a host (judges,
+namers of sessions, sub-agents) call providers too. The first report may be larger by any factor, as nothing is known of
+the overhead yet; after `DOUBTS` implausible reports in a row it is the calibration that is doubted, and begun anew. A part that knows that it drives the conversation may claim the
+view (`claim`) and report for it; then nothing else is listened to.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .calibration import Calibration, actual_tokens
+
+logger = logging.getLogger(__name__)
+
+PLAUSIBLE = (0.5, 3.0)
+DOUBTS = 3
+
+Recorder = Callable[..., None]
+
+
+@dataclass(slots=True)
+class _Handed:
+    """A view that was handed out and is not answered yet."""
+
+    provider: str
+    counted: int
+    predicted: int
+    continues: bool
+    line: Hashable
+    claimed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a report taught."""
+
+    provider: str
+    model: str
+    counted: int
+    predicted: int
+    actual: int
+    calibration: Calibration
+
+    def payload(self) -> dict[str, Any]:
+        """What `context:usage` says."""
+        return {
+            "provider": self.provider,
+            "model": self.model,
+            "counted_tokens": self.counted,
+            "predicted_tokens": self.predicted,
+            "actual_tokens": self.actual,
+            "ratio": round(self.calibration.ratio, 4),
+            "overhead_tokens": self.calibration.overhead_tokens,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """The fields of its control record."""
+        return {**self.payload(), "state": self.calibration.to_record()}
+
+
+class Meter:
+    """The calibrations of one session.
+
+    Args:
+        enabled: whether budgets are corrected by them; reports are taken in any case.
+        session_id: reports that name another session are ignored.
+        on_reading: called with what each report taught.
+    """
+
+    def __init__(self, *, enabled: bool, session_id: str | None, on_reading: Callable[[Reading], None]) -> None:
+        self._enabled, self._session_id, self._on_reading = enabled, session_id, on_reading
+        self._known: dict[tuple[str, str], Calibration] = {}
+        self._models: dict[str, str] = {}
+        self._lines: dict[tuple[str, str], Hashable] = {}
+        self._handed: _Handed | None = None
+        self._doubts = 0
+
+    def load(self, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+        """Take over what the log says of earlier processes, oldest first."""
+        for (provider, model), record in records.items():
+            try:
+                self._known[provider, model] = Calibration.from_record(record["state"])
+            except (KeyError, ValueError) as error:
+                logger.warning("a usage record cannot be read and is passed over: %s", error)
+            else:
+                self._models[provider] = model
+
+    def counted_budget(self, provider: str, budget_tokens: int) -> int:
+        """How many of our tokens fit into a provider's true budget."""
+        known = self._calibration(provider)
+        return known.counted_budget(budget_tokens) if self._enabled and known.observations else budget_tokens
+
+    def hand_out(self, provider: str, counted: int, line: Hashable) -> None:
+        """Note that a view goes to a provider; `line` stays the same while each view continues the one before it."""
+        known = self._calibration(provider)
+        continues = line == self._lines.get((provider, self._models.get(provider, "")))
+        predicted = known.predict(counted, continues=continues)
+        self._handed = _Handed(provider, counted, predicted, continues, line)
+
+    def answered(self) -> None:
+        """Note that the next assistant message was added: later reports belong to something else."""
+        self._handed = None
+
+    def on_response(self, event: Mapping[str, Any]) -> None:
+        """Take in an `llm:response` event."""
+        handed = self._handed
+        usage = event.get("usage")
+        if handed is None or handed.claimed or not isinstance(usage, Mapping):
+            return
+        session_id = event.get("session_id")
+        if session_id is not None and self._session_id is not None and session_id != self._session_id:
+            return
+        provider = str(event.get("provider") or "")
+        if handed.provider and provider and handed.provider != provider:
+            return
+        actual = actual_tokens(usage)
+        if actual is not None:
+            self._take(handed, str(event.get("model") or ""), actual)
+
+    def claim(self) -> Recorder:
+        """Claim the view at hand: only what the returned recorder is told counts for it.
+
+        The recorder takes `input_tokens=` and `cache_write_tokens=`, and optionally `model=` and `cache_read_tokens=`.
+        """
+        handed = self._handed
+        if handed is not None:
+            handed.claimed = True
+
+        def record(
+            *,
+            input_tokens: int,
+            cache_write_tokens: int = 0,
+            cache_read_tokens: int = 0,
+            model: str = "",
+        ) -> None:
+            usage = {
+                "input_tokens": input_tokens,
+                "cache_write_tokens": cache_write_tokens,
+                "cache_read_tokens": cache_read_tokens,
+            }
+            actual = actual_tokens(usage)
+            if actual is not None and handed is not None and handed is self._handed:
+                self._take(handed, model or self._models.get(handed.provider, ""), actual)
+
+        return record
+
+    def _take(self, handed: _Handed, model: str, actual: int) -> None:
+        key = (handed.provider, model)
+        known = self._known.get(key, Calibration())
+        low, high = (bound * handed.predicted for bound in PLAUSIBLE)
+        if actual < low or (actual > high and known.observations):
+            logger.info("a report of %d tokens for a view of about %d is not its own", actual, handed.predicted)
+            self._doubts += 1
+            if self._doubts < DOUBTS:
+                return
+            known = Calibration()
+        self._doubts = 0
+        self._handed = None
+        learned = known.observe(handed.counted, actual, continues=handed.continues)
+        self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
+        self._on_reading(Reading(handed.provider, model, handed.counted, handed.predicted, actual, learned))
+
+    def _calibration(self, provider: str) -> Calibration:
+        return self._known.get((provider, self._models.get(provider, "")), Calibration())
