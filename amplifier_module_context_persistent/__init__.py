@@ -71,4 +71,11 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     )
     await coordinator.mount("context", manager)
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
-    return manager.close
+    coordinator.register_capability("context.foreground_usage", manager.claim_usage)
+    stop_listening = manager.listen()
+
+    async def cleanup() -> None:
+        stop_listening()
+        await manager.close()
+
+    return cleanup

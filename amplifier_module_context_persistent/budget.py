@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,13 +54,12 @@ def read_window(published: Any) -> Window | None:
     context = _number(published, "context_window")
     if context is None:
         return None
-    output = _number(published, "max_output_tokens")
-    return Window(context, output or 0)
+    return Window(context, _number(published, "max_output_tokens") or 0)
 
 
 def _number(published: Any, name: str) -> int | None:
-    value = published.get(name) if isinstance(published, dict) else getattr(published, name, None)
-    if value is None:
+    value = published.get(name) if isinstance(published, Mapping) else getattr(published, name, None)
+    if value is None or value == 0:  # unknown
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         logger.warning("the provider publishes %s as %r, which is ignored", name, value)

@@ -14,13 +14,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aiofiles.os import wrap
 
-from .log import Log, Outcome, Prepare
+from .batch import Log, Outcome, Prepare
 
 T = TypeVar("T")
 
@@ -33,6 +33,26 @@ class _Append:
     prepare: Prepare
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[range]
+
+
+class _LogThread(Executor):
+    """The log's own thread: it starts with a job, goes at a shutdown, and starts anew with the next job."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None
+
+    def submit(self, job: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        with self._guard:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
+            return self._executor.submit(job, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as its base
+        with self._guard:
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait, cancel_futures=cancel_futures)
 
 
 class GroupCommit:
@@ -52,7 +72,7 @@ class GroupCommit:
         self._pid = os.getpid()
         self._mutex = threading.Lock()
         self._queue: deque[_Append] = deque()
-        self._executor: ThreadPoolExecutor | None = None
+        self._thread = _LogThread()
 
     async def append(self, prepare: Prepare, *, small: bool = True) -> range:
         """Append what `prepare` gives once its turn has come; the ordinals of its message records.
@@ -64,7 +84,7 @@ class GroupCommit:
         Raises:
             LogError: as `Log.commit`; and whatever `prepare` raises.
         """
-        executor = self._ready()
+        self._check_process()
         if self._inline and small and self._mutex.acquire(blocking=False):
             try:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
@@ -76,7 +96,7 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         item = _Append(prepare, loop, loop.create_future())
         self._queue.append(item)
-        executor.submit(self._drain)
+        self._thread.submit(self._drain)
         try:
             return await item.future
         except asyncio.CancelledError:
@@ -86,28 +106,25 @@ class GroupCommit:
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log on the log's own thread, after what was queued before."""
-        executor = self._ready()
+        self._check_process()
 
         def job() -> T:
             with self._mutex:
                 return function(self._log)
 
-        result: T = await wrap(job)(executor=executor)
+        result: T = await wrap(job)(executor=self._thread)
         return result
 
     async def close(self) -> None:
         """Commit what waits, close the log and let the thread go; later calls start anew."""
-        await self.run(lambda log: log.close())
-        executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=False)
+        try:
+            await self.run(lambda log: log.close())
+        finally:
+            self._thread.shutdown(wait=False)
 
-    def _ready(self) -> ThreadPoolExecutor:
+    def _check_process(self) -> None:
         if self._pid != os.getpid():  # after a fork: the thread and what was queued belong to the parent
             self._reset()
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
-        return self._executor
 
     def _drain(self) -> None:
         with self._mutex:

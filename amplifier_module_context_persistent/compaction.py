@@ -13,7 +13,7 @@ from .config import Config
 from .entry import Entry
 from .errors import FloorError
 from .ladder import STEPS, Draft, shorten_largest
-from .plan import Cut, Plan
+from .plan import Plan
 from .rules import last_human
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
 
@@ -83,17 +83,18 @@ def compact(
     if draft.total_tokens > limit:
         draft.goal_tokens = (target + limit) // 2
     for with_notice in (True, True, True, False):
-        if draft.total_tokens > max(draft.goal_tokens, target):
+        if draft.total_tokens > draft.goal_tokens:
             shorten_largest(draft)
             reached = 6
         kept = {entry.key for place in draft.left() for entry in draft.groups[place].entries()}
         dropped = left_out + len(entries) - len(kept)
-        notice = _notice(config, reached, dropped, len(draft.cuts), budget_tokens, count) if with_notice else ""
-        before_id = _first_behind_gap(draft)
+        cuts = {entry.id: draft.cuts[entry.id] for entry in entries if entry.key in kept and entry.id in draft.cuts}
+        notice = _notice(config, reached, dropped, len(cuts), budget_tokens, count) if with_notice else ""
+        before_id = _first_behind_gap(draft, previous)
         arrangement = arrange(
             [entry for entry in entries if entry.key in kept],
             count,
-            cuts=draft.cuts,
+            cuts=cuts,
             cut_tokens=draft.cut_tokens,
             notice=notice,
             notice_before=before_id,
@@ -103,10 +104,10 @@ def compact(
             break
         draft.goal_tokens = min(draft.goal_tokens, draft.total_tokens) - (tokens - budget_tokens)
     else:
-        raise FloorError(budget_tokens, tokens, floor(draft))
+        inserted = {"inserted messages": tokens - draft.total_tokens}
+        raise FloorError(budget_tokens, tokens, floor(draft) | inserted)
     alive = [entry for entry in entries if entry.key in kept]
     stored = [entry for entry in entries if entry.id]
-    cuts: dict[str, Cut] = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
     plan = Plan(
         id=plan_id,
         upto=stored[-1].id if stored else "",
@@ -143,18 +144,23 @@ def floor(draft: Draft) -> dict[str, int]:
     return parts | names
 
 
-def _first_behind_gap(draft: Draft) -> str:
-    """The id of the first kept message behind the last group that was left out."""
-    gap = next((place for place in reversed(range(len(draft.kept))) if not draft.kept[place]), -1)
-    return next((draft.groups[place].head.id for place in draft.left() if place > gap), "")
+def _first_behind_gap(draft: Draft, previous: Plan | None) -> str:
+    """The id of the first kept message behind the last group that was left out, by this plan or the one before it."""
+    groups = draft.groups
+    start = next((place + 1 for place in reversed(range(len(groups))) if not draft.kept[place]), 0)
+    if previous is not None and previous.notice_before:
+        known = (place for place, group in enumerate(groups) if group.head.id == previous.notice_before)
+        start = max(start, next(known, 0))
+    heads = (groups[place].head for place in draft.left() if place >= start)
+    return next((head.id for head in heads if head.id and not head.instructs), "")
 
 
 def _notice(config: Config, step: int, dropped: int, cut: int, budget_tokens: int, count: Count) -> str:
     """The text that tells the model what it does not see; as long as configured, or as the budget allows."""
     if not config.compaction_notice_enabled or step < config.compaction_notice_min_level or not dropped:
         return ""
-    minimal = f"{dropped:,} earlier messages are left out of this view."
-    shortened = f" {cut:,} long texts are shortened." if cut else ""
+    minimal = f"{_number(dropped, 'earlier message')} left out of this view."
+    shortened = f" {_number(cut, 'long text')} shortened." if cut else ""
     normal = (
         f"{minimal}{shortened} They are kept in the session's log; "
         "work from what is shown, and look again at a file or a result rather than guess what it said."
@@ -169,14 +175,23 @@ def _notice(config: Config, step: int, dropped: int, cut: int, budget_tokens: in
     return ""
 
 
+def _number(count: int, noun: str) -> str:
+    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"
+
+
 def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
     """Whether a view of this size is to be compacted."""
     many = config.max_messages is not None and messages > config.max_messages
     return many or tokens >= config.compact_threshold * budget_tokens
 
 
-def worth_it(config: Config, compaction: Compaction, *, budget_tokens: int, tokens: int) -> bool:
-    """Whether a plan frees enough to be followed, or the view does not fit without it."""
-    if tokens > budget_tokens:
-        return True
-    return tokens - compaction.plan.tokens_after >= config.compact_min_gain * budget_tokens
+def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
+    """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
+    fewer = {"tokens": tokens - made.plan.tokens_after, "messages": messages - len(made.arrangement.items)}
+    return tokens > budget_tokens or matters(config, budget_tokens=budget_tokens, **fewer)
+
+
+def matters(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
+    """Whether a difference of so many tokens, or messages, is at least `compact_min_gain` of what is allowed."""
+    share, most = config.compact_min_gain, config.max_messages
+    return tokens >= max(1, share * budget_tokens) or (most is not None and messages >= max(1, share * most))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import difflib
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .errors import ConfigError
 from .record import MAX_RECORD_BYTES
+from .tokens import ENCODINGS
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +90,10 @@ class Config:
         "Whether a message survives a power cut, or only a killed process.",
     )
     lock_timeout_s: float = _option(
-        10.0, "seconds > 0", lambda v: _is_number(v) and v > 0, "How long an append waits for another process."
+        10.0,
+        "seconds > 0",
+        lambda v: _is_number(v) and 0 < v < math.inf,
+        "How long an append waits for another process.",
     )
     max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", _at_least(1024), "Longer messages are refused.")
     require_persistence: bool = _option(
@@ -100,8 +105,14 @@ class Config:
     tokenizer: str = _option(
         "auto",
         "`auto`, `estimate`, an encoding's name",
-        lambda v: isinstance(v, str) and v != "",
+        _one_of("auto", "estimate", *ENCODINGS),
         "What counts tokens: an exact vocabulary that is on this machine, or the estimate.",
+    )
+    token_meter: str = _option(
+        "actual",
+        "`actual`, `estimate`",
+        _one_of("actual", "estimate"),
+        "Whether budgets are corrected by what the provider reports (`llm:response`).",
     )
     max_tokens: int = _option(
         200_000,
@@ -174,7 +185,8 @@ class Config:
                 raise ConfigError(f"{key}: {value!r} is not allowed; allowed: {options[key].metadata['allowed']}")
             else:
                 values[key] = tuple(value) if isinstance(value, list) else value
-        threshold = values.get("compact_threshold", 0.92)
+        configured = frozenset(values)
+        threshold = values.get("compact_threshold", options["compact_threshold"].default)
         if "target_usage" not in values:
             values["target_usage"] = min(0.5, 0.55 * threshold)
         elif values["target_usage"] >= threshold:
@@ -184,7 +196,7 @@ class Config:
             )
         if values.get("auto_save") is False:
             logger.warning("auto_save: false has no effect: every message is saved as it is added")
-        return cls(**values, configured=frozenset(values) - ({"target_usage"} - flat.keys()))
+        return cls(**values, configured=configured)
 
 
 def _flatten(given: dict[str, Any]) -> dict[str, Any]:

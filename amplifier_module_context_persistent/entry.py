@@ -36,6 +36,8 @@ class Entry:
     """Whether it can be handed out as it was stored."""
     calls: tuple[Call, ...] = ()
     result_of: str | None = None
+    named: bool = False
+    """A result: whether it says the tool's name."""
     source: str | None = None
 
     @property
@@ -61,6 +63,7 @@ def classify(key: int, message: Message, count: Callable[[Message], int]) -> Ent
         plain=accepted is message,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
+        named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
     )
 

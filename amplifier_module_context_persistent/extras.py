@@ -14,15 +14,13 @@ from .entry import Entry, classify
 from .index import Index
 from .shape import Message
 
-_BEFORE_ALL = -1
-
 
 @dataclass(frozen=True, slots=True)
 class _Extra:
     entry: Entry
     message: Message
-    behind: int
-    """The ordinal of the record that it stands behind."""
+    before: int
+    """The first ordinal that a record behind it can have."""
 
 
 class Extras:
@@ -53,8 +51,7 @@ class Extras:
     def add_ephemeral(self, index: Index, message: Message, count: Callable[[Message], int]) -> None:
         """Let a message stand behind the last record."""
         entry = classify(self._take_key(), message, count)
-        behind = index.live[-1] if index.live else _BEFORE_ALL
-        self._ephemeral[entry.key] = _Extra(entry, message, behind)
+        self._ephemeral[entry.key] = _Extra(entry, message, len(index) or len(self.unsaved))
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -74,7 +71,7 @@ class Extras:
             return self._unsaved_entries + stored if self._unsaved_entries else stored
         merged, at = list(self._unsaved_entries), 0
         for entry in stored:
-            while at < len(waiting) and waiting[at].behind < entry.key:
+            while at < len(waiting) and waiting[at].before <= entry.key:
                 merged.append(waiting[at].entry)
                 at += 1
             merged.append(entry)

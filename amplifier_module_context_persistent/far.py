@@ -9,38 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .entry import Entry
-from .index import PINNED, SYSTEM, TOOL, USER, Index
+from .index import DEVELOPER, PINNED, SYSTEM, USER, Index
+from .rules import tool_groups
 
 _BATCH = 256
+_AROUND = 64
+"""How far from a pin the other messages of its tool group are looked for."""
 
 ClassifyAll = Callable[[Sequence[int]], list[Entry]]
 
 
-def older_candidates(index: Index, older: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
-    """Pick the entries of an older part that a view may keep, in order."""
-    roles, flags = index.roles, index.flags
+def older_candidates(
+    index: Index, live: Sequence[int], start: int, classify_all: ClassifyAll, budget_tokens: int
+) -> list[Entry]:
+    """Pick of a live history the entries before `start` that a view may keep, in order."""
+    places = {ordinal: place for place, ordinal in enumerate(live[:start])}
     wanted: set[int] = set()
-    for place, ordinal in enumerate(older):
-        if roles[ordinal] == SYSTEM:
+    for place, ordinal in enumerate(live[: start + _AROUND]):
+        if index.flags[ordinal] & PINNED:
+            wanted.update(_group_around(live, place, classify_all))
+        elif index.roles[ordinal] in (SYSTEM, DEVELOPER):
             wanted.add(ordinal)
-        elif flags[ordinal] & PINNED:
-            wanted.update(_group_around(index, older, place))
-    people = [ordinal for ordinal in older if roles[ordinal] == USER and ordinal not in wanted]
+    wanted &= places.keys()
+    people = [ordinal for ordinal in places if index.roles[ordinal] == USER and ordinal not in wanted]
     found = classify_all(sorted(wanted)) + _newest_humans(people, classify_all, budget_tokens)
-    if not found:
-        return []
-    places = {ordinal: place for place, ordinal in enumerate(older)}
     return sorted(found, key=lambda entry: places[entry.key])
 
 
-def _group_around(index: Index, older: Sequence[int], place: int) -> Sequence[int]:
-    """A message with the results that stand around it, back to the message with the calls."""
-    first = last = place
-    while first > 0 and index.roles[older[first]] == TOOL:
-        first -= 1
-    while last + 1 < len(older) and index.roles[older[last + 1]] == TOOL:
-        last += 1
-    return older[first : last + 1]
+def _group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[int]:
+    """The tool group of a pinned message, also where other messages stand between its own."""
+    near = classify_all(live[max(0, place - _AROUND) : place + _AROUND])
+    groups = ([entry.key for entry in group.entries()] for group in tool_groups(near))
+    return next((keys for keys in groups if live[place] in keys), [])
 
 
 def _newest_humans(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:

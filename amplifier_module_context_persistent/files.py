@@ -14,7 +14,7 @@ from filelock import lock_descriptor, unlock_descriptor
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _COMMON = _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_WINDOWS = sys.platform == "win32"
+WINDOWS = sys.platform == "win32"
 
 
 class Files:
@@ -46,10 +46,10 @@ class Files:
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
-        if hasattr(os, "pread"):
-            return os.pread(fd, size, offset)
-        os.lseek(fd, offset, os.SEEK_SET)
-        return os.read(fd, size)
+        if WINDOWS:
+            os.lseek(fd, offset, os.SEEK_SET)
+            return os.read(fd, size)
+        return os.pread(fd, size, offset)
 
     def write(self, fd: int, data: bytes) -> int:
         """Write at the end of an appending descriptor; the number of bytes taken."""
@@ -68,13 +68,17 @@ class Files:
 
     def sync_directory(self, path: str) -> None:
         """Bring a directory's entries to the disk; a no-op where directories cannot be opened (Windows)."""
-        if _WINDOWS:
+        if WINDOWS:
             return
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        os.remove(path)
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut a file to `size` bytes."""
@@ -89,17 +93,17 @@ class Files:
 
         It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
         """
-        lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if _WINDOWS else fd
+        lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if lock_descriptor(lock_fd, blocking=False):
             return lock_fd
-        if _WINDOWS:
+        if WINDOWS:
             os.close(lock_fd)
         return None
 
     def unlock(self, lock_fd: int) -> None:
         """Give the lock back."""
         unlock_descriptor(lock_fd)
-        if _WINDOWS:
+        if WINDOWS:
             os.close(lock_fd)
 
     def lock_holder(self, fd: int) -> int | None:
@@ -108,5 +112,6 @@ class Files:
             inode = f":{os.fstat(fd).st_ino} "
             for row in Path("/proc/locks").read_text(encoding="ascii").splitlines():
                 if " FLOCK " in row and inode in row and "->" not in row:
-                    return int(row.split()[4])
+                    holder = int(row.split()[4])
+                    return holder if holder > 0 else None  # a process of another namespace has no name here
         return None

@@ -50,11 +50,25 @@ class History:
         """Whether the log held messages, other than memory files, when it was opened: then it decides at a resume."""
         self._replays = TimestampReplays(len(index))
         self._headed = False
+        self._deferred: list[bytes] = []
 
     def _holds_conversation(self, index: Index) -> bool:
         if any(role != SYSTEM for role in index.roles):
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
+
+    def defer(self, *bodies: bytes) -> None:
+        """Let records that need no durability of their own wait for the next append, or for the close."""
+        self._deferred.extend(bodies)
+
+    def take_deferred(self) -> list[bytes]:
+        """Take what waits; whoever takes it appends it, or defers it again."""
+        taken, self._deferred = self._deferred, []
+        return taken
+
+    def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:
+        """Prepare what waited, and then what `prepare` gives."""
+        return (lambda index: [*self.control(carried)(index), *prepare(index)]) if carried else prepare
 
     def add(self, message: Message, *, timestamp: str) -> Prepare:
         """Prepare the record of a message; none if the log holds it already."""
@@ -111,9 +125,9 @@ class History:
 
         return prepare
 
-    def plan(self, body: bytes) -> Prepare:
-        """Prepare the record of a plan; none in an empty log."""
-        return lambda index: [*self._header(index), body] if len(index) else []
+    def control(self, bodies: Sequence[bytes]) -> Prepare:
+        """Prepare control records; none in an empty log."""
+        return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
 
     def _framed(self, index: Index, items: Sequence[bytes | int]) -> list[bytes]:
         """A reset's content: new records as they are, runs of kept ones as `keep` records."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
+from amplifier_core.models import HookResult
 
 from .budget import Window, read_window
 
@@ -23,6 +24,7 @@ EVENTS = (
     "context:include",
     "context:message_added:debug",
     "context:set_messages_ignored",
+    "context:usage",
     "context:degraded",
     "context:plan_not_stored",
 )
@@ -43,6 +45,19 @@ class Host:
             await hooks.emit(event, payload)
         except Exception:
             logger.warning("the event %s could not be emitted", event, exc_info=True)
+
+    def listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
+        """Let a function hear an event; the result stops that."""
+        hooks = getattr(self._coordinator, "hooks", None)
+        if hooks is None:
+            return lambda: None
+
+        async def heard(_: str, data: dict[str, Any]) -> HookResult:
+            await handler(data)
+            return HookResult(action="continue")
+
+        unregister: Callable[[], None] = hooks.register(event, heard, priority=100, name=f"context-persistent:{event}")
+        return unregister
 
     def show(self, text: str) -> None:
         """Show a person one line, where there is a display."""
@@ -99,3 +114,9 @@ async def provider_window(provider: Any | None) -> Window | None:
         if published is not None and (window := read_window(published)) is not None:
             return window
     return None
+
+
+def provider_name(provider: Any | None) -> str:
+    """The name under which a provider's events come; empty if it has none."""
+    name = getattr(provider, "name", None)
+    return name if isinstance(name, str) else ""

@@ -28,8 +28,8 @@ LIVE = 8
 class Damage:
     """One finding of a scan.
 
-    `kind`: `checksum` (read all the same), `unchained` (likewise), `glued` (a record behind the rest of another one;
-    read), `unreadable`, `oversized`, `reset` (a reset whose commit record is damaged).
+    `kind`: `checksum` (read all the same), `unchained` (likewise), `glued` (whole records in one line with other
+    bytes; they are read), `unreadable`, `oversized`, `reset` (the frame of a reset is damaged).
     """
 
     line: int
@@ -62,6 +62,8 @@ class Index:
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
+    usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """By provider and model, the last record of what a view came to."""
     control_counts: dict[str, int] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0

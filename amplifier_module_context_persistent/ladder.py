@@ -139,7 +139,7 @@ def elide_results(draft: Draft, *, share: float | None = None, spared: int | Non
         (place, result) for place in draft.left() for result in draft.groups[place].results if result is not None
     ]
     spared = config.protected_tool_results if spared is None else spared
-    old = results[: len(results) - spared] if spared else results
+    old = results[: max(0, len(results) - spared)]
     cut = cut_for(config.truncate_chars)
     # A character is a token at most, and rarely less than a fifth of one: shorter results cannot save enough.
     candidates = [

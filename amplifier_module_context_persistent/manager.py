@@ -9,27 +9,23 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
 
 from amplifier_core.llm_errors import ContextLengthError
 
-from .commit import GroupCommit
 from .config import Config
 from .entry import is_ephemeral
-from .errors import FloorError, LogCreateError
-from .extras import Extras
-from .history import History
-from .host import Host, provider_window
+from .errors import FloorError
+from .host import Host, provider_name, provider_window
 from .location import log_path
-from .log import FileLog, Log, MemoryLog, Prepare
-from .memory_files import check_memory_files, load_memory_files
-from .record import to_plain
-from .requests import Answer, Ask, Requests
+from .log import Log
+from .meter import Meter, Reading, Recorder
+from .record import encode_control, to_plain
+from .requests import Answer, Ask
 from .shape import Message, text_of
-from .tokens import TokenCounter, count_message, open_counter
+from .store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -44,21 +40,6 @@ def _now() -> str:
 
 def _new_id() -> str:
     return "m" + token_hex(8)
-
-
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """What is there once the log was opened."""
-
-    log: Log
-    commit: GroupCommit
-    counter: TokenCounter
-    extras: Extras
-    history: History
-    requests: Requests
-
-    def count(self, message: Message) -> int:
-        return count_message(message, self.counter)
 
 
 class PersistentContextManager:
@@ -78,6 +59,8 @@ class PersistentContextManager:
         ConfigError: a wrong value; names key, value and what is allowed.
     """
 
+    _IN_MEMORY_BECAUSE = "neither transcript_path nor storage_path nor a session id says where its log lies"
+
     def __init__(
         self,
         transcript_path: str | os.PathLike[str] | None = None,
@@ -94,15 +77,28 @@ class PersistentContextManager:
             config["transcript_path"] = transcript_path
         self.config = Config.load(config)
         self._host = Host(coordinator)
-        self._working_dir = working_dir or self._host.working_dir
-        self._session_id, self._now, self._new_id = session_id, now, new_id
+        self._now = now
         self._factory: SystemPromptFactory | None = None
-        self._session: _Session | None = None
-        self._acknowledged = False
-        path = self._locate(parent_id)
-        self.log_path = os.fspath(path) if path is not None else None
+        self._readings: list[Reading] = []
+        corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
+        self._meter = Meter(enabled=corrects, session_id=session_id, on_reading=self._readings.append)
+        working_dir = working_dir or self._host.working_dir
+        self._store = Store(
+            self.config,
+            self._host,
+            self._meter,
+            path=self._locate(session_id, parent_id, working_dir),
+            session_id=session_id,
+            working_dir=working_dir,
+            in_memory_because=self._IN_MEMORY_BECAUSE,
+            now=now,
+            new_id=new_id,
+        )
+
+    @property
+    def log_path(self) -> str | None:
         """Where the log lies; None for a session in memory."""
-        self._commit = self._group_commit(self.log_path)
+        return self._store.path
 
     # -- the protocol ------------------------------------------------------------------------------------------------
 
@@ -117,13 +113,15 @@ class PersistentContextManager:
             LogError: the log took nothing, or its state is unknown (`LogFailedError`).
         """
         plain = to_plain(message)
-        session = await self._open()
+        session = await self._store.open()
         if is_ephemeral(plain):
             await session.commit.run(lambda log: session.extras.add_ephemeral(log.index, plain, session.count))
         else:
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
-            session = await self._append(lambda history: history.add(plain, timestamp=timestamp), small=small)
+            if plain["role"] == "assistant":
+                self._meter.answered()
+            session = await self._store.append(lambda history: history.add(plain, timestamp=timestamp), small=small)
         await self._host.emit(
             "context:message_added:debug",
             {
@@ -150,11 +148,12 @@ class PersistentContextManager:
         answer = await self._answer(ask, may_plan=False)
         if answer.view is None:
             answer = await self._compact(ask, answer)
+        self._meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
         return answer.view or []
 
     async def get_messages(self) -> list[Message]:
         """Return the whole live history, parsed afresh; nothing done to it reaches the log."""
-        session = await self._open()
+        session = await self._store.open()
 
         def read(log: Log) -> list[Message]:
             log.follow()
@@ -169,7 +168,7 @@ class PersistentContextManager:
             RecordError: one of the messages cannot be stored; nothing was changed.
         """
         plain = [to_plain(message) for message in messages]
-        session = await self._open()
+        session = await self._store.open()
         if not session.history.authoritative:
             await self._replace(plain, "set_messages")
             return
@@ -187,13 +186,35 @@ class PersistentContextManager:
 
     async def should_compact(self) -> bool:
         """Whether the view as it stands has reached `compact_threshold` (of the older contract)."""
-        ask, session = await self._ask(None, None), await self._open()
+        ask, session = await self._ask(None, None), await self._store.open()
         return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
 
     async def compact(self) -> None:
         """Plan the view down to `target_usage` now (of the older contract); history is untouched."""
         ask = await self._ask(None, None, force=True)
         await self._compact(ask, await self._answer(ask, may_plan=False))
+
+    # -- usage -------------------------------------------------------------------------------------------------------
+
+    def listen(self) -> Callable[[], None]:
+        """Listen to the host's events; the result stops that, and may be called twice."""
+        return self._host.listen("llm:response", self.on_llm_response)
+
+    async def on_llm_response(self, event: Mapping[str, Any]) -> None:
+        """Learn from what a provider reports of the view that was handed out last."""
+        self._meter.on_response(event)
+        await self._take_readings()
+
+    def claim_usage(self) -> Recorder:
+        """Claim the view that was handed out last: only what the returned recorder is told counts for it."""
+        return self._meter.claim()
+
+    async def _take_readings(self) -> None:
+        while self._readings:
+            reading = self._readings.pop(0)
+            session = await self._store.open()
+            session.history.defer(encode_control("usage", **reading.record()))
+            await self._host.emit("context:usage", reading.payload())
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -204,108 +225,22 @@ class PersistentContextManager:
             LogUnreadableError: the log is there and cannot be read.
             MemoryFilesError: the memory files are larger than the budget.
         """
-        if self._session is not None:
-            await self.close()
-        session = await self._open()
-        await session.commit.run(lambda log: log.follow())
+        await self._store.initialize()
 
     async def close(self) -> None:
         """Finish what was begun and let the log go; may be called twice, and a later call opens it again."""
-        await self._commit.close()
-
-    def _locate(self, parent_id: str | None) -> os.PathLike[str] | None:
-        return log_path(self.config, session_id=self._session_id, parent_id=parent_id, working_dir=self._working_dir)
-
-    def _group_commit(self, path: str | None) -> GroupCommit:
-        config = self.config
-        if path is None:
-            return GroupCommit(MemoryLog(max_record_bytes=config.max_record_bytes), inline=True)
-        log = FileLog(
-            path,
-            durability=config.durability,
-            lock_timeout_s=config.lock_timeout_s,
-            max_record_bytes=config.max_record_bytes,
-        )
-        return GroupCommit(log, inline=config.durability == "write")
-
-    async def _open(self) -> _Session:
-        """Open the log at the first use; in a fresh session, load the memory files."""
-        if self._session is not None:
-            return self._session
-        if self.log_path is None:
-            await self._without_place()
-        commit, extras = self._commit, Extras()
-        session = await commit.run(lambda log: self._make_session(log, commit, extras))
-        files: list[Message] = []
-        if session.history.is_empty and self.config.memory_files:
-            files = await load_memory_files(self.config.memory_files, self._working_dir)
-            check_memory_files(files, session.count, self.config.max_tokens)
-            for message in files:
-                message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}
-
-        def publish(_: Log) -> bool:
-            if self._session is not None:  # another task was faster
-                return False
-            extras.set_unsaved(files, session.count)
-            self._session = session
-            return True
-
-        if await commit.run(publish):
-            for message in files:
-                source, size = message["metadata"]["path"], len(message["content"])
-                await self._host.emit("context:include", {"source": source, "size": size})
-        return self._session or session
-
-    def _make_session(self, log: Log, commit: GroupCommit, extras: Extras) -> _Session:
-        log.follow()
-        counter = open_counter(self.config.tokenizer)
-        history = History(
-            log,
-            extras,
-            session_id=self._session_id,
-            tokenizer=counter.name,
-            now=self._now,
-            new_id=self._new_id,
-        )
-        requests = Requests(self.config, counter, extras, history, self._new_id)
-        return _Session(log, commit, counter, extras, history, requests)
-
-    async def _without_place(self) -> None:
-        """Say that a persistent session keeps nothing, as neither a path nor a session id names its log."""
-        await self._tell_degraded("no transcript_path, no storage_path and no session id say where the log lies")
+        await self._take_readings()
+        await self._store.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
-    async def _append(self, prepare: Callable[[History], Prepare], *, small: bool = True) -> _Session:
-        """Append what a history prepares; in memory, loudly, where there is no log and none can be created."""
-        session = await self._open()
-        try:
-            await session.commit.append(prepare(session.history), small=small)
-        except LogCreateError as error:
-            if self.config.require_persistence or self._acknowledged:
-                raise
-            session = await self._degrade(session, error)
-            await session.commit.append(prepare(session.history), small=small)
-        self._acknowledged = True
-        return session
-
-    async def _degrade(self, failed: _Session, error: LogCreateError) -> _Session:
-        if self._session is failed:
-            commit = self._group_commit(None)
-            session = await commit.run(lambda log: self._make_session(log, commit, failed.extras))
-            if self._session is failed:
-                self._session, self._commit, self.log_path = session, commit, None
-                await self._tell_degraded(str(error))
-        return await self._open()
-
-    async def _tell_degraded(self, reason: str) -> None:
-        logger.error("this session is kept in memory only and ends with its process: %s", reason)
-        self._host.show(f"This session is NOT saved: {reason}")
-        await self._host.emit("context:degraded", {"reason": reason})
+    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> str | None:
+        path = log_path(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+        return os.fspath(path) if path is not None else None
 
     async def _replace(self, messages: Sequence[Message], reason: str) -> None:
         timestamp = self._now()
-        session = await self._append(
+        session = await self._store.append(
             lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
         )
 
@@ -316,12 +251,13 @@ class PersistentContextManager:
         await session.commit.run(forget)
 
     async def _ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
+        await self._take_readings()
         head_text = str(await self._factory()) if self._factory is not None else None
         window = await provider_window(provider)
-        return Ask(token_budget, window, head_text, self._host.tools_json(), force)
+        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force)
 
     async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
-        session = await self._open()
+        session = await self._store.open()
         try:
             return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
         except FloorError as error:
@@ -349,14 +285,13 @@ class InMemoryContextManager(PersistentContextManager):
     Keys of the configuration that say where and how durably the log is kept have no meaning here.
     """
 
+    _IN_MEMORY_BECAUSE = ""  # it was asked for
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
 
-    def _locate(self, parent_id: str | None) -> None:
+    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> None:
         return None
-
-    async def _without_place(self) -> None:
-        """Say nothing: this is what was asked for."""
 
 
 def _sizes(messages: int, tokens: int) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 A report counts only for the view that it answered: from the same session and provider, between handing the view out
 and the next assistant message, and within `PLAUSIBLE` times of what was predicted, as other parts of a host (judges,
-namers of sessions, sub-agents) call providers too. The first report may be larger by any factor, as nothing is known of
-the overhead yet; after `DOUBTS` implausible reports in a row it is the calibration that is doubted, and begun anew. A part that knows that it drives the conversation may claim the
-view (`claim`) and report for it; then nothing else is listened to.
+namers of sessions, sub-agents) call providers too. The first report may be larger by any factor, as nothing is known
+of the overhead yet; after `DOUBTS` implausible reports in a row it is the calibration that is doubted, and begun anew.
+A part that knows that it drives the conversation may claim the view (`claim`) and report for it; then nothing else is
+listened to.
 """
 
 from __future__ import annotations
@@ -94,7 +95,10 @@ class Meter:
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
         """How many of our tokens fit into a provider's true budget."""
         known = self._calibration(provider)
-        return known.counted_budget(budget_tokens) if self._enabled and known.observations else budget_tokens
+        if not self._enabled or not known.observations:
+            return budget_tokens
+        step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
+        return max(step, known.counted_budget(budget_tokens) // step * step)
 
     def hand_out(self, provider: str, counted: int, line: Hashable) -> None:
         """Note that a view goes to a provider; `line` stays the same while each view continues the one before it."""

@@ -4,8 +4,10 @@ Rules:
 - Opening reads and never writes. A torn tail is a value (`torn`), damage in the middle a list (`index.damage`); both
   are logged once.
 - A log that is there and cannot be read is an error, never an empty log.
-- What others append is taken in by `follow`, in time proportional to what is new; a file that was replaced, or that
-  does not continue what is known, is scanned anew.
+- What others append is taken in by `follow`, in time proportional to what is new. The last bytes known (a checksum that
+  stands for all before it) must still be where they were; a file that was replaced, or where they are not, is scanned
+  anew.
+- After a failed read nothing half-read stays: the file is closed, and the next use scans it from the start.
 """
 
 from __future__ import annotations
@@ -13,22 +15,22 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
 
 from .errors import LogUnreadableError
+from .fetch import fetch_lines
 from .files import Files
-from .index import UNCHAINED, Index, TornTail
+from .index import Index, TornTail
+from .opening import open_file, unreadable
 from .record import CRC_TAIL_BYTES, MAX_RECORD_BYTES, Message, decode
 from .scan import Scanner, message_id_of
 
 logger = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 1 << 20
-_GAP_BYTES = 64 << 10  # records closer than this are read with one call
-_SPAN_BYTES = 4 << 20
+_END_BYTES = 32  # enough to hold a record's checksum
 
 
 class LogReader:
@@ -57,6 +59,8 @@ class LogReader:
         """The file's size when last looked at."""
         self.scanner = Scanner(max_record_bytes)
         self._writable = writable
+        self._end = b""
+        self._known_end = b""
         self._identity = (-1, -1)
         self._pid = os.getpid()
 
@@ -91,8 +95,12 @@ class LogReader:
         """Close the file and forget what was read; `follow` opens it again."""
         fd, self.fd, self.size = self.fd, None, 0
         self.scanner = Scanner(self.max_record_bytes)
+        self._end = self._known_end = b""
         if fd is not None:
-            self.files.close(fd)
+            try:
+                self.files.close(fd)
+            except OSError as error:  # what was acknowledged was synced before; the descriptor is gone all the same
+                logger.warning("%s: closing it failed: %s", self.path, error)
 
     def ensure_open(self) -> bool:
         """Open the log if it is there and not open; whether it was opened just now.
@@ -118,21 +126,48 @@ class LogReader:
         """
         if self.ensure_open():
             return True
-        if not self._is_current():
-            logger.warning("%s was replaced; reading the new file", self.path)
-            self.close()
-            self.open(create=False)
-            return True
-        size = self.files.fstat(self.descriptor).st_size
-        if size == self.size:
+        if self.take_in():
             return False
-        if self._follows_on(size):
+        logger.warning("%s was replaced; reading the new file", self.path)
+        self.close()
+        self.open(create=False)
+        return True
+
+    def take_in(self, *, at_most_bytes: int | None = None) -> bool:
+        """Take in what the open file holds by now; False, and nothing done, if the path names another file.
+
+        Raises:
+            LogUnreadableError: as `follow`.
+            BlockingIOError: more than `at_most_bytes` would have to be read.
+        """
+        status = self._status()
+        if (status.st_dev, status.st_ino) != self._identity:
+            return False
+        size = status.st_size
+        if size == self.size and (not size or self._bytes_before(size) == self._end):
+            return True
+        goes_on = self._goes_on(size)
+        if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
+            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.path)
+        if goes_on:
             self.size = size
-            self._scan()
+            self._scan_or_close()
         else:
             logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
             self.reload()
-        return False
+        return True
+
+    def appended(self, records: bytes) -> None:
+        """Take in whole records that were just written at the end of what is known."""
+        self.scanner.feed(records)
+        self.size = self.scanner.offset
+        self._end = self._known_end = records[-_END_BYTES:]
+
+    def cut_torn(self) -> None:
+        """Forget the torn tail, which was just cut off the file."""
+        self.scanner.abandon_reset()
+        self.size = self.scanner.offset
+        self._end = self._known_end = self._bytes_before(self.size)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order; neighbours are read together.
@@ -140,43 +175,33 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        flags = self.index.flags
-        for ordinal, line in self._lines(ordinals):
+        for ordinal, line in fetch_lines(self.index, ordinals, self._read_exactly):
+            place = self.index.offsets[ordinal]
             try:
                 message = decode(line)
-                if flags[ordinal] & UNCHAINED:
-                    metadata = message.get("metadata") or {}
-                    message_id = message_id_of(message, line, self.index.offsets[ordinal])
-                    message["metadata"] = {**metadata, "message_id": message_id}
-            except (ValueError, TypeError) as error:
-                place = self.index.offsets[ordinal]
-                raise LogUnreadableError(
-                    errno.EIO, f"the record at byte {place} was overwritten after it was read ({error})", self.path
-                ) from error
+            except ValueError as error:
+                reason = f"the record at byte {place} was overwritten ({error})"
+                raise LogUnreadableError(errno.EIO, reason, self.path) from error
+            metadata = message.get("metadata")
+            if not (isinstance(metadata, dict) and metadata.get("message_id")):
+                known = metadata if isinstance(metadata, dict) else {}
+                message["metadata"] = {**known, "message_id": message_id_of(message, line, place)}
             yield message
 
-    def _lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        offsets, lengths = self.index.offsets, self.index.lengths
-        at, count = 0, len(ordinals)
-        while at < count:
-            start = offsets[ordinals[at]]
-            end = start + lengths[ordinals[at]]
-            stop = at + 1
-            while stop < count and 0 <= offsets[ordinals[stop]] - end <= _GAP_BYTES and end - start < _SPAN_BYTES:
-                end = offsets[ordinals[stop]] + lengths[ordinals[stop]]
-                stop += 1
-            block = self._read_exactly(start, end - start)
-            for ordinal in ordinals[at:stop]:
-                begin = offsets[ordinal] - start
-                yield ordinal, block[begin : begin + lengths[ordinal] - 1]
-            at = stop
-
     def _read_exactly(self, offset: int, size: int) -> bytes:
+        """Read `size` bytes; fewer only where the file ends."""
         fd = self.descriptor
-        block = self.files.read(fd, size, offset)
-        while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
-            block += more
+        try:
+            block = self.files.read(fd, size, offset)
+            while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
+                block += more
+        except OSError as error:
+            raise unreadable(error, self.path) from error
         return block
+
+    def _bytes_before(self, offset: int) -> bytes:
+        start = max(0, offset - _END_BYTES)
+        return self._read_exactly(start, offset - start) if offset else b""
 
     def open(self, *, create: bool) -> None:
         """Open and scan the log if it is there, or create it.
@@ -185,45 +210,20 @@ class LogReader:
             LogUnreadableError: it is there and cannot be read.
             OSError: it is not there and cannot be created.
         """
-        try:
-            fd = self.files.open_log(self.path, create=create) if self._writable else self._open_read_only()
-        except FileNotFoundError:
-            if create:
-                raise
-            return
-        except OSError:
-            if create and not os.path.lexists(self.path):
-                raise
-            fd = self._open_read_only()
-        status = self.files.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            self.files.close(fd)
-            raise LogUnreadableError(errno.EINVAL, "this is no regular file, so it cannot be a log", self.path)
-        self.fd, self._identity = fd, (status.st_dev, status.st_ino)
-        self.reload()
-
-    def _open_read_only(self) -> int:
-        try:
-            return self.files.open_readonly(self.path)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: OSError) -> LogUnreadableError:
-        reasons = {
-            errno.ELOOP: "it is a symbolic link, which is not followed; configure the path it points to",
-            errno.EISDIR: "it is a directory; configure a file, or a directory as storage_path",
-            errno.EACCES: "this process may not read it; change its mode or owner",
-        }
-        reason = reasons.get(error.errno or 0, os.strerror(error.errno or errno.EIO))
-        return LogUnreadableError(error.errno or errno.EIO, f"the log exists and cannot be read: {reason}", self.path)
+        opened = open_file(self.files, self.path, writable=self._writable, create=create)
+        if opened is not None:
+            self.fd, self._identity = opened
+            self.reload()
 
     def reload(self) -> None:
         """Scan the whole file anew, into a new index."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.size = self.files.fstat(self.descriptor).st_size
-        self._scan()
+        try:
+            self.size = self.files.fstat(self.descriptor).st_size
+        except OSError as error:
+            self.close()
+            raise unreadable(error, self.path) from error
+        self._scan_or_close()
         damage, torn = self.index.damage, self.torn
         if damage:
             logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
@@ -235,6 +235,17 @@ class LogReader:
                 torn.offset,
             )
 
+    def _scan_or_close(self) -> None:
+        """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
+        try:
+            self._scan()
+            self._end = self._bytes_before(self.size)
+            known = min(self.scanner.offset, self.size)
+            self._known_end = self._end if known == self.size else self._bytes_before(known)
+        except BaseException:
+            self.close()
+            raise
+
     def _scan(self) -> None:
         """Scan from where the scanner stands to the size known."""
         scanner, want = self.scanner, _CHUNK_BYTES
@@ -244,6 +255,7 @@ class LogReader:
                 scanner.feed(block[:whole])
                 want = _CHUNK_BYTES
             elif scanner.offset + len(block) >= self.size or len(block) < want:
+                self.size = scanner.offset + len(block)
                 self._scan_unended(block)
                 return
             elif want <= self.max_record_bytes:
@@ -273,22 +285,18 @@ class LogReader:
                 return True
         return False
 
-    def _is_current(self) -> bool:
+    def _status(self) -> os.stat_result:
         try:
-            status = self.files.stat(self.path)
+            return self.files.stat(self.path)
         except FileNotFoundError as error:
-            raise LogUnreadableError(
-                errno.ENOENT, "the log was removed while it was open; put it back, or initialize() a new one", self.path
-            ) from error
-        return (status.st_dev, status.st_ino) == self._identity
+            reason = "the log was removed while it was open; put it back, or initialize() a new one"
+            raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
+        except OSError as error:
+            raise unreadable(error, self.path) from error
 
-    def _follows_on(self, size: int) -> bool:
-        """Whether a file of `size` bytes holds what is known, continued."""
+    def _goes_on(self, size: int) -> bool:
+        """Whether a file of `size` bytes holds what is known, and whole lines or a torn one behind it."""
         known = self.scanner.offset
-        if size < known:
+        if self.lacks_newline and self._read_exactly(known - 1, 1) != b"\n":
             return False
-        if self.size < known and self._read_exactly(known - 1, 1) != b"\n":  # the LF that was not there yet
-            return False
-        head = self._read_exactly(known, min(size - known, _CHUNK_BYTES))
-        end = head.find(b"\n")
-        return end < 0 or self.scanner.continues(head[:end])
+        return size >= known and self._bytes_before(min(known, self.size)) == self._known_end

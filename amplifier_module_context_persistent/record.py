@@ -2,17 +2,20 @@
 
 Rules that hold here:
 - A message record is the message's JSON object with `role` first and `metadata` last; in `metadata` come last, in this
-  order, `pinned` and `critical` where given, `timestamp` and `message_id`. A reader may rely on that order in a line
-  whose checksum holds, and in no other line.
+  order, `timestamp`, `pinned` and `critical` where they are true, and `message_id`. A reader may rely on that order in
+  a line whose checksum holds, and in no other line.
 - A control record begins with `{"_record":KIND`.
-- `_crc = crc32(line[:-20] + b"}", seed)`, where the 20 bytes are `,"_crc":"xxxxxxxx"}` and LF.
+- `_crc = crc32(line[:-20] + b"}", seed)`, where the 20 bytes are `,"_crc":"xxxxxxxx"}` and LF. Eight lower-case
+  hexadecimal digits: a line that ends otherwise has no checksum.
 - Nothing is changed in silence. What `orjson` would alter or refuse (integers beyond 64 bits, NaN, infinities, lone
-  surrogates) is written by the standard library and marked `"_json":1`; what JSON cannot carry is refused.
+  surrogates) is written by the standard library and marked `"_json":1`; what JSON cannot carry is refused. Two halves
+  of a surrogate pair that stand side by side are read as the character that they make: JSON knows no difference.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import json
 import math
 from collections.abc import Mapping
@@ -32,8 +35,11 @@ CRC_KEY = b',"_crc":"'
 CRC_TAIL_BYTES = 19  # without the LF
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
+TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical
 
 Message = dict[str, Any]
+
+_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
 def encode_message(message: Mapping[str, Any], *, message_id: str, timestamp: str) -> bytes:
@@ -57,16 +63,18 @@ def to_plain(message: Mapping[str, Any]) -> Message:
     Raises:
         RecordError: as `encode_message`.
     """
-    if not isinstance(message, Mapping):
-        message = _dump(message, "message")
-    plain = _plain(message, "message", 0)
+    try:
+        plain = _plain(message, 0)
+    except _RefusedError as refused:
+        raise RecordError(f"{refused.path()}: {refused.reason}") from None
     if not isinstance(plain, dict):
         raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
     if reserved := RESERVED_KEYS & plain.keys():
         raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
     role = plain.get("role")
     if role not in ROLES:
-        raise RecordError(f"message.role is {role!r}; it must be one of {', '.join(ROLES)}")
+        shown = repr(role[:20]) if isinstance(role, str) else type(role).__name__
+        raise RecordError(f"message.role is {shown}; it must be one of {', '.join(ROLES)}")
     metadata = plain.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise RecordError(f"message.metadata must be an object, not {type(metadata).__name__}")
@@ -76,13 +84,14 @@ def to_plain(message: Mapping[str, Any]) -> Message:
 def encode_plain(plain: Message, *, message_id: str, timestamp: str) -> bytes:
     """Encode what `to_plain` gave, as `encode_message` does."""
     metadata = dict(plain.get("metadata") or {})
+    marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
+    given = metadata.pop("timestamp", None) or plain.get("timestamp")
+    metadata.pop("message_id", None)
+    metadata["timestamp"] = given or timestamp
+    metadata.update(marks, message_id=message_id)
     stamped = {"role": plain["role"]}
     stamped.update((key, value) for key, value in plain.items() if key not in ("role", "metadata"))
     stamped["metadata"] = metadata
-    last: dict[str, Any] = {key: metadata.pop(key) for key in ("pinned", "critical") if key in metadata}
-    given = metadata.pop("timestamp", None) or plain.get("timestamp")
-    metadata.pop("message_id", None)
-    metadata.update(last, timestamp=given or timestamp, message_id=message_id)
     return encode_object(stamped)
 
 
@@ -138,10 +147,12 @@ def stored_crc(line: bytes) -> int | None:
     """The checksum that a line (without LF) carries, or None."""
     if not has_crc(line):
         return None
+    digits = line[-10:-2]
     try:
-        return int(line[-10:-2], 16)
+        crc = int(digits, 16)
     except ValueError:
         return None
+    return crc if b"%08x" % crc == digits else None
 
 
 def _decode_stdlib(line: bytes) -> Any:
@@ -161,30 +172,56 @@ def _finite(value: Any) -> bool:
     return True
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
+class _RefusedError(Exception):
+    """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.steps: list[str] = []
+
+    def path(self) -> str:
+        steps = "".join(reversed(self.steps))
+        return "message" + (steps if len(steps) <= 200 else steps[:200] + "…")
+
+
+def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is int or kind is float:
+    if kind in _PLAIN_TYPES:
         return value
     if depth > MAX_DEPTH:
-        raise RecordError(f"{path[:200]}: nested deeper than {MAX_DEPTH} levels")
+        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
     if kind is dict or isinstance(value, Mapping):
         plain = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise RecordError(f"{path}: the key {key!r} is {type(key).__name__}, not a string")
-            plain[str.__str__(key)] = _plain(item, f"{path}.{key}", depth + 1)
+                raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
+            try:
+                plain[str.__str__(key)] = item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1)
+            except _RefusedError as refused:
+                refused.steps.append(f".{key}")
+                raise
         return plain
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+        items = []
+        for item in value:
+            try:
+                items.append(item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1))
+            except _RefusedError as refused:
+                refused.steps.append(f"[{len(items)}]")
+                raise
+        return items
     for base in (str, int, float):  # an enum of strings is a string
         if isinstance(value, base):
             return base.__str__(value) if base is str else base(value)
-    return _plain(_dump(value, path), path, depth + 1)
+    return _plain(_dump(value), depth + 1)
 
 
-def _dump(value: Any, path: str) -> Any:
+def _dump(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
         return dump()
-    raise RecordError(f"{path}: {type(value).__name__} has no JSON form; convert it before adding the message")
+    raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from .errors import LogError
 from .extras import Extras
 from .history import History
 from .log import Log
+from .meter import Meter
 from .shape import Message
 from .tokens import TokenCounter, count_message
 from .window import Request, Window
@@ -31,6 +32,7 @@ class Ask:
 
     explicit_tokens: int | None = None
     provider: ProviderWindow | None = None
+    provider_name: str = ""
     head_text: str | None = None
     """The factory's system prompt; None where no factory is set."""
     tools_json: str = ""
@@ -45,8 +47,15 @@ class Answer:
     tokens: int
     messages: int
     budget_tokens: int
+    line: Hashable = ()
+    """Stays the same while each view continues the one before it."""
     compaction: Compaction | None = None
     plan_error: str = ""
+
+    @property
+    def counted_tokens(self) -> int:
+        """What the view comes to, by our count."""
+        return self.compaction.plan.tokens_after if self.compaction is not None else self.tokens
 
     def report(self) -> dict[str, Any]:
         """What `context:compaction` says: counts, never content."""
@@ -78,9 +87,10 @@ class Requests:
         counter: TokenCounter,
         extras: Extras,
         history: History,
+        meter: Meter,
         new_id: Callable[[], str],
     ) -> None:
-        self._config, self._counter, self._extras = config, counter, extras
+        self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
         self._history, self._new_id = history, new_id
         self._window = Window(config, counter, extras, new_id)
         self._side: OrderedDict[int, Window] = OrderedDict()
@@ -96,16 +106,18 @@ class Requests:
         """
         budget, side = self._budget(ask)
         request = self._request(ask, budget)
-        window = self._side_window(log, request) if side else self._window
+        window = self._side_window(log, request, budget) if side else self._window
         built = window.build(log, request, may_plan=may_plan)
         error = self._store_plan(log) if built.compaction is not None and not side else ""
-        return Answer(built.view, built.tokens, built.messages, budget, built.compaction, error)
+        line = (id(window), window.plan.id if window.plan else "")
+        return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error)
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
         """Whether the view as it stands is at the threshold."""
         budget, _ = self._budget(ask)
-        tokens, messages = self._window.measure(log, self._request(ask, budget))
-        return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget)
+        request = self._request(ask, budget)
+        tokens, messages = self._window.measure(log, request)
+        return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
     def forget(self) -> None:
         """Let go of the side windows, after the history was replaced."""
@@ -130,29 +142,29 @@ class Requests:
             self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json))
         fixed = self._tools[1] + sum(count_message(message, self._counter) for message in head)
         return Request(
-            budget_tokens=budget,
+            budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
             head=head,
             has_factory=ask.head_text is not None,
             force=ask.force,
         )
 
-    def _side_window(self, log: Log, request: Request) -> Window:
-        window = self._side.get(request.budget_tokens)
+    def _side_window(self, log: Log, request: Request, budget: int) -> Window:
+        window = self._side.get(budget)
         if window is None:
             window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
             self._window.measure(log, request)  # takes in what is new
             window.begin_with(self._window)
-            self._side[request.budget_tokens] = window
+            self._side[budget] = window
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
-        self._side.move_to_end(request.budget_tokens)
+        self._side.move_to_end(budget)
         return window
 
     def _store_plan(self, log: Log) -> str:
         """Append the plan to the log; if that fails it is followed all the same, and why is returned."""
         try:
-            (outcome,) = log.commit([self._history.plan(self._window.plan_record(log))])
+            (outcome,) = log.commit([self._history.control([self._window.plan_record(log)])])
         except LogError as error:
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400
             return str(error)

@@ -10,7 +10,7 @@ A *tool group* is a message with its results. It is kept or dropped as one; betw
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .entry import Entry
 
@@ -37,31 +37,24 @@ class Group:
         return any(entry.pinned for entry in self.entries())
 
 
-@dataclass(slots=True)
-class _Open:
-    head: Entry
-    results: list[Entry | None] = field(default_factory=list)
-
-
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     """Match calls and results: each result right behind its call, in call order.
 
-    A result answers the last call of its id before it that has no answer yet. Results that answer nothing and second
-    answers are left out, blank messages too; what stood between a call and its result comes behind it.
+    A result answers the last call of its id before it. Results that answer nothing and second answers are left out,
+    blank messages too; what stood between a call and its result comes behind it.
     """
-    groups: list[_Open] = []
-    waiting: dict[str, list[tuple[_Open, int]]] = {}
+    groups: list[tuple[Entry, list[Entry | None]]] = []
+    waiting: dict[str, tuple[list[Entry | None], int]] = {}
     for entry in entries:
         if entry.result_of is not None:
-            if places := waiting.get(entry.result_of):
-                group, place = places.pop()
-                group.results[place] = entry
+            if entry.result_of in waiting:
+                results, place = waiting.pop(entry.result_of)
+                results[place] = entry
         elif not entry.blank:
-            group = _Open(entry, [None] * len(entry.calls))
-            groups.append(group)
-            for place, call in enumerate(entry.calls):
-                waiting.setdefault(call.id, []).append((group, place))
-    return [Group(group.head, tuple(group.results)) for group in groups]
+            results = [None] * len(entry.calls)
+            groups.append((entry, results))
+            waiting.update({call.id: (results, place) for place, call in enumerate(entry.calls)})
+    return [Group(head, tuple(results)) for head, results in groups]
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
@@ -75,7 +68,11 @@ def first_human(groups: Sequence[Group]) -> int | None:
 
 
 def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set[int]:
-    """What no step of the ladder touches: system text, pins, the last human message, open calls, the newest group."""
+    """What no step of the ladder touches: system text, pins, the last human message, open calls, the newest group.
+
+    The newest group is one that a person or the model began: a reminder behind it does not take its place. The last
+    message stays as well, whatever it is.
+    """
     turn = last_human(groups)
     fixed = {
         place
@@ -84,10 +81,27 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
     }
     if turn is not None:
         fixed.add(turn)
-        fixed.update(place for place in range(turn, len(groups)) if groups[place].unanswered)
-    if groups:
-        fixed.add(len(groups) - 1)
-    return fixed
+        fixed.update(place for place in _open_calls(groups) if place >= turn)
+    return fixed | {_newest(groups), len(groups) - 1} if groups else fixed
+
+
+def _open_calls(groups: Sequence[Group]) -> set[int]:
+    """Groups with calls that a result may still answer: those whose id no later call has."""
+    last = {call.id: place for place, group in enumerate(groups) for call in group.head.calls}
+    return {
+        place
+        for place, group in enumerate(groups)
+        for call, result in zip(group.head.calls, group.results, strict=True)
+        if result is None and last[call.id] == place
+    }
+
+
+def _newest(groups: Sequence[Group]) -> int:
+    """Where the newest group stands that a person or the model began; else the last one."""
+    for place in reversed(range(len(groups))):
+        if groups[place].head.human or groups[place].head.role == "assistant":
+            return place
+    return len(groups) - 1
 
 
 def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -> bool:

@@ -5,8 +5,8 @@ checksum chain, a reset that is not committed yet, the line number. Rules:
 - A record verifies against the checksum that the record before it carries, or the one that was computed for it; so
   one bad line does not condemn the next.
 - A line without a checksum is read if it is JSON; behind the first chained record it is reported.
-- A line that parses but fails its checksum is read, marked and reported. A line that does not parse is reported; a
-  whole record that was glued behind the rest of another one, or behind NUL bytes, is read and reported.
+- A line that parses but fails its checksum is read, marked and reported. A line that does not parse is reported; whole
+  records that stand in it, behind the rest of another one or behind NUL bytes, are read.
 - A reset counts when its commit stands in the log. As only the end of a log can be torn, a reset whose commit is
   missing while more records follow was committed, and is reported.
 """
@@ -19,12 +19,13 @@ from typing import Any
 from zlib import crc32
 
 from .index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED, Damage, Index
-from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, Message, decode, stored_crc
+from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, TRUE_BEFORE_ID, Message, decode, stored_crc
+from .salvage import ROLE_HEAD, has_role, whole_records
 
-_ROLE_HEAD = b'{"role":"'
-_CONTROL_HEAD = b'{"_record'
 _ROLE_BY_PREFIX = {role[:4].encode(): code for role, code in ROLE_CODES.items()}
-_METADATA_WINDOW = 400  # bytes before the checksum in which `pinned` and `critical` stand, as record.py writes them
+
+Chain = tuple[int, int, bool]
+"""The last stored checksum, the last computed one, and whether any record was chained."""
 
 
 @dataclass(slots=True)
@@ -37,8 +38,10 @@ class _Reset:
     line: int
     base: int
     """How many message records the index held before it."""
-    seeds: tuple[int, int]
-    """The chain's state before it, to go back to when it is cut."""
+    chain: Chain
+    """The chain before it, to go back to when it is cut."""
+    control_counts: dict[str, int]
+    """Likewise."""
     items: list[Any] = field(default_factory=list)
 
 
@@ -52,55 +55,53 @@ class Scanner:
         """Where the next line begins: the end of what was scanned."""
         self.line = 0
         self.pending: _Reset | None = None
-        self.chained = False
-        self._stored = 0
-        self._computed = 0
+        self._chain: Chain = (0, 0, False)
+        self._line_offset = 0
+        self._chain_before: Chain = self._chain
+        self._bare: tuple[int, int] | None = None
+        """Line and offset of the last line without a checksum."""
 
     @property
     def seed(self) -> int:
         """The seed of the record to be written next."""
-        return self._stored
-
-    def continues(self, line: bytes) -> bool:
-        """Whether a line (without LF) continues the chain from the last one known."""
-        stored = stored_crc(line)
-        if stored is None:
-            return not self.chained
-        body = line[:-CRC_TAIL_BYTES]
-        return any(crc32(b"}", crc32(body, seed)) == stored for seed in (self._stored, self._computed))
+        return self._chain[0]
 
     def feed(self, block: bytes) -> None:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
         index, crc, roles, limit = self.index, crc32, _ROLE_BY_PREFIX, self.max_record_bytes
-        offset, seed = self.offset, self._stored
+        offset, seed, line_number = self.offset, self._chain[0], self.line
         add, make_live = index.add, index.make_live
         lines = block.split(b"\n")
         lines.pop()
         for line in lines:
             length = len(line) + 1
-            self.line += 1
+            line_number += 1
             computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
-            if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
-                self.chained = True
-                self._stored = self._computed = seed = computed
+            verified = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed
+            if verified and line[:9] == ROLE_HEAD and self.pending is None and length <= limit:
                 end = length - 22  # behind the message id, where message_id is the last key of the last object
-                if line[:9] == _ROLE_HEAD and line[end : end + 2] == b'"}' and self.pending is None:
-                    start = line.rfind(ID_KEY, end - 120, end)
-                    role = roles.get(line[9:13], -1)
-                    plain = start > 0 <= role and b"\\" not in line[start:end]
-                    if plain and b":true" not in line[-_METADATA_WINDOW:] and length <= limit:
-                        id_hash = hash(line[start + 14 : end])
-                        make_live(add(offset=offset, length=length, role=role, flags=0, id_hash=id_hash))
-                        offset += length
-                        continue
-                self.offset = offset
+                start = line.rfind(ID_KEY, 0, end)
+                role = roles.get(line[9:13], -1)
+                plain = start > 0 <= role and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
+                if plain and b"\\" not in line[start:end]:
+                    id_hash = hash(line[start + 14 : end])
+                    make_live(add(offset=offset, length=length, role=role, flags=0, id_hash=id_hash))
+                    offset += length
+                    self._chain = (computed, computed, True)
+                    seed = computed
+                    continue
+            self.offset = self._line_offset = offset
+            self.line = line_number
+            self._chain_before = self._chain
+            if verified:
+                self._chain = (computed, computed, True)
                 self._take(line, 0)
             else:
-                self.offset = offset
                 self._take_doubtful(line)
-                seed = self._stored
+            seed = self._chain[0]
             offset += length
         self.offset = offset
+        self.line = line_number
 
     def skip(self, length: int, crc: int, tail: bytes) -> None:
         """Report and pass over a line that is too long to be held in memory.
@@ -112,7 +113,7 @@ class Scanner:
         """
         self.line += 1
         stored = stored_crc(tail)
-        self._stored = self._computed = crc if stored is None else stored
+        self._chain = (crc, crc, self._chain[2]) if stored is None else (stored, stored, True)
         self._report_oversized(length)
         self.offset += length
 
@@ -121,8 +122,9 @@ class Scanner:
         if self.pending is not None:
             self.index.cut(self.pending.base)
             self.index.damage = [found for found in self.index.damage if found.offset < self.pending.offset]
+            self.index.control_counts = self.pending.control_counts
             self.offset, self.line = self.pending.offset, self.pending.line - 1
-            self._stored, self._computed = self.pending.seeds
+            self._chain = self.pending.chain
             self.pending = None
 
     def _report(self, kind: str, detail: str) -> None:
@@ -135,42 +137,55 @@ class Scanner:
     def _take_doubtful(self, line: bytes) -> None:
         """Take a line that does not simply continue the chain from the stored checksum."""
         stored = stored_crc(line)
+        flags, computed = self._check(line, stored)
+        finding = None
         if stored is None:
-            self._computed = self._stored = crc32(line, self._stored)
-            flags = UNCHAINED
-            finding = ("unchained", "a line without a checksum behind lines that have one") if self.chained else None
+            self._chain = (crc32(line, self._chain[0]), computed, self._chain[2])
+            self._bare = (self.line, self.offset)
+            if self._chain[2]:
+                finding = ("unchained", "a line without a checksum behind lines that have one")
         else:
-            body = line[:-CRC_TAIL_BYTES]
-            computed = crc32(b"}", crc32(body, self._stored))
-            if stored in (computed, crc32(b"}", crc32(body, self._computed))):
-                flags, finding = 0, None
-            else:
-                flags = DAMAGED
+            if self._bare and not (flags or self._chain[2] or stored == computed):
+                detail = "its checksum was altered, as the line behind it tells; it is read all the same"
+                self.index.damage.append(Damage(*self._bare, "checksum", detail))
+            self._chain = (stored, computed, True)
+            if flags:
                 finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
-            self.chained = True
-            self._stored, self._computed = stored, computed
         if not line.strip():
             self._report("unreadable", "an empty line")
             return
         self._take(line, flags, finding)
 
+    def _check(self, line: bytes, stored: int | None) -> tuple[int, int]:
+        """Verify a line against both seeds; its flags and the checksum that it should have."""
+        body = line[:-CRC_TAIL_BYTES]
+        computed = crc32(b"}", crc32(body, self._chain[0]))
+        if stored is None:
+            return UNCHAINED, computed
+        if stored in (computed, crc32(b"}", crc32(body, self._chain[1]))):
+            return 0, computed
+        return DAMAGED, computed
+
     def _salvage(self, line: bytes, reason: str) -> None:
-        """Read a whole record that stands behind garbage in one line; report the line in any case."""
-        for head in (_ROLE_HEAD, _CONTROL_HEAD):
-            start = line.rfind(head)
-            while start > 0:
-                try:
-                    decode(line[start:])
-                except ValueError:
-                    start = line.rfind(head, 0, start)
-                    continue
-                self._report("glued", f"{start} bytes that are no record stand before a record that is read")
-                self.offset += start
-                self._take(line[start:], UNCHAINED if stored_crc(line) is None else DAMAGED)
-                return
-        nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""
-        self._report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
-        self._count_towards_reset(None)
+        """Read the whole records that stand in a line that is none; report the line in any case."""
+        places = list(whole_records(line))
+        if not places:
+            nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""
+            self._report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
+            self._count_towards_reset(None)
+            return
+        strange = len(line) - sum(end - start for start, end in places)
+        self._report("glued", f"{strange} bytes that are no record stand in one line with {len(places)} that are read")
+        offset, behind = self.offset, self._chain
+        self._chain = self._chain_before
+        for start, end in places:
+            record = line[start:end]
+            stored = stored_crc(record)
+            flags, computed = self._check(record, stored)
+            self._chain = (computed if stored is None else stored, computed, True)
+            self.offset = offset + start
+            self._take(record, flags)
+        self._chain = (behind[0], self._chain[0], behind[2])
 
     def _take(self, line: bytes, flags: int, finding: tuple[str, str] | None = None) -> None:
         """Take a line by parsing it; `finding` is reported if it can be read."""
@@ -182,15 +197,16 @@ class Scanner:
         except ValueError as error:
             self._salvage(line, str(error))
             return
+        if "_record" not in value and not has_role(value):
+            self._report("unreadable", "a JSON object that is neither a message nor a control record")
+            self._count_towards_reset(None)
+            return
         if finding:
             self._report(*finding)
         if "_record" in value:
             self._take_control(str(value["_record"]), value)
-        elif value.get("role") in ROLE_CODES:
-            self._take_message(line, value, flags)
         else:
-            self._report("unreadable", "a JSON object that is neither a message nor a control record")
-            self._count_towards_reset(None)
+            self._take_message(line, value, flags)
 
     def _take_message(self, line: bytes, message: Message, flags: int) -> None:
         metadata = message.get("metadata")
@@ -208,6 +224,7 @@ class Scanner:
             self.index.make_live(ordinal)
 
     def _take_control(self, kind: str, value: dict[str, Any]) -> None:
+        counts = dict(self.index.control_counts) if kind == "reset" else {}
         self.index.count_control(kind)
         if kind not in ("keep", "commit") and self.pending and len(self.pending.items) == self.pending.count:
             self._finish_reset(committed=False)
@@ -215,23 +232,29 @@ class Scanner:
             self.index.headers.append(value)
         elif kind == "plan":
             self.index.plan = value
+        elif kind == "usage":
+            self.index.usage[str(value.get("provider")), str(value.get("model"))] = value
         elif kind == "reset":
             self._finish_reset(committed=False)
             count = value.get("count")
             self.pending = _Reset(
                 id=str(value.get("id")),
                 count=count if isinstance(count, int) else 0,
-                offset=self.offset,
+                offset=self._line_offset,
                 line=self.line,
                 base=len(self.index),
-                seeds=(self._stored, self._computed),
+                chain=self._chain_before,
+                control_counts=counts,
             )
             return
         elif kind == "keep":
-            self._count_towards_reset((value.get("from"), value.get("to")))
+            self._count_towards_reset((str(value.get("from")), str(value.get("to"))))
             return
-        elif kind == "commit" and self.pending is not None and self.pending.id == str(value.get("id")):
-            self._finish_reset(committed=True)
+        elif kind == "commit":
+            if self.pending is not None and self.pending.id == str(value.get("id")):
+                self._finish_reset(committed=True)
+            else:
+                self._report("reset", "a commit whose reset cannot be read: what it replaced is still live")
 
     def _count_towards_reset(self, item: Any) -> bool:
         """Give a record to the reset that awaits its commit; False when none does."""
@@ -251,7 +274,7 @@ class Scanner:
         if not committed:
             self._report("reset", f"the reset of line {pending.line} has no readable commit, though records follow")
         live: list[int] = []
-        ids = [item for run in pending.items if isinstance(run, tuple) for item in run if isinstance(item, str)]
+        ids = [item for run in pending.items if isinstance(run, tuple) for item in run]
         places: dict[str, int] = {}
         if ids:
             ordinals = self.index.find_all(ids)
@@ -262,7 +285,7 @@ class Scanner:
                 live.append(item)
             elif isinstance(item, tuple):
                 first, last = places.get(item[0]), places.get(item[1])
-                if first is None or last is None:
+                if first is None or last is None or first > last:
                     self._report("reset", f"the reset of line {pending.line} keeps records that the log lacks")
                 else:
                     live.extend(self.index.live[first : last + 1])

@@ -5,11 +5,12 @@ Rules:
   message that no provider accepts and that says nothing (blank). It never mutates.
 - Content that a request may not carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
   know) is left out or becomes text; what the block says in unknown keys stays.
-- Arguments stay what they were. `tool_calls` and their copies in `content` name the same calls.
+- Arguments stay what they were. `tool_calls` and their copies in `content` name the same calls, and share no object.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -184,16 +185,20 @@ def _call_block(block: Message) -> Message | None:
 
 
 def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
-    """Let `tool_calls` and the call blocks in `content` name the same calls, where both are used."""
-    if not isinstance(content, list) or not calls:
+    """Let `tool_calls` and the call blocks in `content` name the same calls, each once; one of them may be unused."""
+    if not isinstance(content, list):
         return content, calls
-    blocks = {block["id"]: block for block in content if block["type"] == "tool_call"}
+    blocks: dict[str, Message] = {}
+    for block in content:
+        if block["type"] == "tool_call":
+            blocks.setdefault(block["id"], block)
     if not blocks:
         return content, calls
-    listed = {call["id"]: call for call in calls}
+    listed = {call["id"]: call for call in calls or ()}
     absent = [block for call_id, block in blocks.items() if call_id not in listed]
-    if absent:
-        calls = [*calls, *({"id": b["id"], "tool": b["name"], "arguments": b["input"]} for b in absent)]
+    if calls and absent:
+        twins = ({"id": b["id"], "tool": b["name"], "arguments": copy.deepcopy(b["input"])} for b in absent)
+        calls = [*calls, *twins]
     agreed: list[Message] = []
     seen: set[str] = set()
     for block in content:
@@ -205,10 +210,10 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
             if twin is not None:
                 name, arguments = _call_name(twin), _call_arguments(twin)
                 if (block["name"], block["input"]) != (name, arguments):
-                    block = {**block, "name": name, "input": arguments}
+                    block = {**block, "name": name, "input": copy.deepcopy(arguments)}
         agreed.append(block)
     agreed.extend(
-        {"type": "tool_call", "id": call_id, "name": _call_name(call), "input": _call_arguments(call)}
+        {"type": "tool_call", "id": call_id, "name": _call_name(call), "input": copy.deepcopy(_call_arguments(call))}
         for call_id, call in listed.items()
         if call_id not in blocks
     )

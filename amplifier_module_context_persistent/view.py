@@ -15,7 +15,7 @@ from .elide import elide_message
 from .entry import COMPACTION_SOURCE, Entry
 from .plan import Cut
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
-from .shape import Message, normalise
+from .shape import Call, Message, normalise
 
 INTERRUPTED = "[interrupted: this call has no result]"
 CONTINUED = "[continued]"
@@ -79,11 +79,14 @@ def arrange(
         elif needs_user_before(previous, head, answered=answered):
             items.append(_inserted(inserted_message("user", CONTINUED), count))
         ids = tuple(renamed.get((head.key, n), call.id) for n, call in enumerate(head.calls))
-        changed = ids if any(renamed.get((head.key, n)) for n in range(len(ids))) else ()
-        items.append(_stored(head, cuts, cut_tokens, call_ids=changed))
-        for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
+        pairs = list(zip(ids, head.calls, strict=True))
+        renaming = sum(_longer(count, call, call_id) for call_id, call in pairs)
+        changed = ids if any(call_id != call.id for call_id, call in pairs) else ()
+        items.append(_stored(head, cuts, cut_tokens, more=renaming, call_ids=changed))
+        for (call_id, call), result in zip(pairs, group.results, strict=True):
             if result is not None:
-                items.append(_stored(result, cuts, cut_tokens, result=(call_id, call.name)))
+                more = _longer(count, call, call_id, name="" if result.named else call.name)
+                items.append(_stored(result, cuts, cut_tokens, more=more, result=(call_id, call.name)))
             else:
                 items.append(_inserted(stand_in(call_id, call.name), count))
         if not head.instructs:
@@ -104,7 +107,7 @@ def render(
     """
     stored = [item.entry for item in arrangement.items if item.entry is not None]
     messages = iter(fetch(stored))
-    view = list(head)
+    view = copy.deepcopy(list(head))
     for item in arrangement.items:
         if item.entry is None:
             view.append(copy.deepcopy(item.inserted or {}))
@@ -155,10 +158,17 @@ def _rename_results(message: Message, call_id: str) -> Message:
     return {**message, "content": blocks}
 
 
-def _stored(entry: Entry, cuts: Mapping[str, Cut], cut_tokens: Mapping[str, int], **how: Any) -> Item:
+def _stored(entry: Entry, cuts: Mapping[str, Cut], cut_tokens: Mapping[str, int], *, more: int = 0, **how: Any) -> Item:
     cut = cuts.get(entry.id)
     tokens = cut_tokens.get(entry.id, entry.tokens) if cut else entry.tokens
-    return Item(entry=entry, cut=cut, tokens=tokens, **how)
+    return Item(entry=entry, cut=cut, tokens=tokens + more, **how)
+
+
+def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:
+    """What another id of a call, and a name beside it, add to the tokens of a message."""
+    if call_id == call.id and not name:
+        return 0
+    return count({"tool_call_id": call_id, "name": name}) - count({"tool_call_id": call.id})
 
 
 def _inserted(message: Message, count: Count) -> Item:

@@ -10,13 +10,10 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 from __future__ import annotations
 
 import logging
-from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .compaction import Compaction, compact, needs_plan, worth_it
+from .compaction import Compaction, compact, matters, needs_plan, worth_it
 from .config import Config
 from .entry import MEMORY_FILE_SOURCE, Entry, classify
 from .errors import FloorError
@@ -25,11 +22,12 @@ from .far import older_candidates
 from .index import Index
 from .log import Log
 from .plan import Plan
-from .record import encode_control
-from .replayed import keep_runs
 from .shape import Message
+from .stored_plan import kept_ordinals, live_places, plan_record
 from .tokens import TokenCounter, count_message
 from .view import Arrangement, arrange, render, shorten
+
+__all__ = ["Request", "View", "Window", "live_places"]
 
 logger = logging.getLogger(__name__)
 
@@ -80,17 +78,23 @@ class Window:
         self._index: Index | None = None
         self._generation = -1
         self.plan: Plan | None = None
+        self._logged = ""
+        """The id of the log's plan that this window knows, whether it follows it or not."""
         self._cut_tokens: dict[str, int] = {}
         self._entries: list[Entry] = []
         self._taken = 0
         """How much of `index.live` the entries stand for."""
         self._left_out = 0
         """Live messages of the part that was taken that no entry stands for."""
+        self._far_budget = 0
+        """Without a plan, the budget for which the older part of a long history was left out."""
         self._dropped: set[int] = set()
         """Keys of messages in no log that a plan left out."""
-        self._futile: tuple[int, int] | None = None
-        """Tokens and budget of a view that could not be made smaller by enough."""
-        self._refused: tuple[tuple[int, int], FloorError] | None = None
+        self._tried: tuple[int, int, int] | None = None
+        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
+        grown by enough, another one is not tried."""
+        self._refused: tuple[int, FloorError] | None = None
+        """Tokens of a view that could not be made to fit, and why."""
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -109,10 +113,10 @@ class Window:
         arrangement = self._arrange(entries)
         tokens = request.fixed_tokens + arrangement.tokens
         messages, made = len(arrangement.items), None
-        if self._wants_plan(request, tokens, len(arrangement.items)):
+        if self._wants_plan(request, tokens, messages):
             if not may_plan:
-                return View(None, tokens, len(arrangement.items))
-            made = self._plan(log, request, entries, tokens)
+                return View(None, tokens, messages)
+            made = self._plan(log, request, entries, tokens, messages)
             if made is not None:
                 arrangement = made.arrangement
         view = render(
@@ -127,7 +131,8 @@ class Window:
         """Take over another window's plan and entries."""
         self._index, self._generation, self.plan = other._index, other._generation, other.plan
         self._cut_tokens, self._entries = dict(other._cut_tokens), list(other._entries)
-        self._taken, self._left_out = other._taken, other._left_out
+        self._taken, self._left_out, self._far_budget = other._taken, other._left_out, other._far_budget
+        self._logged, self._dropped = other._logged, set(other._dropped)
 
     # -- planning ----------------------------------------------------------------------------------------------------
 
@@ -137,13 +142,16 @@ class Window:
             return tokens > self._config.target_usage * budget
         if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
             return False
-        if self._refused is not None and self._refused[0] == (tokens, budget):
-            raise self._refused[1]
-        if self._futile is not None and tokens <= budget == self._futile[1]:
-            return tokens >= self._futile[0] + self._config.compact_min_gain * budget
+        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
+            raise FloorError(budget, self._refused[1].needed_tokens, self._refused[1].fixed)
+        if self._tried is not None and tokens <= budget:
+            # A budget that follows the provider's counts moves a little with every request.
+            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
+            more_messages = messages - self._tried[1]
+            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
         return True
 
-    def _plan(self, log: Log, request: Request, entries: list[Entry], tokens: int) -> Compaction | None:
+    def _plan(self, log: Log, request: Request, entries: list[Entry], tokens: int, messages: int) -> Compaction | None:
         budget = request.budget_tokens
         try:
             made = compact(
@@ -159,36 +167,34 @@ class Window:
                 left_out=self._left_out,
             )
         except FloorError as error:
-            self._futile = (tokens, budget)
+            self._tried = (tokens, messages, budget)
             if tokens <= budget:
                 return None
-            self._refused = ((tokens, budget), error)
+            self._refused = (tokens, error)
             raise
-        if not request.force and not worth_it(self._config, made, budget_tokens=budget, tokens=tokens):
-            self._futile = (tokens, budget)
+        if not request.force and not worth_it(
+            self._config, made, budget_tokens=budget, tokens=tokens, messages=messages
+        ):
+            self._tried = (tokens, messages, budget)
             return None
-        self._follow_plan(log, made)
+        self._follow_plan(log, made, has_factory=request.has_factory)
         return made
 
-    def _follow_plan(self, log: Log, made: Compaction) -> None:
-        """Let the window stand for what a plan keeps."""
+    def _follow_plan(self, log: Log, made: Compaction, *, has_factory: bool) -> None:
+        """Let the window stand for what a plan keeps, and for what gives way to the head in this process."""
         self.plan, self._cut_tokens = made.plan, dict(made.cut_tokens)
-        kept = [entry for entry in self._entries if entry.key in made.kept_keys]
+        kept = [entry for entry in self._entries if entry.key in made.kept_keys or (has_factory and _gives_way(entry))]
         self._entries, self._taken = kept, len(log.index.live)
-        self._left_out = self._taken - len(kept)
-        self._futile = self._refused = None
+        self._left_out, self._far_budget = self._taken - len(kept), 0
+        self._tried = (made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
+        self._refused = None
         self._dropped.update(self._extras.keys() - made.kept_keys)
 
     def plan_record(self, log: Log) -> bytes:
         """Encode the plan as a control record, its kept messages as runs of the live history."""
         if self.plan is None:
             raise ValueError("there is no plan")
-        positions = live_places(log.index.live, [entry.key for entry in self._entries])
-        ids = {entry.key: entry.id for entry in self._entries}
-        live = log.index.live
-        kept = set(self.plan.keep)
-        runs = keep_runs((place, ids[live[place]]) for place in positions if ids[live[place]] in kept)
-        return encode_control("plan", **self.plan.to_record(runs))
+        return plan_record(self.plan, log.index, self._entries)
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
@@ -197,17 +203,19 @@ class Window:
         log.follow()
         self._take_in(log, request)
         entries = self._extras.merge(log.index, self._entries, self._dropped)
-        if request.has_factory:
-            kept_sources = ("hook", MEMORY_FILE_SOURCE)
-            entries = [entry for entry in entries if entry.role != "system" or entry.source in kept_sources]
-        return entries
+        return _visible(entries, has_factory=request.has_factory)
 
     def _take_in(self, log: Log, request: Request) -> None:
         index = log.index
         if index is not self._index or index.generation != self._generation:
-            self._restart(log)
-        elif self._store and index.plan is not None and (self.plan is None or index.plan.get("id") != self.plan.id):
-            self._restart(log)  # another process compacted this session
+            self._restart(log, request)
+        elif self._store and index.plan is not None and index.plan.get("id") != self._logged:
+            if self.plan is not None and index.plan.get("id") == self.plan.id:
+                self._logged = self.plan.id
+            else:
+                self._restart(log, request)  # another process compacted this session
+        if 0 < self._far_budget < request.budget_tokens / 2:
+            self._entries, self._taken, self._left_out = [], 0, 0
         new = index.live[self._taken :]
         if self.plan is None and not self._entries and len(new) > _BATCH:
             self._take_far(log, request.budget_tokens)
@@ -215,17 +223,18 @@ class Window:
         self._entries.extend(self._classify_all(log, new))
         self._taken = len(index.live)
 
-    def _restart(self, log: Log) -> None:
+    def _restart(self, log: Log, request: Request) -> None:
         """Begin anew with what the log says: its plan, and what it keeps."""
         self._index, self._generation = log.index, log.index.generation
         self.plan, self._cut_tokens, self._entries = None, {}, []
-        self._taken = self._left_out = 0
-        self._futile = self._refused = None
+        self._taken = self._left_out = self._far_budget = 0
+        self._tried = self._refused = None
         record = log.index.plan
         if record is None:
             return
+        self._logged = str(record.get("id"))
         try:
-            keys, upto = _resolve(log.index, record)
+            keys, upto = kept_ordinals(log.index, record)
             self._entries = self._classify_all(log, keys)
             self.plan = Plan.from_record(record, [entry.id for entry in self._entries])
         except ValueError as error:
@@ -238,6 +247,8 @@ class Window:
         for entry, message in zip(cut, log.read([entry.key for entry in cut]), strict=True):
             shown = shorten(entry, message, self.plan.cuts[entry.id], self._config.truncate_boundary)
             self._cut_tokens[entry.id] = self._count(shown)
+        shown_entries = _visible(self._entries, has_factory=request.has_factory)
+        self._tried = (self.plan.tokens_after, len(self._arrange(shown_entries).items), self.plan.budget_tokens)
 
     def _take_far(self, log: Log, budget_tokens: int) -> None:
         """Take in a history without a plan, back to `FAR_BUDGETS` budgets; of what is older, what may be kept."""
@@ -249,11 +260,10 @@ class Window:
             tokens += sum(entry.tokens for entry in batch)
             near.append(batch)
             start = max(0, start - _BATCH)
-        older = live[:start]
-        far = older_candidates(index, older, lambda keys: self._classify_all(log, keys), budget_tokens)
+        far = older_candidates(index, live, start, lambda keys: self._classify_all(log, keys), budget_tokens)
         self._entries = far + [entry for batch in reversed(near) for entry in batch]
-        self._taken = len(live)
-        self._left_out = len(older) - len(far)
+        self._taken, self._left_out = len(live), start - len(far)
+        self._far_budget = budget_tokens if self._left_out else 0
 
     def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
         plan = self.plan
@@ -281,35 +291,10 @@ class Window:
             yield next(stored) if entry.key >= 0 else self._extras.message(entry.key)
 
 
-def _resolve(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
-    """The ordinals that a plan's record keeps, and the place of its last message in the live history.
-
-    Raises:
-        ValueError: the record names messages that the live history lacks, or is not of this shape.
-    """
-    runs = record.get("keep")
-    if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
-        raise ValueError("its record has no list of runs")
-    ids = [str(message_id) for run in runs for message_id in run] + [str(record.get("upto"))]
-    found = index.find_all(ids)
-    try:
-        places = dict(zip(ids, live_places(index.live, [found[message_id] for message_id in ids]), strict=True))
-    except KeyError as error:
-        raise ValueError(f"it names a message that is not in the live history: {error}") from error
-    keys: list[int] = []
-    for first, last in runs:
-        keys.extend(index.live[places[first] : places[last] + 1])
-    return keys, places[ids[-1]]
+def _visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
+    return [entry for entry in entries if not _gives_way(entry)] if has_factory else entries
 
 
-def live_places(live: array[int], ordinals: Sequence[int]) -> list[int]:
-    """Where records stand in the live history.
-
-    Raises:
-        KeyError: one is not live.
-    """
-    places = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
-    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(places, ordinals, strict=True)):
-        return places
-    by_ordinal = {ordinal: place for place, ordinal in enumerate(live)}
-    return [by_ordinal[ordinal] for ordinal in ordinals]
+def _gives_way(entry: Entry) -> bool:
+    """Whether a stored message is left out where a factory gives the system text."""
+    return entry.role == "system" and entry.source not in ("hook", MEMORY_FILE_SOURCE)

@@ -1,0 +1,17 @@
+"""The `context-persistent` command."""
+
+from __future__ import annotations
+
+import click
+
+from . import __version__
+from .demo import demo
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="context-persistent")
+def main() -> None:
+    """Durable memory for long-running Amplifier agent sessions."""
+
+
+main.add_command(demo)

@@ -1,0 +1,325 @@
+"""Compaction policies against each other: sessions are played message by message, with a request before each answer.
+
+    python -m benchmarks.compaction [--budgets 20000 40000 80000] [--policy NAME ...] [--fast]
+                                    [--transcripts DIRECTORY] [--seeds N] [--tokenizer NAME] [--json FILE]
+
+The sessions are the `*.jsonl` files of the directory (left out with a note where there are none) and seeded ones of
+`fixtures.generate` at natural sizes. Of each session, budget and policy it prints:
+
+- `req`: requests, one before each assistant message; `ref`: those that the policy refused;
+- `inv`: views that `tests.checker` finds invalid; `over`: views over the budget, counted by what the first line says;
+- `brk`: views that are not their predecessor plus appended messages; `max`: the most that a policy with two watermarks
+  may make: 1 + appended tokens / ((`compact_threshold` - `target_usage`) x budget);
+- `cached`: tokens in the longest common prefix of whole messages with the request before, over the requests' tokens;
+- `billed`: uncached x 1.25 + cached x 0.1, as a ratio to that of no compaction;
+- `far`: the share of far evidence (`benchmarks.evidence` defines it) that stands in the view's original text, over all
+  actions of the session; `+ins`: what the inserted text adds to it;
+- `ins`: the share of inserted text in the views' tokens;
+- `ms`, `worst`: milliseconds a request, mean and maximum, without the measuring; everything runs on one core.
+
+Views hold no system prompt and no tool definitions. What a real provider bills differs by its cache's grain and life.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.tokens import TokenCounter, count_message, open_counter
+from benchmarks.evidence import GENERATED, Said, Session, said, sessions
+from benchmarks.policies import POLICIES, CachedCounter, Open
+from tests.checker import check_view
+
+Message = dict[str, Any]
+
+UNCACHED_PRICE, CACHED_PRICE = 1.25, 0.1
+DEFAULT = "truncate"
+INSERTED_SHARE = 0.03
+LONG_BUDGETS = 3
+STATELESS_SHARE = 0.5
+FLOORS = {
+    ("session-a", 40_000): (0.43, 0.73),
+    ("session-b", 40_000): (0.40, 0.74),
+    ("session-c", 40_000): (0.58, 0.92),
+    ("session-a", 80_000): (0.63, 0.97),
+    ("session-b", 80_000): (0.64, 0.92),
+    ("session-c", 80_000): (0.81, 0.96),
+}
+"""By session and budget, the most that the default may bill, and the least far evidence that it has to show."""
+
+
+@dataclass(slots=True)
+class Measures:
+    """What one policy came to on one session with one budget; a field a column, and the sums they are made of."""
+
+    session: str
+    budget_tokens: int
+    policy: str
+    session_tokens: int
+    requests: int = 0
+    refused: int = 0
+    invalid: int = 0
+    breaks: int = 0
+    band: float = 0.0
+    """Between the watermarks, as a share of the budget."""
+    request_tokens: list[int] = field(default_factory=list)
+    cached_tokens: int = 0
+    inserted_tokens: int = 0
+    evidence: int = 0
+    evidence_original: int = 0
+    evidence_shown: int = 0
+    total_ms: float = 0.0
+    max_ms: float = 0.0
+    billed_ratio: float | None = None
+    violations: list[str] = field(default_factory=list)
+
+    # `recoverable` (found by `recall`'s first page) gets its two sums above and its share below, beside `far_shown`.
+
+    @property
+    def breaks_allowed(self) -> int:
+        """The most breaks of a policy with two watermarks."""
+        return int(1 + self.session_tokens / (self.band * self.budget_tokens))
+
+    @property
+    def over(self) -> int:
+        """Views over the budget."""
+        return sum(tokens > self.budget_tokens for tokens in self.request_tokens)
+
+    @property
+    def sent_tokens(self) -> int:
+        """What all requests come to."""
+        return sum(self.request_tokens)
+
+    @property
+    def cached_share(self) -> float:
+        """The share of what was sent that the request before had at its beginning."""
+        return self.cached_tokens / max(1, self.sent_tokens)
+
+    @property
+    def billed(self) -> float:
+        """Billed equivalents in tokens."""
+        return (self.sent_tokens - self.cached_tokens) * UNCACHED_PRICE + self.cached_tokens * CACHED_PRICE
+
+    @property
+    def far(self) -> float:
+        """The share of far evidence in original text; 1 where there is none to be had."""
+        return self.evidence_original / self.evidence if self.evidence else 1.0
+
+    @property
+    def far_gain(self) -> float:
+        """What inserted text adds to it."""
+        return (self.evidence_shown - self.evidence_original) / self.evidence if self.evidence else 0.0
+
+    @property
+    def inserted_share(self) -> float:
+        """The share of inserted text in what was sent."""
+        return self.inserted_tokens / max(1, self.sent_tokens)
+
+    @property
+    def mean_ms(self) -> float:
+        """Milliseconds a request."""
+        return self.total_ms / max(1, self.requests)
+
+    def as_json(self) -> dict[str, Any]:
+        """Every field and every share."""
+        names = (
+            "over",
+            "breaks_allowed",
+            "sent_tokens",
+            "cached_share",
+            "billed",
+            "far",
+            "far_gain",
+            "inserted_share",
+            "mean_ms",
+        )
+        return {**asdict(self), **{name: round(getattr(self, name), 4) for name in names}}
+
+
+class Player:
+    """Plays one session; what it finds out about a message of a view holds for every policy and budget."""
+
+    def __init__(self, session: Session, counter: TokenCounter, *, check: bool = True) -> None:
+        self.session, self._counter, self._check = session, counter, check
+        self._originals = {message["metadata"]["message_id"]: message for message in session.messages}
+        self._known: dict[bytes, tuple[int, int, Said]] = {}
+
+    async def play(self, name: str, open_policy: Open, budget_tokens: int, options: dict[str, Any]) -> Measures:
+        """Play the session through a policy."""
+        session = self.session
+        measures = Measures(session.name, budget_tokens, name, session.tokens)
+        config = Config.load(options)
+        measures.band = config.compact_threshold - config.target_usage
+        policy = open_policy(budget_tokens, self._counter, options)
+        before: list[bytes] = []
+        for place, message in enumerate(session.messages):
+            if message["role"] == "assistant":
+                start = time.perf_counter()
+                view = await policy.view()
+                elapsed = (time.perf_counter() - start) * 1000
+                measures.requests += 1
+                measures.total_ms += elapsed
+                measures.max_ms = max(measures.max_ms, elapsed)
+                before = self._measure(measures, place, view, before)
+            await policy.add(message)
+        await policy.close()
+        return measures
+
+    def _measure(self, measures: Measures, place: int, view: list[Message] | None, before: list[bytes]) -> list[bytes]:
+        """Add a request to the measures; its messages as bytes are what the next one is compared with."""
+        wanted = self.session.evidence.get(place, [])
+        measures.evidence += len(wanted)
+        if view is None:
+            measures.refused += 1
+            return before
+        lines = [orjson.dumps(message) for message in view]
+        known = [self._look(line, message) for line, message in zip(lines, view, strict=True)]
+        sizes = [size for size, _, _ in known]
+        shared = common_prefix(before, lines)
+        measures.breaks += shared < len(before)
+        measures.request_tokens.append(sum(sizes))
+        measures.cached_tokens += sum(sizes[:shared])
+        measures.inserted_tokens += sum(inserted for _, inserted, _ in known)
+        if wanted:
+            original = "\n".join(part.original for _, _, part in known)
+            text = "\n".join(part.text for _, _, part in known)
+            measures.evidence_original += sum(term in original for term in wanted)
+            measures.evidence_shown += sum(term in text for term in wanted)
+        if self._check:
+            violations = check_view(view, history=self.session.messages[:place])
+            measures.invalid += bool(violations)
+            measures.violations += violations[: max(0, 5 - len(measures.violations))]
+        return lines
+
+    def _look(self, line: bytes, message: Message) -> tuple[int, int, Said]:
+        """A message of a view: its tokens, the inserted ones of them, and what it says."""
+        known = self._known.get(line)
+        if known is None:
+            original = self._originals.get((message.get("metadata") or {}).get("message_id"))
+            size = count_message(message, self._counter)
+            part = said(message, original)
+            inserted = size if part.whole else sum(map(self._counter.count_text, part.inserted))
+            known = self._known[line] = size, inserted, part
+        return known
+
+
+def common_prefix(before: Sequence[bytes], after: Sequence[bytes]) -> int:
+    """How many leading messages two views have in common, byte by byte."""
+    for place, (left, right) in enumerate(zip(before, after, strict=False)):
+        if left != right:
+            return place
+    return min(len(before), len(after))
+
+
+def play_all(
+    played: Iterable[Session],
+    counter: TokenCounter,
+    names: Sequence[str],
+    budgets: Sequence[int],
+    options: dict[str, Any],
+) -> Iterator[Measures]:
+    """Play every session with every budget through every policy."""
+    for session in played:
+        player = Player(session, counter)
+        whole = asyncio.run(player.play("none", POLICIES["none"], max(budgets), options))
+        for budget in budgets:
+            for name in names:
+                if name == "none":  # is the same with every budget
+                    measures = replace(whole, budget_tokens=budget)
+                else:
+                    measures = asyncio.run(player.play(name, POLICIES[name], budget, options))
+                measures.billed_ratio = round(measures.billed / max(1.0, whole.billed), 4)
+                yield measures
+
+
+def missed(rows: Sequence[Measures]) -> list[str]:
+    """What the default owes and does not keep, a sentence each; it owes nothing against policies that were not played."""
+    by_name = {(row.session, row.budget_tokens, row.policy): row for row in rows}
+    found = []
+    for row in (row for row in rows if row.policy == DEFAULT):
+        stateless = by_name.get((row.session, row.budget_tokens, "stateless"))
+        sliding = by_name.get((row.session, row.budget_tokens, "sliding"))
+        long = row.session_tokens > LONG_BUDGETS * row.budget_tokens
+        most, least = FLOORS.get((row.session, row.budget_tokens), (None, None))
+        wrong = {
+            f"{row.invalid} views are invalid": row.invalid,
+            f"{row.over} views are over the budget": row.over,
+            f"{row.breaks} breaks, at most {row.breaks_allowed}": row.breaks > row.breaks_allowed,
+            f"{row.inserted_share:.1%} inserted, at most {INSERTED_SHARE:.0%}": row.inserted_share > INSERTED_SHARE,
+        }
+        if long and stateless:
+            share = row.billed / stateless.billed
+            wrong[f"{share:.2f} of what stateless bills, at most {STATELESS_SHARE}"] = share > STATELESS_SHARE
+        if long and sliding:
+            wrong[f"far evidence {row.far:.2f}, not above {sliding.far:.2f} of sliding"] = row.far <= sliding.far
+        if most is not None and row.billed_ratio is not None:
+            wrong[f"billed {row.billed_ratio:.3f}, at most {most}"] = row.billed_ratio > most
+        if least is not None:
+            wrong[f"far evidence {row.far:.3f}, at least {least}"] = row.far < least
+        found += [f"{row.session} at {row.budget_tokens:,}: {what}" for what, is_so in wrong.items() if is_so]
+    return found
+
+
+HEAD = (
+    f"{'session':<12} {'budget':>6} {'policy':<10} {'req':>4} {'ref':>4} {'inv':>4} {'over':>4} {'brk':>4} {'max':>4} "
+    f"{'cached':>6} {'billed':>6} {'far':>6} {'+ins':>6} {'ins':>6} {'ms':>7} {'worst':>7}"
+)
+
+
+def line_of(row: Measures) -> str:
+    """A row of the table."""
+    return (
+        f"{row.session:<12} {row.budget_tokens:>6} {row.policy:<10} {row.requests:>4} {row.refused:>4} "
+        f"{row.invalid:>4} {row.over:>4} {row.breaks:>4} {row.breaks_allowed:>4} {row.cached_share:>6.3f} "
+        f"{row.billed_ratio or 0:>6.3f} {row.far:>6.3f} {row.far_gain:>+6.3f} {row.inserted_share:>6.2%} "
+        f"{row.mean_ms:>7.2f} {row.max_ms:>7.1f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play and print; 1 if the default misses what it owes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compaction", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser.add_argument("--budgets", type=int, nargs="+", default=[20_000, 40_000, 80_000])
+    parser.add_argument("--policy", nargs="+", choices=sorted(POLICIES), default=list(POLICIES))
+    parser.add_argument("--fast", action="store_true", help="leave out the stateless ladder")
+    parser.add_argument("--transcripts", default=os.path.join(root, "..", "shared", "transcripts"))
+    parser.add_argument("--seeds", type=int, default=len(GENERATED), help="how many generated sessions, at most 3")
+    parser.add_argument("--tokenizer", default="auto", help="what counts, in policies and measures")
+    parser.add_argument("--json", help="a file to write all measures to")
+    given = parser.parse_args(arguments)
+    counter = CachedCounter(open_counter(given.tokenizer))
+    exact = "exactly, by" if counter.name != "estimate" else "by the"
+    print(f"tokens are counted {exact} {counter.name}; a cached token bills {CACHED_PRICE}, another {UNCACHED_PRICE}")
+    names = [name for name in given.policy if not (given.fast and name == "stateless")]
+    played = sessions(given.transcripts, given.seeds, lambda message: count_message(message, counter))
+    rows: list[Measures] = []
+    print(HEAD)
+    for row in play_all(played, counter, names, given.budgets, {}):
+        rows.append(row)
+        print(line_of(row), flush=True)
+        for violation in row.violations:
+            print(f"  {violation}")
+    misses = missed(rows)
+    print("\n".join(["", *(f"MISSED {miss}" for miss in misses)]) if misses else "\nall that is promised is kept")
+    if given.json:
+        with open(given.json, "w", encoding="utf-8") as file:
+            json.dump(
+                {"counter": counter.name, "rows": [row.as_json() for row in rows], "missed": misses}, file, indent=1
+            )
+    return 1 if misses else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,225 @@
+"""Far evidence: what the next action needs from further back, and how much of it a view still shows.
+
+**Identifiers** of a text, as this measure understands them:
+
+- *paths*: words with a slash before name characters, addresses, and file names with a known extension, of 6 characters
+  or more; `/dev/null` and the like are none;
+- *names* of 6 characters or more in snake_case or CamelCase (an inner underscore, or a capital behind a small letter or
+  a digit), outside of paths; of a dotted name each part by itself;
+- *hex ids*: 7 to 40 digits of small hexadecimal with at least one figure and one letter;
+- *quoted strings* of 6 to 80 characters without white space that hold a letter.
+
+**Far evidence** of an action (the tool calls of an assistant message) are the identifiers in its arguments that stand
+somewhere in the messages before it, the last time more than `FAR_MESSAGES` back, and in no more than `COMMON_SHARE` of
+them: what stands everywhere survives whatever is dropped. That they *stand* means that the exact text is contained in
+what a message says: text, thinking, arguments, results.
+
+**Original text** of a view is what its messages say without what was inserted: a message that says it comes from
+compaction, or that the history does not know, is inserted as a whole; of a shortened text, the beginning and the end
+that it shares with its original stay, and whole lines of the original in between; the rest (a marker, a stand-in) is
+inserted. So nothing here knows what a marker looks like.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fixtures.generate import generate_session
+
+Message = dict[str, Any]
+
+FAR_MESSAGES = 20
+COMMON_SHARE = 0.2
+GENERATED = ((1, 300), (2, 450), (3, 600))
+"""Seeds of generated sessions and how many messages they have."""
+
+_EXTENSIONS = (
+    "bash|c|cc|cfg|conf|cpp|cs|css|csv|eex|env|erl|ex|exs|go|h|heex|hpp|html|ini|java|js|json|jsonl|jsx|kt|lock|lua|md|"
+    "mjs|php|proto|ps1|py|pyi|rb|rs|rst|scala|scss|sh|sql|svelte|swift|tf|toml|ts|tsx|txt|vue|xml|yaml|yml|zig"
+)
+_PATH = re.compile(
+    r"https?://[\w.:/@%?=&~+-]+"
+    r"|(?<![<\w~.@+-])[~\w.@+-]*(?:/[\w.@+-]+)+"
+    rf"|[\w@+-][\w.@+-]*\.(?:{_EXTENSIONS})(?![\w.-]*\w)",
+    re.ASCII,
+)
+_NO_PATHS = ("/dev/", "/bin/")
+_NAME = re.compile(r"[A-Za-z_]\w{5,}", re.ASCII)
+_COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
+_HEX = re.compile(r"(?<![\w-])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}(?!\w)")
+_QUOTED = re.compile(r"(?<!\w)([\"'`])((?:(?!\1)\S){6,80})\1(?!\w)")
+_LETTER = re.compile(r"[^\W\d_]")
+_LEAST_CHARS = 6
+
+
+def identifiers(text: str) -> set[str]:
+    """The identifiers in a text, by the definition above."""
+    found = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
+    paths = [path.rstrip("./:?") for path in _PATH.findall(text)]
+    found.update(path for path in paths if not path.startswith(_NO_PATHS) and _LETTER.search(path))
+    rest = _PATH.sub(" ", text)
+    found.update(name for name in _NAME.findall(rest) if _COMPOUND.search(name))
+    found.update(_HEX.findall(rest))
+    return {term for term in found if len(term) >= _LEAST_CHARS}
+
+
+def parts_of(message: Mapping[str, Any]) -> list[str]:
+    """What a message says, as a list of texts: content, thinking, arguments and results; calls once."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    parts = list(_strings(content)) if isinstance(content, str) else []
+    in_content = False
+    for block in content if isinstance(content, list) else ():
+        if not isinstance(block, dict):
+            continue
+        for key in ("text", "thinking", "input", "output"):
+            parts.extend(_strings(block.get(key)))
+        in_content = in_content or block.get("type") in ("tool_call", "tool_use")
+    if isinstance(calls, list) and not in_content:
+        parts.extend(text for call in calls for text in _strings(_arguments(call)))
+    return parts
+
+
+def action_text(message: Mapping[str, Any]) -> str:
+    """The arguments of a message's tool calls as text; empty where it calls nothing."""
+    calls = message.get("tool_calls") or [
+        {"arguments": block.get("input")}
+        for block in (message.get("content") if isinstance(message.get("content"), list) else ())
+        if isinstance(block, dict) and block.get("type") in ("tool_call", "tool_use")
+    ]
+    return "\n".join(text for call in calls for text in _strings(_arguments(call)))
+
+
+def far_evidence(messages: Sequence[Message]) -> dict[int, list[str]]:
+    """By the position of an assistant message with calls, the far identifiers that its arguments use."""
+    texts = ["\n".join(parts_of(message)) for message in messages]
+    stands: dict[str, list[int]] = {}
+    evidence: dict[int, list[str]] = {}
+    for place, message in enumerate(messages):
+        terms = identifiers(action_text(message)) if message.get("role") == "assistant" else set()
+        far = []
+        for term in sorted(terms):
+            if term not in stands:
+                stands[term] = [at for at, text in enumerate(texts) if term in text]
+            before = bisect_left(stands[term], place)
+            if before and place - stands[term][before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * place:
+                far.append(term)
+        if far:
+            evidence[place] = far
+    return evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A transcript to play."""
+
+    name: str
+    messages: list[Message]
+    tokens: int
+    evidence: dict[int, list[str]]
+
+    @classmethod
+    def of(cls, name: str, messages: Iterable[Message], count: Callable[[Message], int]) -> Session:
+        """Take a transcript; messages without an id get one of the shape and length that a log gives."""
+        numbered = [_with_id(name, place, message) for place, message in enumerate(messages)]
+        return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered))
+
+
+def _with_id(name: str, place: int, message: Message) -> Message:
+    digest = hashlib.blake2b(f"{name} {place}".encode(), digest_size=8).hexdigest()
+    return {**message, "metadata": {"message_id": f"m{digest}", **(message.get("metadata") or {})}}
+
+
+def sessions(transcripts: str, seeds: int, count: Callable[[Message], int]) -> Iterator[Session]:
+    """The recorded sessions that there are, then the generated ones."""
+    paths = sorted(glob.glob(os.path.join(transcripts, "*.jsonl")))
+    if not paths:
+        print(f"note: no transcripts in {transcripts}; only generated sessions are played")
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            yield Session.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
+    for seed, messages in GENERATED[:seeds]:
+        yield Session.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a message of a view says: all of it, what of that is original, and the pieces that were inserted."""
+
+    text: str
+    original: str
+    inserted: tuple[str, ...] = ()
+    whole: bool = False
+    """Whether the message as a whole was inserted."""
+
+
+def said(message: Mapping[str, Any], original: Mapping[str, Any] | None) -> Said:
+    """Tell what of a view's message is original; `original` is the history's message of the same id, or None."""
+    parts = parts_of(message)
+    text = "\n".join(parts)
+    metadata = message.get("metadata")
+    source = metadata.get("source") if isinstance(metadata, dict) else None
+    if original is None or source == "context-compaction":
+        return Said(text, "", tuple(parts), whole=True)
+    sources = parts_of(original)
+    kept: list[str] = []
+    inserted: list[str] = []
+    for part in parts:
+        if part in sources:
+            kept.append(part)
+        else:
+            nearest = max(sources, key=lambda one, part=part: _shared(part, one), default="")
+            _split(part, nearest, kept, inserted)
+    return Said(text, "\n".join(kept), tuple(inserted))
+
+
+def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:
+    """Part a shortened text into what its original has and what it has not."""
+    head = _prefix(part, source)
+    tail = _prefix(part[head:][::-1], source[head:][::-1])
+    kept.append(part[:head])
+    lines = set(source.split("\n"))
+    for line in part[head : len(part) - tail].split("\n"):
+        if line.strip():
+            (kept if line in lines else inserted).append(line)
+    kept.append(part[len(part) - tail :])
+
+
+def _shared(part: str, source: str) -> int:
+    return _prefix(part, source) + _prefix(part[::-1], source[::-1])
+
+
+def _prefix(a: str, b: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _arguments(call: Any) -> Any:
+    if not isinstance(call, dict):
+        return None
+    function = call.get("function")
+    return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts in a JSON value; keys are none."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        inner: Iterable[Any] = value.values() if isinstance(value, dict) else value
+        for item in inner:
+            yield from _strings(item)

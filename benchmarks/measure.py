@@ -1,0 +1,95 @@
+"""Measuring one thing against another on a machine that is never quiet.
+
+Both sides are timed alternately, call by call, so that what disturbs the one disturbs the other; a round compares the
+medians of many calls, and the best of several rounds counts, since noise only ever slows a side down unevenly. What is
+printed are ratios of the same run: times of different runs or machines are not compared.
+"""
+
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+
+CALLS = 2_000
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How long ours takes against theirs."""
+
+    name: str
+    ours: str
+    theirs: str
+    ours_us: float
+    theirs_us: float
+    ratio: float
+    limit: float
+    """The ratio that is promised at most."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise is kept."""
+        return self.ratio <= self.limit
+
+
+async def compare_async(
+    name: str,
+    ours: tuple[str, Callable[[], Awaitable[object]]],
+    theirs: tuple[str, Callable[[], Awaitable[object]]],
+    *,
+    limit: float,
+    calls: int = CALLS,
+    rounds: int = ROUNDS,
+) -> Comparison:
+    """Compare two coroutine functions, each given with a line that says what it does."""
+    best: tuple[float, float, float] | None = None
+    clock = time.perf_counter_ns
+    for _ in range(rounds):
+        times: tuple[list[int], list[int]] = ([], [])
+        for call in range(calls):
+            for side in (0, 1) if call % 2 else (1, 0):
+                function = (ours, theirs)[side][1]
+                began = clock()
+                await function()
+                times[side].append(clock() - began)
+        medians = [statistics.median(side) / 1_000 for side in times]
+        ratio = medians[0] / medians[1]
+        if best is None or ratio < best[0]:
+            best = (ratio, medians[0], medians[1])
+    assert best is not None
+    return Comparison(name, ours[0], theirs[0], round(best[1], 2), round(best[2], 2), round(best[0], 3), limit)
+
+
+def compare(
+    name: str,
+    ours: tuple[str, Callable[[], object]],
+    theirs: tuple[str, Callable[[], object]],
+    *,
+    limit: float,
+    calls: int = CALLS,
+    rounds: int = ROUNDS,
+) -> Comparison:
+    """Compare two plain functions, as `compare_async` does."""
+
+    def awaited(function: Callable[[], object]) -> Callable[[], Awaitable[object]]:
+        async def call() -> object:
+            return function()
+
+        return call
+
+    pair = ((ours[0], awaited(ours[1])), (theirs[0], awaited(theirs[1])))
+    return asyncio.run(compare_async(name, *pair, limit=limit, calls=calls, rounds=rounds))
+
+
+def report(comparisons: Sequence[Comparison]) -> int:
+    """Print JSON, then a table; 0 if all promises are kept, else 1."""
+    print(json.dumps([{**asdict(one), "holds": one.holds} for one in comparisons], indent=2))
+    width = max(len(one.name) for one in comparisons)
+    print(f"\n{'':{width}}  {'ours':>12}  {'theirs':>12}  {'ratio':>7}  {'limit':>5}")
+    for one in comparisons:
+        times = f"{one.ours_us:>9,.1f} us  {one.theirs_us:>9,.1f} us"
+        print(f"{one.name:{width}}  {times}  {one.ratio:>7.2f}  {one.limit:>5.2f}  {'' if one.holds else 'MISSED'}")
+    return 0 if all(one.holds for one in comparisons) else 1

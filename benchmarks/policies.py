@@ -1,0 +1,185 @@
+"""The policies that the compaction benchmark compares; each is given a session's messages and asked for views.
+
+- `none`: the whole history, whatever its size; what the others are billed against.
+- `stateless`: the ladder of the package, computed anew from the whole history on every request that stands at the upper
+  watermark, as engines do that keep no plan.
+- `sliding`: the newest whole tool groups that fit, and the first and the last human message; the window moves at the
+  upper watermark, down to the lower one. A simple reference, on the package's arranging and writing of views.
+- `truncate`: the package's default, through its context manager, in memory.
+
+Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from amplifier_core.llm_errors import ContextLengthError
+
+from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.compaction import compact, needs_plan
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.entry import Entry, classify
+from amplifier_module_context_persistent.errors import FloorError
+from amplifier_module_context_persistent.rules import Group, first_human, last_human, tool_groups
+from amplifier_module_context_persistent.tokens import TokenCounter, count_message
+from amplifier_module_context_persistent.view import Arrangement, arrange, render
+
+Message = dict[str, Any]
+
+
+class CachedCounter:
+    """A counter that counts no text twice."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.name, self._counter = counter.name, counter
+        self._known: dict[str, int] = {}
+
+    def count_text(self, text: str) -> int:
+        """Count a text."""
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._counter.count_text(text)
+        return known
+
+
+class Policy(Protocol):
+    """What is played: a memory of one session."""
+
+    async def add(self, message: Message) -> None:
+        """Take in a message, which has its `metadata.message_id`."""
+
+    async def view(self) -> list[Message] | None:
+        """Make the view of a request; None where the policy says that nothing fits."""
+
+    async def close(self) -> None:
+        """Let go of what is held."""
+
+
+Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
+"""Opens a policy: the budget in tokens, what counts, and keys of the package's configuration."""
+
+
+class Whole:
+    """No compaction, and the base of those that keep the whole history as entries."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        self.budget_tokens, self.config = budget_tokens, Config.load(options)
+        self._counter = counter
+        self._messages: list[Message] = []
+        self.entries: list[Entry] = []
+
+    def count(self, message: Message) -> int:
+        """Count a message."""
+        return count_message(message, self._counter)
+
+    def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
+        """The messages of entries; nobody here alters them, so they are not copied."""
+        return (self._messages[entry.key] for entry in entries)
+
+    def render(self, arrangement: Arrangement) -> list[Message]:
+        """Write a view."""
+        return render(arrangement, self.fetch, boundary=self.config.truncate_boundary)
+
+    def full(self, arrangement: Arrangement) -> bool:
+        """Whether a view stands at the upper watermark."""
+        size = {"tokens": arrangement.tokens, "messages": len(arrangement.items)}
+        return needs_plan(self.config, budget_tokens=self.budget_tokens, **size)
+
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        self.entries.append(classify(len(self._messages), message, self.count))
+        self._messages.append(message)
+
+    async def view(self) -> list[Message] | None:
+        """Show everything."""
+        return self.render(arrange(self.entries, self.count))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Stateless(Whole):
+    """The ladder, recomputed from the whole history on every request."""
+
+    async def view(self) -> list[Message] | None:
+        """Show everything while it fits, else what a plan made now says."""
+        arrangement = arrange(self.entries, self.count)
+        if not self.full(arrangement):
+            return self.render(arrangement)
+        try:
+            made = compact(
+                self.entries,
+                config=self.config,
+                budget_tokens=self.budget_tokens,
+                fixed_tokens=0,
+                count=self.count,
+                fetch=self.fetch,
+                plan_id="plan",
+            )
+        except FloorError:
+            return None
+        return self.render(made.arrangement)
+
+
+class Sliding(Whole):
+    """The newest whole tool groups, with the first and the last human message."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        super().__init__(budget_tokens, counter, options)
+        self._dropped: set[int] = set()
+
+    async def view(self) -> list[Message] | None:
+        """Show the window, moved if it is full."""
+        arrangement = self._arrange()
+        if self.full(arrangement):
+            self._move()
+            arrangement = self._arrange()
+        return self.render(arrangement)
+
+    def _arrange(self) -> Arrangement:
+        return arrange([entry for entry in self.entries if entry.key not in self._dropped], self.count)
+
+    def _move(self) -> None:
+        groups = [group for group in tool_groups(self.entries) if group.head.key not in self._dropped]
+        always = {first_human(groups), last_human(groups), len(groups) - 1}
+        tokens = sum(map(_tokens, groups))
+        target = self.config.target_usage * self.budget_tokens
+        for place, group in enumerate(groups):
+            if tokens <= target:
+                return
+            if place not in always:
+                self._dropped.update(entry.key for entry in group.entries())
+                tokens -= _tokens(group)
+
+
+def _tokens(group: Group) -> int:
+    return sum(entry.tokens for entry in group.entries())
+
+
+class Managed:
+    """A context manager of the package, in memory."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, **options}
+        self._manager = InMemoryContextManager(**settings)
+
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        await self._manager.add_message(message)
+
+    async def view(self) -> list[Message] | None:
+        """Ask for the view of a request, as an orchestrator does."""
+        try:
+            return await self._manager.get_messages_for_request()
+        except ContextLengthError:
+            return None
+
+    async def close(self) -> None:
+        """Close the manager."""
+        await self._manager.close()
+
+
+POLICIES: dict[str, Open] = {"none": Whole, "stateless": Stateless, "sliding": Sliding, "truncate": Managed}
+"""By name; the package's further strategies are `Managed` with a `compaction_strategy` of their own."""

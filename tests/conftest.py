@@ -1,0 +1,76 @@
+"""What tests share: no test reaches the home of the person who runs it, and real sessions are started in one way."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from amplifier_core import AmplifierSession, HookResult
+
+from amplifier_module_context_persistent.demo_session import ScriptedLoader
+from amplifier_module_context_persistent.host import EVENTS
+
+Events = list[tuple[str, dict[str, Any]]]
+StartSession = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Point HOME at an empty directory of this test's own."""
+    directory = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(directory))
+    monkeypatch.setenv("USERPROFILE", str(directory))
+    return directory
+
+
+@pytest_asyncio.fixture
+async def start_session(tmp_path: Path) -> AsyncIterator[StartSession]:
+    """Start real sessions with our module by the mount plan and the demo's scripted provider, tools and loop."""
+    started: list[Any] = []
+
+    async def start(
+        context: str | Mapping[str, Any] = "context-persistent",
+        *,
+        session_id: str = "s1",
+        working_dir: Path = tmp_path,
+        resolver: Any = None,
+        plan: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        mount_plan = {
+            "session": {"orchestrator": "loop-scripted", "context": context},
+            "providers": [{"module": "provider-scripted"}],
+            "tools": [{"module": "tools-scripted"}],
+            **(plan or {}),
+        }
+        session = AmplifierSession(mount_plan, session_id=session_id, **options)
+        started.append(session)
+        session.coordinator.register_capability("session.working_dir", str(working_dir))
+        session.coordinator.loader = ScriptedLoader(session.coordinator, lambda *_, **__: None, endless=False)
+        if resolver is not None:
+            await session.coordinator.mount("module-source-resolver", resolver)
+        await session.initialize()
+        return session
+
+    yield start
+    for session in started:
+        await session.cleanup()
+
+
+@pytest.fixture
+def record_events() -> Callable[[Any], Events]:
+    """Record what our module emits on a coordinator."""
+
+    def record(coordinator: Any) -> Events:
+        events: Events = []
+
+        async def keep(event: str, payload: dict[str, Any]) -> HookResult:
+            events.append((event, dict(payload)))
+            return HookResult(action="continue")
+
+        for event in EVENTS:
+            coordinator.hooks.register(event, keep, name=f"record-{event}")
+        return events
+
+    return record

@@ -1,0 +1,162 @@
+"""The configuration: every key's allowed and refused values, aliases, and what is said of unknown keys."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.errors import ConfigError
+
+PATHS = (["a", "~/a/{session_id}", Path("a"), None], ["", 3, ["a"], True])
+FLAGS = ([True, False], [1, 0, "true", "no"])
+SHARES = ([0.01, 0.5, 1, 1.0], [0, -0.1, 1.1, "0.5", True, float("nan")])
+SHARES_OR_ZERO = ([0, 0.0, 0.5, 1], [-0.1, 1.1, "0.5", False, float("nan")])
+COUNTS = ([0, 7], [-1, 1.5, "7", True])
+
+VALUES: dict[str, tuple[list[Any], list[Any]]] = {
+    "transcript_path": PATHS,
+    "storage_path": PATHS,
+    "memory_files": ([[], ["a", Path("b")], ("a",)], ["a", [None], [""], [3], {"a": 1}]),
+    "durability": (["fsync", "write"], ["sync", True, ["fsync"], ""]),
+    "lock_timeout_s": ([0.1, 5], [0, -1, "5", True, float("nan"), float("inf")]),
+    "max_record_bytes": ([1024, 1 << 30], [1023, 0, 2048.0, "2048"]),
+    "require_persistence": FLAGS,
+    "auto_save": FLAGS,
+    "tokenizer": (["auto", "estimate", "o200k_base"], ["", 3, True, "no_such_encoding"]),
+    "token_meter": (["actual", "estimate"], ["exact", "", True]),
+    "max_tokens": ([1, 10**7], [0, -1, 1000.0, "1000", True]),
+    "max_messages": ([None, 2, 500], [1, 0, 2.0, "2", True]),
+    "compact_threshold": SHARES,
+    "target_usage": ([0.01, 0.9], [0, 0.92, 1, -1, "0.5", True]),
+    "compact_min_gain": SHARES_OR_ZERO,
+    "compaction_strategy": (["truncate"], ["compress", "", 3, ["truncate"]]),
+    "protected_recent": SHARES_OR_ZERO,
+    "protected_tool_results": COUNTS,
+    "preserve_system": FLAGS,
+    "truncate_chars": COUNTS,
+    "truncate_boundary": (["line", "char"], ["word", "", 3]),
+    "compaction_notice_enabled": FLAGS,
+    "compaction_notice_verbosity": (["minimal", "normal", "verbose"], ["loud", "", 3]),
+    "compaction_notice_min_level": COUNTS,
+    "compaction_notice_token_reserve": COUNTS,
+    "output_reserve_fraction": SHARES_OR_ZERO,
+}
+
+
+def test_every_key_is_in_the_table() -> None:
+    """A key that is added needs its values here."""
+    assert VALUES.keys() == Config.options().keys()
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, (good, _) in VALUES.items() for value in good])
+def test_allowed_values(key: str, value: Any) -> None:
+    """They are taken as they are, lists as tuples."""
+    given = {key: value, "target_usage": 0.001} if key == "compact_threshold" else {key: value}
+    config = Config.load(given)
+    assert getattr(config, key) == (tuple(value) if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, (_, bad) in VALUES.items() for value in bad])
+def test_refused_values(key: str, value: Any) -> None:
+    """The error names the key, the value, and what is allowed."""
+    with pytest.raises(ConfigError) as caught:
+        Config.load({key: value})
+    text = str(caught.value)
+    assert text.startswith(f"{key}: {value!r} is not allowed; allowed: ")
+    assert len(text.partition("allowed: ")[2]) > 3
+
+
+def test_the_defaults() -> None:
+    """Nothing configured is nothing capped."""
+    config = Config.load()
+    assert config == Config.load({}) == Config.load(None)
+    assert (config.max_tokens, config.compact_threshold, config.target_usage) == (200_000, 0.92, 0.5)
+    assert config.configured == frozenset()
+
+
+@pytest.mark.parametrize("key", [key for key, option in Config.options().items() if option.default is not None])
+def test_a_key_without_a_value_is_its_default(key: str) -> None:
+    """As `key:` in YAML."""
+    assert Config.load({key: None}) == Config.load()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"compaction_threshold": 0.7}, {"compact_threshold": 0.7}),
+        ({"compaction_threshold": 0.7, "compact_threshold": 0.8}, {"compact_threshold": 0.8}),
+        ({"compact_threshold": 0.8, "compaction_threshold": 0.7}, {"compact_threshold": 0.8}),
+        ({"persistence": {"path": "logs"}}, {"storage_path": "logs"}),
+        ({"persistence": {"storage_path": "logs", "durability": "write"}}, {"storage_path": "logs"}),
+        ({"persistence": {"path": "logs"}, "storage_path": "mine"}, {"storage_path": "mine"}),
+        ({"persistence": None}, {"storage_path": None}),
+        ({"persistence": {"compaction_threshold": 0.7}}, {"compact_threshold": 0.7}),
+        ({"compact_threshold": 0.4}, {"target_usage": 0.55 * 0.4}),
+        ({"compact_threshold": 1}, {"target_usage": 0.5}),
+        ({"compact_threshold": 0.5, "target_usage": 0.4}, {"target_usage": 0.4}),
+    ],
+)
+def test_aliases_and_what_follows_from_other_keys(
+    given: dict[str, Any], expected: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Older names are accepted without a warning, the plain key wins, and the target lies below the threshold."""
+    config = Config.load(given)
+    assert {key: getattr(config, key) for key in expected} == expected
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("nested", ["logs", 3, ["path"]])
+def test_persistence_is_an_object(nested: Any) -> None:
+    """Anything else is an error."""
+    with pytest.raises(ConfigError, match=r"^persistence: .* is not allowed; allowed: an object"):
+        Config.load({"persistence": nested})
+
+
+@pytest.mark.parametrize("given", [{"target_usage": 0.5}, {"target_usage": 0.6}])
+def test_the_target_lies_below_the_threshold(given: dict[str, Any]) -> None:
+    """The error names the threshold that is configured."""
+    with pytest.raises(ConfigError, match=r"target_usage: .* below compact_threshold \(0.5\)"):
+        Config.load({"compact_threshold": 0.5, **given})
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("max_token", "max_tokens"),
+        ("compact_treshold", "compact_threshold"),
+        ("compaction_treshold", "compaction_threshold"),
+        ("persistance", "persistence"),
+        ("memory_file", "memory_files"),
+        ("configured", None),
+        ("path", None),
+        ("zzz", None),
+        (3, None),
+    ],
+)
+def test_an_unknown_key_warns_with_the_nearest_one(
+    key: Any, near: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is ignored, and the warning says what may have been meant."""
+    with caplog.at_level(logging.WARNING):
+        assert Config.load({key: 1}) == Config.load()
+    (record,) = caplog.records
+    text = record.getMessage()
+    assert text.startswith(f"unknown configuration key {key!r} is ignored")
+    if near is not None:
+        assert text.endswith(f"; did you mean {near!r}?")
+
+
+def test_switching_saving_off_warns(caplog: pytest.LogCaptureFixture) -> None:
+    """Every message is saved all the same."""
+    assert Config.load({"auto_save": False}).auto_save is False
+    assert "auto_save: false has no effect" in caplog.text
+
+
+def test_what_was_configured_is_known() -> None:
+    """Under the keys' own names."""
+    config = Config.load({"max_tokens": 5, "compaction_threshold": 0.5, "truncate_chars": None, "zzz": 1})
+    assert config.configured == {"max_tokens", "compact_threshold"}
+    assert Config.load({"target_usage": 0.4}).configured == {"target_usage"}
+    assert Config.load({"target_usage": None}).configured == frozenset()

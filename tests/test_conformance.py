@@ -1,0 +1,55 @@
+"""The conformance classes and the validator of amplifier-core, on the package as it is installed."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from amplifier_core.validation.behavioral import ContextBehaviorTests
+from amplifier_core.validation.structural import ContextStructuralTests
+
+import amplifier_module_context_persistent
+
+PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
+
+
+@pytest.fixture
+def module_path() -> Path:
+    """The package's directory: amplifier-core's plugin would look for it by the name of the checkout's."""
+    return PACKAGE
+
+
+class TestBehavior(ContextBehaviorTests):
+    """The behaviour that every context module owes."""
+
+
+class TestStructure(ContextStructuralTests):
+    """The structure that every context module owes."""
+
+
+def test_the_fixtures_mount_this_package(context_module: object) -> None:
+    """The inherited tests run against the manager of this package, with its log below the temporary home."""
+    assert type(context_module).__name__ == "PersistentContextManager"
+    assert str(getattr(context_module, "log_path", "")).startswith(str(Path.home()))
+
+
+async def test_an_empty_message_is_refused_as_a_value_error(context_module: object) -> None:
+    """`add_message({})` raises ValueError and stores nothing."""
+    with pytest.raises(ValueError, match=r"message\.role"):
+        await context_module.add_message({})  # type: ignore[attr-defined]
+    assert await context_module.get_messages() == []  # type: ignore[attr-defined]
+
+
+def test_the_validator_passes_without_a_warning(home: Path) -> None:
+    """`amplifier-core validate context` passes on the package's directory and leaves nothing behind."""
+    command = shutil.which("amplifier-core", path=str(Path(sys.executable).parent)) or shutil.which("amplifier-core")
+    assert command, "amplifier-core's command is not installed beside the interpreter"
+    run = subprocess.run(
+        [command, "validate", "context", PACKAGE.name], cwd=PACKAGE.parent, capture_output=True, text=True, timeout=60
+    )
+    # amplifier-core 2.0.2 may abort when the interpreter is finalised, after everything was said.
+    assert run.returncode == 0 or "Python runtime state: finalizing" in run.stderr, run.stdout + run.stderr
+    assert "PASSED" in run.stdout
+    assert "0 errors, 0 warnings" in run.stdout
+    assert not list(home.iterdir())

@@ -1,0 +1,237 @@
+"""The ladder's steps, each on its own: oldest first, only as far as needed, whole groups, nothing fixed.
+
+A token is four characters of text here, and a message costs nothing beside.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.entry import Entry, classify
+from amplifier_module_context_persistent.ladder import (
+    LEAST_CHARS,
+    Draft,
+    drop_groups,
+    elide_results,
+    narrow_protections,
+    shorten_humans,
+    shorten_largest,
+)
+from amplifier_module_context_persistent.shape import text_of
+
+Message = dict[str, Any]
+
+
+def count(message: Message) -> int:
+    return len(text_of(message)) // 4
+
+
+def history(words: str) -> list[Message]:
+    """Messages from words: `u:400` a human's of 400 tokens (`b` in blocks), `r` a hook's, `t` a call and a result."""
+    found: list[Message] = []
+    for at, word in enumerate(words.split()):
+        kind, size = word.rstrip("!").split(":")
+        text = f"{at:03} line of text.\n" * (int(size) * 4 // 18) + "x" * (int(size) * 4 % 18)
+        more: Message = {"pinned": True} if word.endswith("!") else {}
+        if kind == "t":
+            found.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{at}", "tool": "bash"}]})
+            found.append({"role": "tool", "tool_call_id": f"c{at}", "name": "bash", "content": text})
+        elif kind == "r":
+            found.append({"role": "user", "content": text})
+            more["source"] = "hook"
+        else:
+            roles = {"u": "user", "a": "assistant", "s": "system", "b": "user"}
+            content: Any = [{"type": "text", "text": text}] if kind == "b" else text
+            found.append({"role": roles[kind], "content": content})
+        found[-1]["metadata"] = {"message_id": f"m{at}", **more}
+    for at, message in enumerate(found):
+        message.setdefault("metadata", {"message_id": f"call{at}"})
+    return found
+
+
+def draft(words: str, target: int, **config: Any) -> Draft:
+    messages = history(words)
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+
+    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
+        return (dict(messages[entry.key]) for entry in wanted)
+
+    return Draft.of(
+        entries,
+        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
+        count=count,
+        fetch=fetch,
+        fixed_tokens=0,
+        target_tokens=target,
+        cuts={},
+        cut_tokens={},
+    )
+
+
+def kept(made: Draft) -> str:
+    """The places of the groups that stay."""
+    return " ".join(map(str, made.left()))
+
+
+def cut(made: Draft) -> str:
+    return " ".join(sorted(made.cuts))
+
+
+def check_total(made: Draft) -> None:
+    assert made.total_tokens == sum(made.group_tokens(made.groups[place]) for place in made.left())
+    assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:10 t:500 t:500 t:500 a:1", 2_000, ""),  # it fits
+        ("u:10 t:500 t:500 t:500 a:1", 1_500, "m1"),  # oldest first, only as far as needed
+        ("u:10 t:500 t:500 t:500 a:1", 600, "m1 m2"),  # the newest result is spared
+        ("u:10 t:500 t:20 t:500 t:500 a:1", 100, "m1 m3"),  # a short one is not worth it
+        ("u:10 t:500! t:500 t:500 a:1", 100, "m2"),  # a pin holds its group
+        ("u:10 a:900 u:900 a:1", 100, ""),  # results only
+        ("u:10 t:500 t:500 t:500", 600, "m1 m2"),
+        ("u:10 t:500", 100, ""),  # fewer results than are spared
+    ],
+)
+def test_step_1_elides_old_results(words: str, target: int, ids: str) -> None:
+    """Oldest first, until it fits; the newest ones are spared."""
+    made = draft(words, target)
+    elide_results(made)
+    assert cut(made) == ids
+    assert kept(made) == kept(draft(words, target))
+    check_total(made)
+
+
+@pytest.mark.parametrize("spared", [3, 4, 5, 100])
+def test_step_1_spares_all_results_where_there_are_few(spared: int) -> None:
+    """As many as are spared, or fewer."""
+    made = draft("u:10 t:500 t:500 t:500 a:1", 100, protected_tool_results=spared)
+    elide_results(made)
+    assert cut(made) == ""
+
+
+def test_step_1_spares_the_recent_share() -> None:
+    """Results within `protected_recent` of the target's tokens stay, however many they are."""
+    made = draft("u:10 t:500 t:100 t:100 t:100 a:1", 600, protected_recent=0.6, protected_tool_results=0)
+    elide_results(made)
+    assert cut(made) == "m1"
+
+
+def test_a_cut_of_the_plan_before_stays_unless_it_is_longer() -> None:
+    """What is cut to less already is not cut again."""
+    made = draft("u:10 t:500 t:500 t:500 a:1", 100, protected_tool_results=0)
+    elide_results(made, spared=0)
+    before = dict(made.cuts)
+    made.config = Config.load({"truncate_chars": 400})
+    elide_results(made, spared=0)
+    assert made.cuts == before
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "places"),
+    [
+        ("u:10 a:100 a:100 u:10 a:100", 400, "0 1 2 3 4"),
+        ("u:10 a:100 a:100 u:10 a:100", 230, "0 2 3 4"),
+        ("u:10 t:100 t:100 u:10 a:100", 50, "0 3 4"),  # humans stay, and the newest group
+        ("s:10 a:100! r:100 s:9 u:10 a:1", 50, "0 1 3 4 5"),  # system text and pins, but no reminder
+        ("u:10 a:100 a:60 a:5 a:5", 50, "0 3 4"),  # what is recent
+    ],
+)
+def test_step_3_drops_the_oldest_groups(words: str, target: int, places: str) -> None:
+    """Oldest first, until it fits; human messages stay."""
+    made = draft(words, target)
+    drop_groups(made)
+    assert kept(made) == places
+    check_total(made)
+
+
+def test_step_3_drops_calls_with_their_results() -> None:
+    """A group goes as a whole, with the messages that it has."""
+    made = draft("u:10 t:100 t:100 u:10 a:1", 130)
+    messages = made.total_messages
+    drop_groups(made)
+    assert kept(made) == "0 2 3 4"
+    assert made.total_messages == messages - 2
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:900 u:900 u:900 u:900 a:1", 3_000, "m1"),  # the first one last
+        ("u:900 u:900 u:900 u:900 a:1", 100, "m0 m1 m2"),  # never the last one
+        ("u:900 b:900 u:10 a:1", 1_100, "m1"),  # block lists too
+        ("u:900! u:90 r:900 u:10 a:900", 10, ""),
+    ],
+)
+def test_step_4_shortens_long_human_messages(words: str, target: int, ids: str) -> None:
+    """Oldest first, the very first one last, the last one never."""
+    made = draft(words, target)
+    shorten_humans(made)
+    assert cut(made) == ids
+    check_total(made)
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "places"),
+    [
+        ("u:10 a:30 a:30 u:10 a:30", 80, "0 2 3 4"),
+        ("u:10 u:20 u:30 u:10 a:30", 80, "0 2 3 4"),  # the oldest but the first one
+        ("u:10 u:20 u:30 u:10 a:30", 51, "0 3 4"),
+        ("u:10 u:20 u:30 u:10 a:30", 20, "3 4"),
+        ("s:10 u:10 u:10! u:10 a:30", 20, "0 2 3 4"),
+    ],
+)
+def test_step_5_narrows_the_protections(words: str, target: int, places: str) -> None:
+    """What is recent goes too, then human messages, the first one last."""
+    made = draft(words, target, protected_recent=1.0)
+    narrow_protections(made)
+    assert kept(made) == places
+    check_total(made)
+
+
+def test_step_5_elides_before_it_drops() -> None:
+    """A result that was spared is shortened before anything is left out."""
+    made = draft("u:10 t:500 u:10 a:1", 200)
+    narrow_protections(made)
+    assert (cut(made), kept(made)) == ("m1", "0 1 2 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:10 t:900", 1_000, ""),
+        ("u:10 t:900", 500, "m1"),
+        ("u:900 t:900", 500, "m1"),  # never the last human message
+        ("s:900 u:1 u:900! t:900! a:900 u:1 a:9", 100, "m4"),  # nor system text, nor pins
+        ("u:10 t:900 t:300 t:100 a:1", 900, "m1"),  # the largest one, down to a level
+        ("u:10 t:900 t:900 t:100 a:1", 900, "m1 m2"),
+    ],
+)
+def test_step_6_shortens_the_largest_pieces(words: str, target: int, ids: str) -> None:
+    """The largest come down to one level, as high as the goal allows; the newest group is not spared."""
+    made = draft(words, target)
+    shorten_largest(made)
+    assert cut(made) == ids
+    check_total(made)
+    if ids != "" and "900!" not in words and "u:900 t" not in words:
+        assert target * 0.7 < made.total_tokens <= target
+
+
+def test_step_6_leaves_a_little_of_everything() -> None:
+    """No text is cut below `LEAST_CHARS`."""
+    made = draft("u:1 t:900 t:900", 0)
+    shorten_largest(made)
+    assert all(c.head_chars + c.tail_chars == LEAST_CHARS for c in made.cuts.values())
+
+
+def test_messages_count_as_tokens_do() -> None:
+    """With `max_messages` groups go until the view has few enough."""
+    made = draft("u:1 " + "a:1 " * 20, 10_000, max_messages=12, protected_recent=0.0)
+    assert not made.fits
+    drop_groups(made)
+    assert made.total_messages == made.goal_messages == 6
+    assert made.fits

@@ -1,0 +1,235 @@
+"""The log when calls fail: what was acknowledged is there, and the caller knows what was not."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.batch import PART_BYTES
+from amplifier_module_context_persistent.errors import (
+    AppendError,
+    LogError,
+    LogFailedError,
+)
+from amplifier_module_context_persistent.log import FileLog
+from amplifier_module_context_persistent.record import encode_control
+from tests.fakefs import FakeFiles
+from tests.logs import (
+    append,
+    assert_sound,
+    body,
+    content_of,
+    findings,
+    giving,
+    numbers,
+    saved_tails,
+    sealed,
+    stored_numbers,
+    write_file,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+@pytest.mark.parametrize(
+    "fault", [{"short": 0}, {"short": 40}, {"code": errno.ENOSPC}, {"code": errno.EDQUOT}, {"code": errno.EIO}]
+)
+def test_a_refused_write_is_cut_back_and_the_log_goes_on(path: str, fault: dict[str, int]) -> None:
+    """Nothing of a refused batch stays, its callers are told, and the next append works."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    append(log, 0)
+    before = content_of(path)
+    files.fail("write", **fault)  # type: ignore[arg-type]
+    with pytest.raises(AppendError, match="nothing was stored") as raised:
+        log.commit([giving(body(1)), giving(body(2))])
+    assert raised.value.errno == fault.get("code", errno.ENOSPC)
+    assert (content_of(path), numbers(log)) == (before, [0])
+    append(log, 3)
+    assert stored_numbers(path) == numbers(log) == [0, 3]
+    assert_sound(path)
+
+
+def test_a_missing_newline_is_cut_back_too(path: str) -> None:
+    """A write that completes a last line is undone as a whole when it is refused."""
+    content = b"".join(sealed([body(0)]))[:-1]
+    write_file(path, content)
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    files.fail("write", short=5)
+    with pytest.raises(AppendError):
+        append(log, 1)
+    assert content_of(path) == content
+    append(log, 1)
+    assert stored_numbers(path) == [0, 1]
+
+
+@pytest.mark.parametrize("op", ["sync", "sync_directory"])
+def test_after_a_failed_sync_the_log_takes_no_appends_until_it_is_opened_anew(path: str, op: str) -> None:
+    """The outcome is unknown, reads serve what was acknowledged, and there is no second sync on that descriptor."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    append(log, 0)
+    log.close()
+    log.follow()
+    files.fail(op)
+    with pytest.raises(LogFailedError, match="unknown"):
+        append(log, 1)
+    syncs = files.count("sync")
+    with pytest.raises(LogFailedError, match="initialize"):
+        append(log, 2)
+    assert files.count("sync") == syncs
+    assert numbers(log) == [0]
+    log.close()
+    append(log, 2)
+    assert numbers(log) == stored_numbers(path) == [0, 1, 2]  # the unacknowledged one is there as a whole
+    assert_sound(path)
+
+
+@pytest.mark.parametrize("op", ["truncate", "fstat"])
+def test_after_a_failed_cut_back_the_log_takes_no_appends(path: str, op: str) -> None:
+    """What a refused write left behind and could not be removed is a torn tail for the next opening."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    append(log, 0)
+    files.fail("write", short=30)
+    files.fail(op)
+    with pytest.raises(LogFailedError, match="cut back"):
+        append(log, 1)
+    with pytest.raises(LogFailedError):
+        append(log, 2)
+    assert numbers(log) == [0]
+    log.close()
+    append(log, 3)
+    assert stored_numbers(path) == [0, 3]
+    assert len(saved_tails(path)) == 1
+    assert_sound(path)
+
+
+def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(path: str) -> None:
+    """A batch is written in parts; one that fails does not unsay the parts before it."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    append(log, 0)
+    files.fail("write", nth=2, code=errno.ENOSPC)
+    outcomes = log.commit([giving(encode_control("header"), body(1)), giving(body(2)), giving(body(3))])
+    assert outcomes[0] == range(1, 2)
+    assert [type(outcome) for outcome in outcomes[1:]] == [AppendError, AppendError]
+    assert stored_numbers(path) == [0, 1]
+
+
+def test_a_large_batch_is_written_in_parts(path: str) -> None:
+    """What is written at once is bounded."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    text = " " * (PART_BYTES // 4)
+    log.commit([giving(body(number, text=text)) for number in range(10)])
+    assert files.count("write") == 3
+    assert numbers(log) == list(range(10))
+
+
+def test_a_batch_has_one_write_and_one_sync(path: str) -> None:
+    """However many callers wait, the disk is waited for once."""
+    files = FakeFiles()
+    log = FileLog(path, files=files)
+    append(log, 0)
+    files.calls.clear()
+    log.commit([giving(body(number)) for number in range(1, 33)])
+    assert [op for op, _ in files.calls] == ["lock", "stat", "read", "write", "sync", "unlock"]
+    assert numbers(log) == list(range(33))
+
+
+def test_without_a_sync_the_rest_is_alike(path: str) -> None:
+    """`durability="write"` never syncs the log."""
+    files = FakeFiles()
+    log = FileLog(path, files=files, durability="write")
+    append(log, 0)
+    append(log, 1)
+    assert files.count("sync", "sync_directory") == 0
+    assert stored_numbers(path) == [0, 1]
+
+
+@pytest.mark.parametrize("op", ["lock", "unlock", "stat"])
+def test_a_lock_that_the_system_refuses_loses_nothing(path: str, op: str) -> None:
+    """What fails around the lock leaves nothing stored, or all of it, and no lock behind."""
+    files = FakeFiles()
+    log = FileLog(path, files=files, lock_timeout_s=0.5)
+    append(log, 0)
+    files.fail(op, code=errno.ENOLCK)
+    expected = [0, 1]
+    if op == "unlock":
+        append(log, 1)
+    else:
+        with pytest.raises(LogError):
+            append(log, 1)
+        expected = [0]
+    append(FileLog(path, lock_timeout_s=0.5), 2)
+    append(log, 3)
+    assert stored_numbers(path) == [*expected, 2, 3]
+
+
+@pytest.mark.parametrize("forever", [False, True])
+def test_every_call_may_fail(tmp_path: Path, forever: bool) -> None:
+    """Fail the n-th call for n = 1, 2, 3 … of a log's life: what was acknowledged is there, the rest whole or not."""
+    nth, reached = 0, True
+    while reached:
+        nth += 1
+        directory = tmp_path / str(nth)
+        directory.mkdir()
+        path = str(directory / "a" / "log.jsonl")
+        files = FakeFiles()
+        acknowledged, tried = live_through_faults(path, files, nth, forever=forever)
+        reached = files.faults[0].seen >= nth
+        stored = stored_numbers(path) if os.path.exists(path) else []
+        assert stored == sorted(stored)
+        assert set(acknowledged) <= set(stored) <= set(tried)
+        log = FileLog(path)
+        append(log, 99)
+        assert numbers(log) == stored_numbers(path) == [*stored, 99]
+        assert findings(path) == []
+        assert_sound(path)
+    assert nth > 30
+    print(f"I/O operations failed: {nth - 1}")
+
+
+def live_through_faults(path: str, files: FakeFiles, nth: int, *, forever: bool) -> tuple[list[int], list[int]]:
+    """Open, create, append, batch, tear, repair, reset, close and reopen with the n-th call failing."""
+    files.fail(nth=nth, forever=forever)
+    log = FileLog(path, files=files)
+    acknowledged: list[int] = []
+    tried: list[int] = []
+
+    def attempt(*these: int) -> None:
+        tried.extend(these)
+        try:
+            outcomes = log.commit([giving(body(number)) for number in these])
+        except LogFailedError:
+            log.close()
+        except LogError:
+            pass
+        else:
+            acknowledged.extend(n for n, outcome in zip(these, outcomes, strict=True) if isinstance(outcome, range))
+
+    def quietly(job: Callable[[], Any]) -> None:
+        with contextlib.suppress(OSError):
+            job()
+
+    attempt(0)
+    attempt(1, 2, 3)
+    if os.path.exists(path):
+        with open(path, "ab") as file:
+            file.write(b'{"role":"us')
+    quietly(log.follow)
+    attempt(4)
+    quietly(lambda: list(log.read(log.index.live)))
+    quietly(log.close)
+    attempt(5)
+    quietly(log.close)
+    return acknowledged, tried

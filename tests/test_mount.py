@@ -1,0 +1,201 @@
+"""I9: `mount` has no effect outside its coordinator, however often hosts and validators call it."""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amplifier_core import ModuleLoader
+from amplifier_core.module_sources import ModuleNotFoundError as SourceNotFoundError
+from amplifier_core.testing import MockCoordinator
+
+import amplifier_module_context_persistent as package
+from tests.conftest import StartSession
+
+MESSAGE = {"role": "user", "content": "hello"}
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where a stray file would be seen."""
+    monkeypatch.chdir(tmp_path)
+
+
+def files_below(*directories: Path) -> list[str]:
+    return sorted(str(path) for directory in directories for path in directory.rglob("*"))
+
+
+def open_files(*directories: Path) -> list[str]:
+    """The files below some directories that this process has open, where the system tells it."""
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        return []
+    names = [os.readlink(fd) for fd in descriptors.iterdir() if fd.is_symlink()]
+    return sorted(name for name in names if name.startswith(tuple(map(str, directories))))
+
+
+async def test_mount_creates_no_file_no_thread_and_no_descriptor(home: Path, tmp_path: Path) -> None:
+    """Mounting changes neither the disk nor the process, until the manager is used."""
+    threads = set(threading.enumerate())
+    coordinator = MockCoordinator()
+    cleanup = await package.mount(coordinator, {"transcript_path": "deep/log.jsonl", "memory_files": ["absent.md"]})
+    assert files_below(home, tmp_path) == []
+    assert set(threading.enumerate()) <= threads
+    assert open_files(home, tmp_path) == []
+    await cleanup()
+    assert files_below(home, tmp_path) == []
+    await coordinator.get("context").add_message(MESSAGE)
+    assert (tmp_path / "deep" / "log.jsonl").exists()
+    await cleanup()
+
+
+async def test_mount_leaves_an_existing_log_as_it_is(tmp_path: Path) -> None:
+    """Mounting over a log, even one with a torn tail, reads, locks and repairs nothing."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"role":"user","content":"whole"}\n{"role":"user","cont')
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    cleanup = await package.mount(MockCoordinator(), {"transcript_path": str(path)})
+    await cleanup()
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert open_files(tmp_path) == []
+    assert files_below(tmp_path) == [str(path)]
+
+
+async def test_mounted_twice_both_managers_work_on_one_log(tmp_path: Path) -> None:
+    """A second mount with the same configuration neither blocks the first nor loses what it adds."""
+    first, second = MockCoordinator(), MockCoordinator()
+    config = {"transcript_path": str(tmp_path / "log.jsonl"), "lock_timeout_s": 1.0}
+    cleanups = [await package.mount(coordinator, config) for coordinator in (first, second)]
+    await first.get("context").add_message({"role": "user", "content": "one"})
+    await second.get("context").add_message({"role": "assistant", "content": "two"})
+    for coordinator in (first, second):
+        assert [m["content"] for m in await coordinator.get("context").get_messages()] == ["one", "two"]
+    for cleanup in cleanups:
+        await cleanup()
+
+
+async def test_cleanup_may_run_twice_and_the_manager_still_answers() -> None:
+    """After cleanup the manager opens its log again, and nothing is lost."""
+    coordinator = MockCoordinator()
+    cleanup = await package.mount(coordinator, {})
+    context = coordinator.get("context")
+    await context.add_message(MESSAGE)
+    await cleanup()
+    await cleanup()
+    assert [m["content"] for m in await context.get_messages()] == ["hello"]
+    await context.add_message({"role": "assistant", "content": "again"})
+    assert len(await context.get_messages_for_request()) == 2
+    await cleanup()
+
+
+async def test_cleanup_lets_threads_and_descriptors_go(home: Path) -> None:
+    """After cleanup no thread of the log runs and no descriptor of it is open."""
+    threads = set(threading.enumerate())
+    coordinator = MockCoordinator()
+    cleanup = await package.mount(coordinator, {})
+    await coordinator.get("context").add_message(MESSAGE)
+    if sys.platform == "linux":
+        assert len(open_files(home)) == 1
+    mine = set(threading.enumerate()) - threads
+    assert mine
+    await cleanup()
+    for thread in mine:
+        thread.join(timeout=5)
+    assert not any(thread.is_alive() for thread in mine)
+    assert open_files(home) == []
+
+
+async def test_a_wrong_value_is_refused_at_mount() -> None:
+    """`mount` raises ConfigError, naming key, value and what is allowed."""
+    with pytest.raises(package.ConfigError, match=r"durability: 'later' is not allowed; allowed: `fsync`, `write`"):
+        await package.mount(MockCoordinator(), {"durability": "later"})
+
+
+async def test_an_unknown_key_is_a_warning_that_names_the_nearest(caplog: pytest.LogCaptureFixture) -> None:
+    """A misspelt key does not stop the session."""
+    await package.mount(MockCoordinator(), {"max_tokns": 10})
+    assert "'max_tokns' is ignored; did you mean 'max_tokens'?" in caplog.text
+
+
+async def test_mount_takes_no_configuration_at_all() -> None:
+    """`mount(coordinator)` mounts with the defaults."""
+    coordinator = MockCoordinator()
+    await package.mount(coordinator)
+    assert coordinator.get("context").config.max_tokens == 200_000
+
+
+async def test_events_are_contributed() -> None:
+    """The events are declared to `observability.events`, those of the contract among them."""
+    coordinator = MockCoordinator()
+    await package.mount(coordinator, {})
+    (events,) = await coordinator.collect_contributions("observability.events")
+    assert {
+        "context:pre_compact",
+        "context:post_compact",
+        "context:compaction",
+        "context:include",
+        "context:message_added:debug",
+        "context:set_messages_ignored",
+    } <= set(events)
+
+
+# -- as a loader with a source resolver mounts it ----------------------------------------------------------------------
+
+
+class Source:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def resolve(self) -> Path:
+        return self._path
+
+
+class Resolver:
+    """Finds our package by name on disk, and nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def resolve(self, module_id: str, **_: Any) -> Source:
+        if module_id != "context-persistent":
+            raise SourceNotFoundError(module_id)
+        return Source(self._root)
+
+
+@pytest.fixture
+def module_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A module's root as a host downloads it: a directory with the package in it."""
+    root = tmp_path_factory.mktemp("modules") / "amplifier-module-context-persistent"
+    root.mkdir()
+    (root / package.__name__).symlink_to(Path(package.__file__).parent, target_is_directory=True)
+    paths = list(sys.path)
+    yield root
+    sys.path[:] = paths
+
+
+async def test_a_loader_that_validates_first_leaves_a_fresh_session(
+    start_session: StartSession, module_root: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Validated by a mount with the real configuration, then mounted, the session is not taken for a resumed one."""
+    validated: list[str] = []
+    validate = ModuleLoader._validate_module
+
+    async def spy(self: ModuleLoader, module_id: str, *args: Any, **options: Any) -> Path:
+        validated.append(module_id)
+        path = await validate(self, module_id, *args, **options)
+        assert files_below(home, tmp_path) == []
+        return path
+
+    monkeypatch.setattr(ModuleLoader, "_validate_module", spy)
+    spec = {"module": "context-persistent", "config": {"transcript_path": str(tmp_path / "log.jsonl")}}
+    session = await start_session(spec, resolver=Resolver(module_root))
+    assert validated == ["context-persistent"]
+    assert files_below(home, tmp_path) == []
+    context = session.coordinator.get("context")
+    await context.set_messages([MESSAGE])
+    assert [m["content"] for m in await context.get_messages()] == ["hello"]
+    await context.clear()
+    assert await context.get_messages() == []

@@ -1,0 +1,60 @@
+"""Plans as records, and back."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.plan import Cut, Plan
+
+ids = st.text(min_size=1, max_size=6)
+numbers = st.integers(0, 10**9)
+plans = st.builds(
+    Plan,
+    id=ids,
+    upto=ids,
+    keep=st.lists(ids, max_size=5).map(tuple),
+    cuts=st.dictionaries(ids, st.builds(Cut, numbers, numbers), max_size=3),
+    notice=st.text(max_size=20),
+    notice_before=ids,
+    step=numbers,
+    dropped=numbers,
+    budget_tokens=numbers,
+    target_tokens=numbers,
+    tokens_before=numbers,
+    tokens_after=numbers,
+)
+
+
+@given(plans)
+def test_a_plan_survives_its_record(plan: Plan) -> None:
+    """What is written can be read again, through JSON."""
+    record = json.loads(json.dumps(plan.to_record([(kept, kept) for kept in plan.keep])))
+    assert Plan.from_record(record, [first for first, _ in record["keep"]]) == plan
+
+
+RECORD = Plan("p", "m2", ("m1", "m2"), cuts={"m1": Cut(3, 4)}).to_record([("m1", "m2")])
+
+
+def test_the_record_holds_runs() -> None:
+    """What is kept takes two ids a run, whatever its length."""
+    assert RECORD["keep"] == [["m1", "m2"]]
+    assert RECORD["cuts"] == {"m1": [3, 4]}
+
+
+@pytest.mark.parametrize("key", sorted(RECORD.keys() - {"keep"}))
+def test_a_record_that_lacks_a_field_is_no_plan(key: str) -> None:
+    """The error says which field."""
+    with pytest.raises(ValueError, match=key):
+        Plan.from_record({name: value for name, value in RECORD.items() if name != key}, [])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cuts": []}, {"cuts": {"m1": 3}}, {"cuts": {"m1": [1, 2, 3]}}, {"step": None}, {"step": "x"}]
+)
+def test_a_record_of_another_shape_is_no_plan(wrong: dict[str, Any]) -> None:
+    """Whatever is wrong with it, the error is a `ValueError`."""
+    with pytest.raises(ValueError, match=r".+"):
+        Plan.from_record({**RECORD, **wrong}, [])

@@ -1,0 +1,135 @@
+"""Tool groups and the providers' rules, over entries written as short words.
+
+`u` is a human's message, `r` a reminder, `s` system text, `a` an assistant's word, `c:x+y` calls, `t:x` a result, `b` a
+blank message; a `!` behind it pins it.
+"""
+
+import pytest
+
+from amplifier_module_context_persistent.entry import Entry
+from amplifier_module_context_persistent.rules import (
+    Group,
+    first_human,
+    last_human,
+    needs_user_before,
+    tool_groups,
+    unique_call_ids,
+    untouchable,
+)
+from amplifier_module_context_persistent.shape import Call
+
+ROLES = {"u": "user", "r": "user", "s": "system", "a": "assistant", "c": "assistant", "t": "tool", "b": "user"}
+
+
+def entry(key: int, word: str) -> Entry:
+    kind, _, ids = word.rstrip("!").partition(":")
+    return Entry(
+        key,
+        f"m{key}",
+        ROLES[kind],
+        10,
+        human=kind == "u",
+        pinned=word.endswith("!"),
+        blank=kind == "b",
+        calls=tuple(Call(call_id, "bash") for call_id in ids.split("+")) if kind == "c" else (),
+        result_of=ids if kind == "t" else None,
+    )
+
+
+def entries(words: str) -> list[Entry]:
+    return [entry(key, word) for key, word in enumerate(words.split())]
+
+
+def shown(groups: list[Group]) -> str:
+    """Groups as the places of their messages, `-` for a missing result."""
+    return " ".join("".join("-" if e is None else str(e.key) for e in (group.head, *group.results)) for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("words", "groups"),
+    [
+        ("", ""),
+        ("u a u", "0 1 2"),
+        ("u c:x t:x a", "0 12 3"),
+        ("u c:x+y t:x t:y", "0 123"),
+        ("u c:x+y t:y t:x", "0 132"),
+        ("u c:x+y t:y", "0 1-2"),
+        ("u c:x", "0 1-"),
+        ("u c:x u t:x", "0 13 2"),  # late
+        ("u c:x+y t:x c:z t:y t:z", "0 124 35"),
+        ("t:x u c:x", "1 2-"),  # early: a result answers a call before it
+        ("u t:x", "0"),  # an orphan
+        ("u c:x t:x t:x", "0 12"),  # a second answer
+        ("u b c:x b t:x", "0 24"),
+        ("u c:x t:x c:x t:x", "0 12 34"),  # an id that is used again
+        ("u c:x c:x t:x", "0 1- 23"),  # it belongs to the last one
+        ("u c:x c:x t:x t:x", "0 1- 23"),
+    ],
+)
+def test_tool_groups(words: str, groups: str) -> None:
+    """Each result stands right behind its call, in call order; what answers nothing is left out."""
+    assert shown(tool_groups(entries(words))) == groups
+
+
+@pytest.mark.parametrize(
+    ("words", "fixed"),
+    [
+        ("", set()),
+        ("s u a u a", {0, 3, 4}),
+        ("u a! a u a", {1, 3, 4}),
+        ("u c:x t:x! a u a", {1, 3, 4}),  # groups: u, c+t, a, u, a
+        ("u c:x u c:y a", {2, 3, 4}),  # only the turn in progress has open calls
+        ("u c:x a c:x t:x a", {0, 4}),  # nothing can answer the first call any more
+        ("a a a", {2}),
+        ("s s", {0, 1}),
+        ("u c:x t:x r", {0, 1, 2}),  # a reminder does not take the newest group's place
+        ("u a c:x t:x r r s r", {0, 2, 5, 6}),
+        ("r r", {1}),
+    ],
+)
+def test_what_no_step_touches(words: str, fixed: set[int]) -> None:
+    """System text, pins, the last human message, open calls of its turn, the newest group and the last message."""
+    assert untouchable(tool_groups(entries(words))) == fixed
+
+
+def test_system_text_that_need_not_be_preserved() -> None:
+    """Without `preserve_system` only the one that heads the view is."""
+    groups = tool_groups(entries("s u s a a"))
+    assert untouchable(groups, preserve_system=False) == {0, 1, 4}
+
+
+def test_the_first_and_the_last_human() -> None:
+    """Reminders do not count."""
+    groups = tool_groups(entries("r a u a u r"))
+    assert (first_human(groups), last_human(groups)) == (2, 4)
+    assert first_human([]) is last_human([]) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (". u", False),
+        (". s", False),
+        (". a", True),
+        (". c:x", True),
+        ("u a", False),
+        ("a a", False),
+        ("a c:x", True),
+        ("u c:x", False),
+        ("r c:x", False),
+        ("answered c:x", False),
+        ("a s", False),
+    ],
+)
+def test_where_a_user_must_speak(words: str, needed: bool) -> None:
+    """Before the first message, and between an assistant's word and calls."""
+    before, word = words.split()
+    previous = None if before == "." else entry(0, "c:z" if before == "answered" else before)
+    assert needs_user_before(previous, entry(1, word), answered=before == "answered") is needed
+
+
+def test_call_ids_that_occurred_before_are_renamed() -> None:
+    """The new ones depend on what stands before alone, and meet no other id."""
+    groups = tool_groups(entries("u c:x t:x c:x t:x c:x_2+x"))
+    assert unique_call_ids(groups) == {(3, 0): "x_2", (5, 0): "x_2_2", (5, 1): "x_3"}
+    assert unique_call_ids(groups[:2]) == {}

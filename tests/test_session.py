@@ -1,0 +1,350 @@
+"""Our module in a real `AmplifierSession`: configuration, place of the log, events, degradation."""
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import LogCreateError, LogError, MemoryFilesError, PersistentContextManager
+from tests.conftest import Events, StartSession
+
+SECRET = "xyzzy-content"
+RecordEvents = Callable[[Any], Events]
+CORE_KEYS = {"session_id", "parent_id", "timestamp"}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def texts(messages: list[dict[str, Any]]) -> list[Any]:
+    return [message["content"] for message in messages]
+
+
+def controls(path: Path, kind: str) -> list[dict[str, Any]]:
+    records = map(json.loads, path.read_bytes().splitlines())
+    return [record for record in records if record.get("_record") == kind]
+
+
+def files_below(directory: Path) -> list[str]:
+    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*"))
+
+
+def named(events: Events, name: str) -> list[dict[str, Any]]:
+    """The payloads of one event, without what the core adds."""
+    return [{k: v for k, v in payload.items() if k not in CORE_KEYS} for event, payload in events if event == name]
+
+
+def context_of(session: Any) -> PersistentContextManager:
+    context = session.coordinator.get("context")
+    assert isinstance(context, PersistentContextManager)
+    return context
+
+
+def configured(path: Path, **config: Any) -> dict[str, Any]:
+    return {"module": "context-persistent", "config": {"transcript_path": str(path), **config}}
+
+
+class Display:
+    """A host's display that remembers what it showed."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, ...]] = []
+
+    def show_message(self, message: str, level: str, source: str = "hook") -> None:
+        self.shown.append((message, level, source))
+
+
+@pytest.fixture
+def impossible(tmp_path: Path) -> Path:
+    """A path where nothing can be created, not even by root: below a file."""
+    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
+    return tmp_path / "file" / "below" / "log.jsonl"
+
+
+# -- the mount plan ----------------------------------------------------------------------------------------------------
+
+
+async def test_the_string_form_mounts_our_manager_with_the_top_level_configuration(start_session: StartSession) -> None:
+    """`session: {context: context-persistent}` takes the configuration from `context: {config: …}`."""
+    session = await start_session("context-persistent", plan={"context": {"config": {"max_tokens": 4321}}})
+    assert context_of(session).config.max_tokens == 4321
+
+
+async def test_the_dict_form_mounts_our_manager_with_its_own_configuration(start_session: StartSession) -> None:
+    """`session: {context: {module: …, config: …}}` takes the configuration from there."""
+    spec = {"module": "context-persistent", "config": {"compaction_threshold": 0.7, "durability": "write"}}
+    config = context_of(await start_session(spec)).config
+    assert (config.compact_threshold, config.durability) == (0.7, "write")
+
+
+async def test_a_turn_runs_and_is_in_the_log(start_session: StartSession) -> None:
+    """A loop that runs on the session finds its messages in the log's file, each with id and timestamp."""
+    session = await start_session()
+    answer = await session.execute("You were interrupted. Go on, please.")
+    messages = await context_of(session).get_messages()
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
+    assert messages[-1]["content"] == answer
+    assert all(message["metadata"].keys() == {"timestamp", "message_id"} for message in messages)
+
+
+async def test_events_are_contributed_by_the_session(start_session: StartSession) -> None:
+    """A host that asks for `observability.events` gets the module's."""
+    session = await start_session()
+    (events,) = await session.coordinator.collect_contributions("observability.events")
+    assert "context:compaction" in events
+
+
+# -- where the log lies ------------------------------------------------------------------------------------------------
+
+
+async def test_the_log_lies_in_the_hosts_directory_of_the_session(
+    start_session: StartSession, home: Path, tmp_path: Path
+) -> None:
+    """The slug is made from the declared working directory as the command line makes it."""
+    work = tmp_path / "my app:1"
+    work.mkdir()
+    context = context_of(await start_session(working_dir=work))
+    slug = str(work.resolve()).replace("/", "-").replace("\\", "-").replace(":", "")
+    expected = home / ".amplifier" / "projects" / slug / "sessions" / "s1" / "context-messages.jsonl"
+    assert slug.startswith("-")
+    assert slug.endswith("my app1")
+    assert not (home / ".amplifier").exists()
+    await context.add_message(user("hello"))
+    assert context.log_path == str(expected)
+    assert expected.exists()
+
+
+async def test_a_child_session_gets_a_file_beside_the_configured_one(
+    start_session: StartSession, tmp_path: Path
+) -> None:
+    """Parent and child inherit one configured path and share no log."""
+    path = tmp_path / "logs" / "work.jsonl"
+    parent = context_of(await start_session(configured(path)))
+    child = context_of(await start_session(configured(path), session_id="s1_explorer", parent_id="s1"))
+    await parent.add_message(user("to the parent"))
+    await child.add_message(user("to the child"))
+    assert parent.log_path == str(path)
+    assert child.log_path != parent.log_path
+    assert Path(str(child.log_path)).parent == path.parent
+    assert "s1_explorer" in str(child.log_path)
+    assert texts(await parent.get_messages()) == ["to the parent"]
+    assert texts(await child.get_messages()) == ["to the child"]
+
+
+async def test_a_root_session_continues_another_ones_configured_file(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
+) -> None:
+    """It appends a header of its own with the log's id, and the log decides against `set_messages`."""
+    path = tmp_path / "work.jsonl"
+    await context_of(await start_session(configured(path), session_id="monday")).add_message(user("one"))
+    session = await start_session(configured(path), session_id="tuesday")
+    context, events = context_of(session), record_events(session.coordinator)
+    assert texts(await context.get_messages()) == ["one"]
+    assert len(controls(path, "header")) == 1
+    await context.set_messages([])
+    await context.add_message(user("two"))
+    await context.add_message(user("three"))
+    headers = controls(path, "header")
+    assert [header["session_id"] for header in headers] == ["monday", "tuesday"]
+    assert len({header["log_id"] for header in headers}) == 1
+    assert texts(await context.get_messages()) == ["one", "two", "three"]
+    assert named(events, "context:set_messages_ignored") == [{"ignored_messages": 0, "stored_messages": 1}]
+
+
+@pytest.mark.parametrize("session_id", ["../out", "a/b", "a\\b", "..", "."])
+async def test_a_session_id_that_leads_out_is_refused(start_session: StartSession, home: Path, session_id: str) -> None:
+    """The session does not start, says which id it was, and nothing is created."""
+    with pytest.raises(RuntimeError, match=r"session_id: .* is not allowed"):
+        await start_session(session_id=session_id)
+    assert files_below(home) == []
+
+
+async def test_a_second_session_with_one_id_loses_nothing_of_the_first(start_session: StartSession) -> None:
+    """While the first is not cleaned up both append, in turns, and both see all of it."""
+    first, second = context_of(await start_session()), context_of(await start_session())
+    assert first.log_path == second.log_path
+    for number in range(6):
+        await (first, second)[number % 2].add_message(user(f"n{number}"))
+    for context in (first, second):
+        assert texts(await context.get_messages()) == [f"n{number}" for number in range(6)]
+        assert texts(await context.get_messages_for_request()) == [f"n{number}" for number in range(6)]
+
+
+# -- events ------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_added_message_is_told_without_its_content(
+    start_session: StartSession, record_events: RecordEvents
+) -> None:
+    """`context:message_added:debug` carries role, length of the content and the number of messages."""
+    session = await start_session()
+    events = record_events(session.coordinator)
+    await context_of(session).add_message(user(SECRET))
+    await context_of(session).add_message({"role": "assistant", "content": [{"type": "text", "text": SECRET * 2}]})
+    assert named(events, "context:message_added:debug") == [
+        {"role": "user", "content_length": len(SECRET), "total_messages": 1},
+        {"role": "assistant", "content_length": 2 * len(SECRET), "total_messages": 2},
+    ]
+    assert SECRET not in json.dumps(events)
+
+
+async def test_compaction_is_told_before_and_after_in_counts_alone(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
+) -> None:
+    """The events of a compaction come in order, with the documented keys, and hold no content."""
+    session = await start_session(configured(tmp_path / "log.jsonl", max_tokens=2000))
+    context, events = context_of(session), record_events(session.coordinator)
+    for number in range(60):
+        await context.add_message(user(f"{SECRET} {number} " + "word " * 40))
+    view = await context.get_messages_for_request()
+    names = [event for event, _ in events if event != "context:message_added:debug"]
+    assert names == ["context:pre_compact", "context:compaction", "context:post_compact"]
+    (before,), (after,) = named(events, "context:pre_compact"), named(events, "context:post_compact")
+    (told,) = named(events, "context:compaction")
+    assert before.keys() == after.keys() == {"message_count", "tokens", "token_count"}
+    assert before["message_count"] == 60
+    assert after["message_count"] == len(view)
+    assert before["tokens"] == before["token_count"] > 2000 >= after["tokens"] == after["token_count"]
+    assert (told["budget"], told["target"]) == (2000, 1000)
+    assert (told["before_messages"], told["after_messages"]) == (60, len(view))
+    assert (told["before_tokens"], told["after_tokens"]) == (before["tokens"], after["tokens"])
+    assert told["step"] in range(1, 7)
+    assert SECRET not in json.dumps(events)
+
+
+async def test_a_view_that_follows_a_plan_tells_nothing(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
+) -> None:
+    """A request that needs no new plan emits no event of compaction."""
+    session = await start_session(configured(tmp_path / "log.jsonl", max_tokens=2000))
+    context = context_of(session)
+    for number in range(60):
+        await context.add_message(user(f"{number} " + "word " * 40))
+    await context.get_messages_for_request()
+    events = record_events(session.coordinator)
+    await context.get_messages_for_request()
+    assert events == []
+
+
+async def test_memory_files_are_told_with_source_and_size(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
+) -> None:
+    """`context:include` is emitted once for each file that was loaded."""
+    (tmp_path / "NOTES.md").write_text(SECRET, encoding="utf-8")
+    session = await start_session(configured(tmp_path / "log.jsonl", memory_files=["NOTES.md"]))
+    events = record_events(session.coordinator)
+    await context_of(session).get_messages()
+    await context_of(session).get_messages()
+    (told,) = named(events, "context:include")
+    assert told["source"] == str(tmp_path / "NOTES.md")
+    assert told["size"] >= len(SECRET)
+    assert SECRET not in json.dumps(events)
+
+
+class BrokenHost:
+    """A coordinator whose hooks and display raise."""
+
+    def __init__(self) -> None:
+        self.hooks = self.display_system = self
+        self.config: dict[str, Any] = {}
+
+    async def emit(self, *_: Any) -> None:
+        raise RuntimeError("broken hooks")
+
+    def show_message(self, *_: Any) -> None:
+        raise RuntimeError("broken display")
+
+    def get(self, _: str) -> None:
+        return None
+
+    get_capability = get
+
+
+@pytest.mark.parametrize("place", ["log.jsonl", "file/below/log.jsonl"])
+async def test_what_a_host_does_wrong_does_no_harm(
+    tmp_path: Path, impossible: Path, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    """Hooks and a display that raise are logged; the message is kept, in the log or in memory."""
+    context = PersistentContextManager(tmp_path / place, coordinator=BrokenHost())
+    await context.add_message(user("hello"))
+    assert texts(await context.get_messages()) == ["hello"]
+    assert "could not be emitted" in caplog.text
+    assert (context.log_path is None) == (tmp_path / place == impossible)
+
+
+# -- degradation -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_without_a_place_goes_on_in_memory_and_says_so(
+    start_session: StartSession, record_events: RecordEvents, impossible: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error in the log, an event and one line on the display; the session works, and obeys `set_messages`."""
+    display = Display()
+    session = await start_session(configured(impossible), display_system=display)
+    context, events = context_of(session), record_events(session.coordinator)
+    await context.add_message(user(SECRET))
+    await context.add_message({"role": "assistant", "content": "kept"})
+    assert [r.levelno for r in caplog.records if "memory only" in r.message] == [logging.ERROR]
+    ((message, level, source),) = display.shown
+    assert "NOT saved" in message
+    assert level == "warning"
+    assert source == "context-persistent"
+    (told,) = named(events, "context:degraded")
+    assert str(impossible) in told["reason"]
+    assert SECRET not in json.dumps(events)
+    assert context.log_path is None
+    assert texts(await context.get_messages()) == [SECRET, "kept"]
+    await context.set_messages([user("instead")])
+    assert texts(await context.get_messages_for_request()) == ["instead"]
+
+
+async def test_require_persistence_raises_instead(
+    start_session: StartSession, impossible: Path, tmp_path: Path
+) -> None:
+    """Every append raises until a log can be created, and then works."""
+    context = context_of(await start_session(configured(impossible, require_persistence=True)))
+    for _ in range(2):
+        with pytest.raises(LogCreateError, match="no log can be created here"):
+            await context.add_message(user("hello"))
+    assert await context.get_messages() == []
+    (tmp_path / "file").unlink()
+    await context.add_message(user("hello"))
+    assert texts(await context.get_messages()) == ["hello"]
+    assert files_below(tmp_path) == ["file", "file/below", "file/below/log.jsonl"]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_what_was_acknowledged_on_disk_is_never_gone_on_with_in_memory(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path, closed: bool
+) -> None:
+    """A log that vanishes after the first append raises; the session does not degrade in silence."""
+    path = tmp_path / "logs" / "log.jsonl"
+    session = await start_session(configured(path))
+    context, events = context_of(session), record_events(session.coordinator)
+    await context.add_message(user("one"))
+    if closed:
+        await context.close()
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("in the way", encoding="utf-8")
+    with pytest.raises(LogError):
+        await context.add_message(user("two"))
+    assert named(events, "context:degraded") == []
+    assert context.log_path == str(path)
+
+
+async def test_memory_files_over_the_budget_are_refused(start_session: StartSession, tmp_path: Path) -> None:
+    """The error lists each file's tokens, and nothing is created."""
+    for name in ("one.md", "two.md"):
+        (tmp_path / name).write_text("word " * 400, encoding="utf-8")
+    path = tmp_path / "log.jsonl"
+    context = context_of(await start_session(configured(path, max_tokens=500, memory_files=["one.md", "two.md"])))
+    with pytest.raises(MemoryFilesError, match=r"(?s)one\.md.*two\.md") as refused:
+        await context.add_message(user("hello"))
+    rows = [line.split() for line in str(refused.value).splitlines() if line.startswith("  ")]
+    assert [int(tokens.replace(",", "")) >= 400 for tokens, _ in rows] == [True, True]
+    assert not path.exists()
