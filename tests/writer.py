@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import select
 import signal
 import struct
 import sys
@@ -121,7 +122,9 @@ def main() -> None:
         for _ in range(min(options.writers, options.kills - killed)):
             writers.append(start(options.path, options.kind, first, rng.getrandbits(32)))
             first += NUMBERS_EACH
-        time.sleep(rng.uniform(0.002, 0.12))
+        if rng.random() < 0.8:  # otherwise it may be killed while it opens the log
+            select.select([notes for _, notes in writers], [], [], 5)
+        time.sleep(rng.uniform(0.0, 0.1))
         for pid, _ in writers:
             os.kill(pid, signal.SIGKILL)
         for pid, notes in writers:
