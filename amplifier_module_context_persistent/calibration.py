@@ -112,6 +112,11 @@ def actual_tokens(usage: Mapping[str, Any]) -> int | None:
     return actual + read if read is not None and read > total else actual
 
 
+def cached_tokens(usage: Mapping[str, Any]) -> int:
+    """How much of it the provider read from its prompt cache, as far as it says."""
+    return _number(usage.get("cache_read_tokens")) or 0
+
+
 def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 

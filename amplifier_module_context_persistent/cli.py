@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from . import __version__
+from .cli_stats import stats
 from .demo import demo
 
 
@@ -15,3 +16,4 @@ def main() -> None:
 
 
 main.add_command(demo)
+main.add_command(stats)

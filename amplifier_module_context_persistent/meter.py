@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .calibration import Calibration, actual_tokens
+from .calibration import Calibration, actual_tokens, cached_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ class Reading:
     counted: int
     predicted: int
     actual: int
+    cached: int
+    """Of the actual tokens, those that the provider read from its cache."""
     calibration: Calibration
 
     def payload(self) -> dict[str, Any]:
@@ -56,6 +58,7 @@ class Reading:
             "counted_tokens": self.counted,
             "predicted_tokens": self.predicted,
             "actual_tokens": self.actual,
+            "cached_tokens": self.cached,
             "ratio": round(self.calibration.ratio, 4),
             "overhead_tokens": self.calibration.overhead_tokens,
         }
@@ -123,9 +126,7 @@ class Meter:
         provider = str(event.get("provider") or "")
         if handed.provider and provider and handed.provider != provider:
             return
-        actual = actual_tokens(usage)
-        if actual is not None:
-            self._take(handed, str(event.get("model") or ""), actual)
+        self._take(handed, str(event.get("model") or ""), usage)
 
     def claim(self) -> Recorder:
         """Claim the view at hand: only what the returned recorder is told counts for it.
@@ -148,13 +149,15 @@ class Meter:
                 "cache_write_tokens": cache_write_tokens,
                 "cache_read_tokens": cache_read_tokens,
             }
-            actual = actual_tokens(usage)
-            if actual is not None and handed is not None and handed is self._handed:
-                self._take(handed, model or self._models.get(handed.provider, ""), actual)
+            if handed is not None and handed is self._handed:
+                self._take(handed, model or self._models.get(handed.provider, ""), usage)
 
         return record
 
-    def _take(self, handed: _Handed, model: str, actual: int) -> None:
+    def _take(self, handed: _Handed, model: str, usage: Mapping[str, Any]) -> None:
+        actual = actual_tokens(usage)
+        if actual is None:
+            return
         key = (handed.provider, model)
         known = self._known.get(key, Calibration())
         low, high = (bound * handed.predicted for bound in PLAUSIBLE)
@@ -168,7 +171,8 @@ class Meter:
         self._handed = None
         learned = known.observe(handed.counted, actual, continues=handed.continues)
         self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
-        self._on_reading(Reading(handed.provider, model, handed.counted, handed.predicted, actual, learned))
+        cached = cached_tokens(usage)
+        self._on_reading(Reading(handed.provider, model, handed.counted, handed.predicted, actual, cached, learned))
 
     def _calibration(self, provider: str) -> Calibration:
         return self._known.get((provider, self._models.get(provider, "")), Calibration())

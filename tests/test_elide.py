@@ -28,6 +28,14 @@ def test_lines_stay_whole() -> None:
     assert lines[11:] == LINES.splitlines()[-10:]
 
 
+def test_a_line_that_ends_far_away_is_cut_within() -> None:
+    """For the sake of whole lines no more than 200 characters, nor half of what should stay, are given up."""
+    text = "first\n" + "a" * 5_000 + "\nlast"
+    head, _, tail = elide_text(text, Cut(1_000, 1_000), reference="m7").split("\n", 1)[1].split("\n", 2)
+    assert len(head) == 1_000 - len("first\n")
+    assert len(tail) == 1_000
+
+
 def test_characters_are_cut_where_they_are_asked_to_be() -> None:
     """With `char` exactly the head and the tail stay."""
     shorter = elide_text("a" * 300 + "z" * 300, Cut(5, 3), reference="m7", boundary="char")

@@ -188,6 +188,23 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
     assert calls == [1]
 
 
+def test_the_next_process_does_not_plan_again_either() -> None:
+    """Where a plan could not reach what is asked for, as little is tried behind a restart as before it."""
+    desk = Desk(max_messages=3)
+    for _ in range(3):
+        desk.add({"role": "user", "content": TEXT, "metadata": {"pinned": True}})
+    desk.talk(5)
+    desk.add({"role": "assistant", "content": TEXT * 40})
+    first = desk.ask(3_000)
+    assert first.compaction is not None
+    assert len(first.view or []) > 3
+    desk.store()
+    assert desk.ask(3_000).compaction is None
+    again = desk.ask(3_000, desk.new_window())
+    assert again.compaction is None
+    assert same(again.view, first.view)
+
+
 def test_an_error_is_raised_again_without_another_plan() -> None:
     """While nothing has changed but the budget, and that not by enough; it names the budget at hand."""
     desk = Desk()
