@@ -17,6 +17,7 @@ from .plan import Plan
 from .rules import last_human
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
 
+OTHER_MESSAGES = "other messages"
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 
 
@@ -29,6 +30,8 @@ class Compaction:
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
     """By message id, what the cut messages come to."""
     kept_keys: frozenset[int] = frozenset()
+    floor: dict[str, int] = field(default_factory=dict)
+    """What of its view cannot be compacted, in tokens by name."""
 
 
 def compact(
@@ -123,14 +126,15 @@ def compact(
         tokens_after=tokens,
         strategy=config.compaction_strategy,
     )
-    return Compaction(plan, arrangement, {key: draft.cut_tokens[key] for key in cuts}, frozenset(kept))
+    cut_tokens_kept = {key: draft.cut_tokens[key] for key in cuts}
+    return Compaction(plan, arrangement, cut_tokens_kept, frozenset(kept), floor(draft))
 
 
 def floor(draft: Draft) -> dict[str, int]:
-    """What of a draft cannot be compacted, in tokens by name."""
+    """What a draft still holds, in tokens by name: what may not be compacted, and what is left of the rest."""
     groups, last = draft.groups, last_human(draft.groups)
     parts = {"system prompt, tools and overhead": draft.fixed_tokens}
-    names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
+    names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0, OTHER_MESSAGES: 0}
     for place in draft.left():
         group, tokens = groups[place], draft.group_tokens(groups[place])
         if group.pinned:
@@ -140,7 +144,7 @@ def floor(draft: Draft) -> dict[str, int]:
         elif place == last:
             names["last human message"] += tokens
         else:
-            names["newest messages"] += tokens
+            names["newest messages" if place in draft.fixed else OTHER_MESSAGES] += tokens
     return parts | names
 
 

@@ -21,6 +21,7 @@ EVENTS = (
     "context:pre_compact",
     "context:post_compact",
     "context:compaction",
+    "context:compaction_futile",
     "context:include",
     "context:message_added:debug",
     "context:set_messages_ignored",

@@ -198,11 +198,25 @@ class PersistentContextManager:
 
     def listen(self) -> Callable[[], None]:
         """Listen to the host's events; the result stops that, and may be called twice."""
-        return self._host.listen("llm:response", self.on_llm_response)
+        stops = [
+            self._host.listen("llm:response", self.on_llm_response),
+            self._host.listen("provider:error", self.on_provider_error),
+        ]
+
+        def stop() -> None:
+            for one in stops:
+                one()
+
+        return stop
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
         """Learn from what a provider reports of the view that was handed out last."""
         self._meter.on_response(event)
+        await self._take_readings()
+
+    async def on_provider_error(self, event: Mapping[str, Any]) -> None:
+        """Learn from a provider's refusal of the view as too long: the next one is smaller."""
+        self._meter.on_error(event)
         await self._take_readings()
 
     def claim_usage(self) -> Recorder:
@@ -268,6 +282,8 @@ class PersistentContextManager:
         await self._host.emit("context:pre_compact", _sizes(before.messages, before.tokens))
         after = await self._answer(ask, may_plan=True)
         made = after.compaction
+        if after.futile:
+            await self._host.emit("context:compaction_futile", after.futile)
         if made is not None:
             messages, tokens = len(made.arrangement.items), made.plan.tokens_after
             await self._host.emit("context:compaction", after.report())

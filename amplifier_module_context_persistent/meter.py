@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 PLAUSIBLE = (0.5, 3.0)
 DOUBTS = 3
+OVERFLOW_ERROR = "ContextLengthError"
+OVERFLOW_SHARE = 0.9
+"""What of a view that a provider refused as too long the next one may come to; it is planned well below that."""
 
 Recorder = Callable[..., None]
 
@@ -49,6 +52,10 @@ class Reading:
     cached: int
     """Of the actual tokens, those that the provider read from its cache."""
     calibration: Calibration
+    limit: int | None = None
+    """Our tokens that the provider's window holds, where a refusal has shown that it is smaller than it says."""
+    overflow: bool = False
+    """Whether the provider refused the view as too long; `actual` is 0 then."""
 
     def payload(self) -> dict[str, Any]:
         """What `context:usage` says."""
@@ -61,6 +68,8 @@ class Reading:
             "cached_tokens": self.cached,
             "ratio": round(self.calibration.ratio, 4),
             "overhead_tokens": self.calibration.overhead_tokens,
+            "limit_tokens": self.limit,
+            "overflow": self.overflow,
         }
 
     def record(self) -> dict[str, Any]:
@@ -84,6 +93,7 @@ class Meter:
         self._lines: dict[tuple[str, str], Hashable] = {}
         self._handed: _Handed | None = None
         self._doubts = 0
+        self._limits: dict[str, int] = {}
 
     def load(self, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
         """Take over what the log says of earlier processes, oldest first."""
@@ -94,14 +104,17 @@ class Meter:
                 logger.warning("a usage record cannot be read and is passed over: %s", error)
             else:
                 self._models[provider] = model
+                limit = record.get("limit_tokens")
+                if isinstance(limit, int) and limit > 0:
+                    self._limits[provider] = limit
 
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
         """How many of our tokens fit into a provider's true budget."""
-        known = self._calibration(provider)
-        if not self._enabled or not known.observations:
-            return budget_tokens
-        step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
-        return max(step, known.counted_budget(budget_tokens) // step * step)
+        known, counted = self._calibration(provider), budget_tokens
+        if self._enabled and known.observations:
+            step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
+            counted = max(step, known.counted_budget(budget_tokens) // step * step)
+        return min(counted, self._limits.get(provider, counted))
 
     def hand_out(self, provider: str, counted: int, line: Hashable) -> None:
         """Note that a view goes to a provider; `line` stays the same while each view continues the one before it."""
@@ -116,17 +129,32 @@ class Meter:
 
     def on_response(self, event: Mapping[str, Any]) -> None:
         """Take in an `llm:response` event."""
-        handed = self._handed
-        usage = event.get("usage")
-        if handed is None or handed.claimed or not isinstance(usage, Mapping):
-            return
-        session_id = event.get("session_id")
-        if session_id is not None and self._session_id is not None and session_id != self._session_id:
-            return
-        provider = str(event.get("provider") or "")
-        if handed.provider and provider and handed.provider != provider:
+        handed, usage = self._handed, event.get("usage")
+        if handed is None or handed.claimed or not isinstance(usage, Mapping) or not self._is_own(event, handed):
             return
         self._take(handed, str(event.get("model") or ""), usage)
+
+    def on_error(self, event: Mapping[str, Any]) -> None:
+        """Take in a `provider:error` event: a view that was refused as too long shows how small the window is."""
+        handed, error = self._handed, event.get("error")
+        kind = error.get("type") if isinstance(error, Mapping) else None
+        if handed is None or kind != OVERFLOW_ERROR or not self._is_own(event, handed):
+            return
+        self._handed = None  # one refusal teaches once
+        limit = max(1, int(OVERFLOW_SHARE * handed.counted))
+        self._limits[handed.provider] = limit
+        model = str(event.get("model") or self._models.get(handed.provider, ""))
+        self._models.setdefault(handed.provider, model)
+        known = self._known.get((handed.provider, model), Calibration())
+        self._on_reading(
+            Reading(handed.provider, model, handed.counted, handed.predicted, 0, 0, known, limit, overflow=True)
+        )
+
+    def _is_own(self, event: Mapping[str, Any], handed: _Handed) -> bool:
+        """Whether an event is of this session and of the provider that got the view."""
+        session_id, provider = event.get("session_id"), event.get("provider")
+        other_session = session_id is not None and self._session_id is not None and session_id != self._session_id
+        return not other_session and (not handed.provider or not provider or handed.provider == provider)
 
     def claim(self) -> Recorder:
         """Claim the view at hand: only what the returned recorder is told counts for it.
@@ -172,7 +200,10 @@ class Meter:
         learned = known.observe(handed.counted, actual, continues=handed.continues)
         self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
         cached = cached_tokens(usage)
-        self._on_reading(Reading(handed.provider, model, handed.counted, handed.predicted, actual, cached, learned))
+        limit = self._limits.get(handed.provider)
+        self._on_reading(
+            Reading(handed.provider, model, handed.counted, handed.predicted, actual, cached, learned, limit)
+        )
 
     def _calibration(self, provider: str) -> Calibration:
         return self._known.get((provider, self._models.get(provider, "")), Calibration())

@@ -10,7 +10,7 @@ from typing import Any
 
 from .budget import Window as ProviderWindow
 from .budget import budget_tokens
-from .compaction import Compaction, needs_plan
+from .compaction import OTHER_MESSAGES, Compaction, needs_plan
 from .config import Config
 from .errors import LogError
 from .extras import Extras
@@ -51,6 +51,8 @@ class Answer:
     """Stays the same while each view continues the one before it."""
     compaction: Compaction | None = None
     plan_error: str = ""
+    futile: dict[str, Any] | None = None
+    """Why no plan was followed though one was wanted: what `context:compaction_futile` says."""
 
     @property
     def counted_tokens(self) -> int:
@@ -110,7 +112,16 @@ class Requests:
         built = window.build(log, request, may_plan=may_plan)
         error = self._store_plan(log) if built.compaction is not None and not side else ""
         line = (id(window), window.plan.id if window.plan else "")
-        return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error)
+        futile = None
+        if built.floor is not None:
+            fixed = sum(built.floor.values()) - built.floor.get(OTHER_MESSAGES, 0)
+            futile = {
+                "tokens": built.tokens,
+                "budget": request.budget_tokens,
+                "floor_tokens": fixed,
+                "floor": built.floor,
+            }
+        return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error, futile)
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
         """Whether the view as it stands is at the threshold."""

@@ -58,6 +58,8 @@ class View:
     tokens: int
     messages: int
     compaction: Compaction | None = None
+    floor: dict[str, int] | None = None
+    """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
 
 
 class Window:
@@ -93,6 +95,7 @@ class Window:
         self._tried: tuple[int, int, int] | None = None
         """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
         grown by enough, another one is not tried."""
+        self._floor: dict[str, int] | None = None
         self._refused: tuple[int, FloorError] | None = None
         """Tokens of a view that could not be made to fit, and why."""
 
@@ -125,7 +128,8 @@ class Window:
             head=request.head,
             boundary=self._config.truncate_boundary,
         )
-        return View(view, tokens, messages, made)
+        floor, self._floor = self._floor, None
+        return View(view, tokens, messages, made, floor)
 
     def begin_with(self, other: Window) -> None:
         """Take over another window's plan and entries."""
@@ -169,6 +173,7 @@ class Window:
         except FloorError as error:
             self._tried = (tokens, messages, budget)
             if tokens <= budget:
+                self._floor = error.fixed
                 return None
             self._refused = (tokens, error)
             raise
@@ -176,6 +181,7 @@ class Window:
             self._config, made, budget_tokens=budget, tokens=tokens, messages=messages
         ):
             self._tried = (tokens, messages, budget)
+            self._floor = made.floor
             return None
         self._follow_plan(log, made, has_factory=request.has_factory)
         return made

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import PersistentContextManager, mount
@@ -162,3 +163,64 @@ async def test_real_sessions_are_predicted(tmp_path, path):
     assert statistics.median(errors) <= 0.01
     assert errors[int(0.95 * len(errors))] <= 0.04
     assert statistics.median(abs(predicted / actual - 1) for predicted, actual in grown) <= 0.15
+
+
+def refusal(provider: str = "scripted", **fields: Any) -> dict[str, Any]:
+    return {"provider": provider, "error": {"type": "ContextLengthError", "message": "too long"}, **fields}
+
+
+async def test_a_refused_view_makes_the_next_one_smaller_once(tmp_path):
+    """Behind a provider's ContextLengthError the next view is planned well below the refused one, once per refusal."""
+    path, provider = tmp_path / "log.jsonl", Provider(1_000_000)
+    manager, readings = await open_manager(path)
+    for message in generate_session(8, 200, mean_bytes=1_900):
+        await manager.add_message(message)
+    refused = provider.count(await manager.get_messages_for_request(provider=provider))
+    await manager.on_provider_error(refusal(error={"type": "RateLimitError"}))
+    assert provider.count(await manager.get_messages_for_request(provider=provider)) == refused
+    await manager.on_provider_error(refusal())
+    await manager.on_provider_error(refusal())
+    smaller = await manager.get_messages_for_request(provider=provider)
+    assert provider.count(smaller) < 0.6 * refused
+    assert [reading["overflow"] for reading in readings] == [True]
+    assert await manager.get_messages_for_request(provider=provider) == smaller
+    await manager.close()
+    resumed, _ = await open_manager(path)
+    await resumed.add_message({"role": "user", "content": "go on " * refused})
+    with pytest.raises(ContextLengthError, match="of a budget of"):
+        await resumed.get_messages_for_request(provider=provider)
+
+
+async def test_a_refusal_of_something_else_teaches_nothing(tmp_path):
+    """An overflow in a call of another provider, or behind the answer, leaves the views as they are."""
+    manager, readings = await open_manager(tmp_path / "log.jsonl")
+    provider = Provider(100_000)
+    for message in generate_session(9, 40, mean_bytes=1_900):
+        await manager.add_message(message)
+    view = await manager.get_messages_for_request(provider=provider)
+    await manager.on_provider_error(refusal("another"))
+    assert await manager.get_messages_for_request(provider=provider) == view
+    await manager.add_message({"role": "assistant", "content": "answered"})
+    await manager.on_provider_error(refusal())
+    assert readings == []
+
+
+async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path):
+    """Where a plan would free too little it is not followed, and one event says what holds the tokens."""
+    coordinator, told = MockCoordinator(), []
+
+    async def heard(event: str, data: dict[str, Any]) -> None:
+        told.append(data)
+
+    coordinator.hooks.register("context:compaction_futile", heard)
+    await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
+    manager = coordinator.get("context")
+    await manager.add_message({"role": "user", "content": "a word " * 900, "metadata": {"pinned": True}})
+    await manager.add_message({"role": "user", "content": "the task"})
+    size = sum(count_message(m, EstimateCounter()) for m in await manager.get_messages())
+    for _ in range(5):
+        assert len(await manager.get_messages_for_request(token_budget=size + 5)) == 2
+    assert len(told) == 1
+    assert told[0]["floor"]["pins"] > 800
+    assert told[0]["floor_tokens"] <= told[0]["tokens"]
+    await manager.close()
