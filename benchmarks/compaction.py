@@ -242,7 +242,7 @@ def play_all(
 
 
 def missed(rows: Sequence[Measures]) -> list[str]:
-    """What the default owes and does not keep, a sentence each; it owes nothing against policies that were not played."""
+    """What the default owes and does not keep, a sentence each; against policies not played it owes nothing."""
     by_name = {(row.session, row.budget_tokens, row.policy): row for row in rows}
     found = []
     for row in (row for row in rows if row.policy == DEFAULT):

@@ -4,7 +4,8 @@
 - `stateless`: the ladder of the package, computed anew from the whole history on every request that stands at the upper
   watermark, as engines do that keep no plan.
 - `sliding`: the newest whole tool groups that fit, and the first and the last human message; the window moves at the
-  upper watermark, down to the lower one. A simple reference, on the package's arranging and writing of views.
+  upper watermark, down to the lower one. A simple reference, on the package's arranging and writing of views; a newest
+  group that is larger than the budget goes over it.
 - `truncate`: the package's default, through its context manager, in memory.
 
 Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
