@@ -22,11 +22,14 @@ from .errors import (
     LogFailedError,
     LogUnreadableError,
     MemoryFilesError,
+    RecallError,
     RecordError,
 )
 from .host import EVENTS
 from .log import FileLog, MemoryLog
 from .manager import InMemoryContextManager, PersistentContextManager
+from .recall import RecallPage
+from .tools import mount_recall
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"
@@ -45,6 +48,8 @@ __all__ = [
     "MemoryFilesError",
     "MemoryLog",
     "PersistentContextManager",
+    "RecallError",
+    "RecallPage",
     "RecordError",
     "mount",
 ]
@@ -70,6 +75,8 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
         **dict(config or {}),
     )
     await coordinator.mount("context", manager)
+    if manager.config.recall:
+        await mount_recall(coordinator, manager)
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
     stop_listening = manager.listen()

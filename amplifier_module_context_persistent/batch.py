@@ -48,6 +48,10 @@ class Log(Protocol):
         """Parse records afresh, in the given order."""
         ...
 
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines as they were written, each with its ordinal."""
+        ...
+
     def close(self) -> None:
         """Give back what the log holds."""
         ...

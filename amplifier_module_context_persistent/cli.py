@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from . import __version__
+from .cli_log import purge, repair, verify
 from .cli_stats import stats
+from .cli_views import view, views
 from .demo import demo
 
 
@@ -17,3 +19,8 @@ def main() -> None:
 
 main.add_command(demo)
 main.add_command(stats)
+main.add_command(views)
+main.add_command(view)
+main.add_command(verify)
+main.add_command(repair)
+main.add_command(purge)

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .config import Config
+from .draft import Draft
 from .entry import Entry
 from .errors import FloorError
-from .ladder import STEPS, Draft, shorten_largest
+from .ladder import STEPS, shorten_largest
 from .plan import Plan
 from .rules import last_human
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
@@ -81,7 +82,7 @@ def compact(
         if draft.fits:
             break
         apply(draft)
-        reached = step
+        reached = 1 if step == 3 and all(draft.kept) else step
     limit = int(budget_tokens * config.compact_threshold)
     if draft.total_tokens > limit:
         draft.goal_tokens = (target + limit) // 2

@@ -102,6 +102,9 @@ class Config:
     auto_save: bool = _option(
         True, "bool", _flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
     )
+    receipts: bool = _option(
+        True, "bool", _flag, "Whether the log keeps a small receipt of every view, by which it can be shown and proved."
+    )
     tokenizer: str = _option(
         "auto",
         "`auto`, `estimate`, an encoding's name",
@@ -154,6 +157,9 @@ class Config:
         1, "int ≥ 0", _at_least(0), "The ladder's step from which on it is said."
     )
     compaction_notice_token_reserve: int = _option(800, "int ≥ 0", _at_least(0), "The most tokens that it may take.")
+    recall: bool = _option(
+        True, "bool", _flag, "Whether the tool `recall` is mounted, which reads back what views leave out."
+    )
     output_reserve_fraction: float = _option(
         1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
     )

@@ -6,6 +6,7 @@ a result, or nothing that a provider could be sent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
 REMINDER_PREFIX = "<system-reminder"
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
+RECALL_TOOL = "recall"
+
+_RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Entry:
     named: bool = False
     """A result: whether it says the tool's name."""
     source: str | None = None
+    refers_to: str = ""
+    """A page that `recall` gave: the id of the message that it was taken from."""
 
     @property
     def instructs(self) -> bool:
@@ -65,6 +71,7 @@ def classify(key: int, message: Message, count: Callable[[Message], int]) -> Ent
         result_of=result_id_of(message),
         named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
+        refers_to=recalled_from(message),
     )
 
 
@@ -76,6 +83,14 @@ def is_human(message: Mapping[str, Any]) -> bool:
     if metadata.get("source") or metadata.get("ephemeral"):
         return False
     return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
+
+
+def recalled_from(message: Mapping[str, Any]) -> str:
+    """The id of the message that a page of `recall` was taken from; empty where it is none."""
+    if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
+        return ""
+    found = _RECALLED.match(text_of(message))
+    return found[1] if found else ""
 
 
 def is_ephemeral(message: Mapping[str, Any]) -> bool:

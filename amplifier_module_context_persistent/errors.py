@@ -1,6 +1,6 @@
 """The errors of this package, all under one base class.
 
-The class says whose fault it was: the caller's (`RecordError`, `ConfigError`), the disk's (`AppendError`,
+The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`), the disk's (`AppendError`,
 `LogFailedError`, `LogUnreadableError`, `LogCreateError`) or another process's (`LockTimeoutError`). Messages say what
 was found, where, and what to do; they never hold a message's content.
 """
@@ -18,6 +18,10 @@ class RecordError(ContextPersistentError, ValueError):
 
 class ConfigError(ContextPersistentError, ValueError):
     """A configuration value is wrong; the message names key, value and what is allowed."""
+
+
+class PurgeError(ContextPersistentError, ValueError):
+    """This log cannot be purged in the way that was asked for; nothing was changed."""
 
 
 class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):
@@ -39,6 +43,10 @@ class FloorError(ContextPersistentError):
             f"the smallest view has {needed_tokens:,} tokens of a budget of {budget_tokens:,}; "
             f"compaction cannot make it fit. Fixed: {parts or 'nothing'}"
         )
+
+
+class RecallError(ContextPersistentError, ValueError):
+    """What is asked of `recall` cannot be given: the message says why, and what can be asked instead."""
 
 
 class LogError(ContextPersistentError, OSError):

@@ -80,6 +80,10 @@ class Files:
         """Remove a file."""
         os.remove(path)
 
+    def replace(self, source: str, target: str) -> None:
+        """Rename a file over another one of the same directory."""
+        os.replace(source, target)
+
     def truncate(self, fd: int, size: int) -> None:
         """Cut a file to `size` bytes."""
         os.ftruncate(fd, size)

@@ -42,7 +42,7 @@ class History:
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
-        self._log, self._extras, self._now, self._new_id = log, extras, now, new_id
+        self._log, self._extras, self.now, self._new_id = log, extras, now, new_id
         self._log_id, self._session_id, self._tokenizer = new_id(), session_id, tokenizer
         index = log.index
         self.is_empty = len(index) == 0
@@ -169,7 +169,7 @@ class History:
             log_id=index.headers[0].get("log_id", self._log_id) if index.headers else self._log_id,
             session_id=self._session_id,
             tokenizer=self._tokenizer,
-            created=self._now(),
+            created=self.now(),
         )
         return [header]
 

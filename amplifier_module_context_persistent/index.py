@@ -64,6 +64,8 @@ class Index:
     plan: dict[str, Any] | None = None
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """By provider and model, the last record of what a view came to."""
+    heads: set[str] = field(default_factory=set)
+    """The hashes of the head texts that the log keeps for its receipts."""
     control_counts: dict[str, int] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0

@@ -63,6 +63,7 @@ class FileLog:
         self._failure: str | None = None
         # Who created the log may have died before its entry was synced: that is done with the first append.
         self._unsynced_directories = [os.path.dirname(self.path)]
+        self._identity: tuple[int, int] | None = None
 
     @property
     def path(self) -> str:
@@ -96,6 +97,10 @@ class FileLog:
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order."""
         return self._reader.read(ordinals)
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines as they were written, without LF, in the given order."""
+        return self._reader.lines(ordinals)
 
     def close(self) -> None:
         """Close the file; `follow` and `commit` open it anew, also after a failure."""
@@ -143,6 +148,7 @@ class FileLog:
             self._create()
         lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s)
         try:
+            self._notice_replacement()
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
@@ -155,7 +161,36 @@ class FileLog:
         finally:
             unlock_log(reader, lock)
 
+    def repair(self) -> None:
+        """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
+
+        Raises:
+            LogError: as `commit`; nothing was removed that is not saved.
+        """
+        reader = self._reader
+        reader.follow()
+        if reader.fd is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
+        lock = lock_log(reader, wait=True, timeout_s=self._lock_timeout_s)
+        try:
+            if torn := reader.torn:
+                self._repair(torn)
+            elif reader.lacks_newline:
+                self._append(b"\n")
+            else:
+                return
+            self._sync()
+            reader.take_in()
+        finally:
+            unlock_log(reader, lock)
+
     # -- under the lock ----------------------------------------------------------------------------------------------
+
+    def _notice_replacement(self) -> None:
+        """Sync the directory with the next append to another file: who put it there may have died before that."""
+        if self._identity not in (None, self._reader.identity) and not self._unsynced_directories:
+            self._unsynced_directories.append(os.path.dirname(self.path))
+        self._identity = self._reader.identity
 
     def _write(self, bodies: Sequence[bytes]) -> None:
         reader, seed = self._reader, self._reader.scanner.seed

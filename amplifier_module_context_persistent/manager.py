@@ -11,7 +11,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any
+from typing import Any, Unpack
 
 from amplifier_core.llm_errors import ContextLengthError
 
@@ -21,7 +21,9 @@ from .errors import FloorError
 from .host import Host, provider_name, provider_window
 from .location import log_path
 from .log import Log
+from .lookup import recall
 from .meter import Meter, Reading, Recorder
+from .recall import Question, RecallPage
 from .record import encode_control, to_plain
 from .requests import Answer, Ask
 from .shape import Message, text_of
@@ -193,6 +195,10 @@ class PersistentContextManager:
         """Plan the view down to `target_usage` now (of the older contract); history is untouched."""
         ask = await self._ask(None, None, force=True)
         await self._compact(ask, await self._answer(ask, may_plan=False))
+
+    async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
+        """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
+        return await recall(await self._store.open(), reference, **question)
 
     # -- usage -------------------------------------------------------------------------------------------------------
 

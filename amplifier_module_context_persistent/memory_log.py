@@ -46,5 +46,9 @@ class MemoryLog:
         """Parse records afresh, in the given order."""
         return (decode(self._lines[ordinal]) for ordinal in ordinals)
 
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they would have been written, in the given order."""
+        return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)
+
     def close(self) -> None:
         """Do nothing: what is in memory stays until the log is let go."""

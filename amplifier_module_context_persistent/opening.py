@@ -35,6 +35,8 @@ def open_file(files: Files, path: str, *, writable: bool, create: bool) -> Opene
         fd = _open_readonly(files, path, error)
     try:
         status = files.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):  # the system lets a directory be opened for reading
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if not stat.S_ISREG(status.st_mode):
             raise LogUnreadableError(errno.EINVAL, "this is no regular file, so it cannot be a log", path)
     except OSError as error:

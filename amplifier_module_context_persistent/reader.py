@@ -19,10 +19,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
 
+import orjson
+
 from .errors import LogUnreadableError
 from .fetch import fetch_lines
 from .files import Files
-from .index import Index, TornTail
+from .index import DAMAGED, UNCHAINED, Index, TornTail
 from .opening import open_file, unreadable
 from .record import CRC_TAIL_BYTES, MAX_RECORD_BYTES, Message, decode
 from .scan import Scanner, message_id_of
@@ -61,7 +63,8 @@ class LogReader:
         self._writable = writable
         self._end = b""
         self._known_end = b""
-        self._identity = (-1, -1)
+        self.identity = (-1, -1)
+        """Device and inode of the open file."""
         self._pid = os.getpid()
 
     @property
@@ -141,7 +144,7 @@ class LogReader:
             BlockingIOError: more than `at_most_bytes` would have to be read.
         """
         status = self._status()
-        if (status.st_dev, status.st_ino) != self._identity:
+        if (status.st_dev, status.st_ino) != self.identity:
             return False
         size = status.st_size
         if size == self.size and (not size or self._bytes_before(size) == self._end):
@@ -175,7 +178,17 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        for ordinal, line in fetch_lines(self.index, ordinals, self._read_exactly):
+        flags, loads = self.index.flags, orjson.loads
+        for ordinal, line in self.lines(ordinals):
+            if not flags[ordinal] & (DAMAGED | UNCHAINED):  # what was written here, and so has its id
+                try:
+                    message: Message = loads(line)
+                    if "_json" not in message and message["metadata"]["message_id"]:
+                        del message["_crc"]
+                        yield message
+                        continue
+                except (ValueError, KeyError, TypeError):
+                    pass  # said below
             place = self.index.offsets[ordinal]
             try:
                 message = decode(line)
@@ -187,6 +200,10 @@ class LogReader:
                 known = metadata if isinstance(metadata, dict) else {}
                 message["metadata"] = {**known, "message_id": message_id_of(message, line, place)}
             yield message
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines as they were written, without LF, in the given order."""
+        return fetch_lines(self.index, ordinals, self._read_exactly)
 
     def _read_exactly(self, offset: int, size: int) -> bytes:
         """Read `size` bytes; fewer only where the file ends."""
@@ -212,7 +229,7 @@ class LogReader:
         """
         opened = open_file(self.files, self.path, writable=self._writable, create=create)
         if opened is not None:
-            self.fd, self._identity = opened
+            self.fd, self.identity = opened
             self.reload()
 
     def reload(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections.abc import Iterator
 from zlib import crc32
 
@@ -38,6 +39,13 @@ def save_torn_tail(files: Files, fd: int, path: str, torn: TornTail) -> str:
         files.sync_directory(os.path.dirname(path))
         return name
     raise OSError(errno.EEXIST, "too many saved tails of one place")
+
+
+def saved_tails(path: str) -> list[str]:
+    """The copies of torn tails beside a log."""
+    directory, name = os.path.split(path)
+    pattern = re.compile(re.escape(name) + r"\.torn-\d+-[0-9a-f]{8}(\.\d+)?")
+    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
 
 
 def _write_copy(files: Files, copy: int, name: str, blocks: Iterator[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,17 @@ from .budget import Window as ProviderWindow
 from .budget import budget_tokens
 from .compaction import OTHER_MESSAGES, Compaction, needs_plan
 from .config import Config
+from .entry import metadata_of
 from .errors import LogError
 from .extras import Extras
 from .history import History
 from .log import Log
 from .meter import Meter
+from .receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from .shape import Message
 from .tokens import TokenCounter, count_message
-from .window import Request, Window
+from .view import Item
+from .window import Request, View, Window
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +101,11 @@ class Requests:
         self._side: OrderedDict[int, Window] = OrderedDict()
         self._tools: tuple[str, int] = ("", 0)
         self._own_budget: int | None = None
+        self.last_budget_tokens = config.max_tokens
+        """The budget of the last request."""
+        self._render = render_options(config)
+        self._heads: set[str] = set()
+        """Hashes of head texts that are on their way to the log."""
 
     def answer(self, log: Log, ask: Ask, *, may_plan: bool) -> Answer:
         """Make the view of a request.
@@ -107,10 +115,16 @@ class Requests:
             LogError: the log cannot be read.
         """
         budget, side = self._budget(ask)
+        self.last_budget_tokens = budget
         request = self._request(ask, budget)
         window = self._side_window(log, request, budget) if side else self._window
         built = window.build(log, request, may_plan=may_plan)
-        error = self._store_plan(log) if built.compaction is not None and not side else ""
+        if self._config.receipts and built.view is not None and not ask.force and len(log.index):
+            try:
+                self._note(log, ask, request, window, built, budget)
+            except ValueError as refused:
+                logger.warning("a view leaves no receipt: %s", refused)
+        error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
         line = (id(window), window.plan.id if window.plan else "")
         futile = None
         if built.floor is not None:
@@ -172,13 +186,58 @@ class Requests:
         self._side.move_to_end(budget)
         return window
 
-    def _store_plan(self, log: Log) -> str:
-        """Append the plan to the log; if that fails it is followed all the same, and why is returned."""
+    def _note(self, log: Log, ask: Ask, request: Request, window: Window, built: View, budget: int) -> None:
+        """Let the receipt of a view wait for the next append, and its head text if the log lacks it."""
+        view, head = built.view or [], ""
+        if ask.head_text is not None:
+            head = text_hash(ask.head_text)
+            if head in log.index.heads:
+                self._heads.discard(head)
+            elif head not in self._heads:
+                self._history.defer(encode_head(ask.head_text))
+                self._heads.add(head)
+        receipt = Receipt(
+            id=self._new_id(),
+            time=self._history.now(),
+            plan=window.plan.id if window.plan else "",
+            upto=_message_id(log, built.items, built.last),
+            messages=len(view),
+            tokens=built.compaction.plan.tokens_after if built.compaction else built.tokens,
+            budget_tokens=budget,
+            provider=ask.provider_name,
+            head=head,
+            extras=extras_in(built.items),
+            hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
+            render=self._render,
+        )
+        self._history.defer(receipt.encode())
+
+    def _store_plan(self, log: Log, window: Window, *, side: bool) -> str:
+        """Append the plan to the log; if that fails it is followed all the same, and why is returned.
+
+        What no later process is to follow is kept for the receipts that name it.
+        """
+        record = window.plan_record(log)
+        aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
+        if side:
+            self._history.defer(*aside)
+            return ""
         try:
-            (outcome,) = log.commit([self._history.control([self._window.plan_record(log)])])
+            (outcome,) = log.commit([self._history.control([record])])
         except LogError as error:
+            self._history.defer(*aside)
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400
             return str(error)
         if isinstance(outcome, Exception):
             raise outcome
         return ""
+
+
+def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:
+    """The id of a message, which most often is one of a view's last."""
+    if ordinal is None:
+        return ""
+    for item in items[-3:]:
+        if item.entry is not None and item.entry.key == ordinal:
+            return item.entry.id
+    return next(str(metadata_of(message).get("message_id", "")) for message in log.read([ordinal]))

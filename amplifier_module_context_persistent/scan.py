@@ -22,6 +22,7 @@ from .index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED, Damage, Index
 from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, TRUE_BEFORE_ID, Message, decode, stored_crc
 from .salvage import ROLE_HEAD, has_role, whole_records
 
+_RECEIPT_HEAD = b'{"_record":"view",'
 _ROLE_BY_PREFIX = {role[:4].encode(): code for role, code in ROLE_CODES.items()}
 
 Chain = tuple[int, int, bool]
@@ -90,6 +91,12 @@ class Scanner:
                     self._chain = (computed, computed, True)
                     seed = computed
                     continue
+            elif verified and line[:18] == _RECEIPT_HEAD and self.pending is None and length <= limit:
+                index.count_control("view")  # nothing else is known of it, and there is one a request
+                offset += length
+                self._chain = (computed, computed, True)
+                seed = computed
+                continue
             self.offset = self._line_offset = offset
             self.line = line_number
             self._chain_before = self._chain
@@ -234,6 +241,8 @@ class Scanner:
             self.index.plan = value
         elif kind == "usage":
             self.index.usage[str(value.get("provider")), str(value.get("model"))] = value
+        elif kind == "system":
+            self.index.heads.add(str(value.get("hash")))
         elif kind == "reset":
             self._finish_reset(committed=False)
             count = value.get("count")

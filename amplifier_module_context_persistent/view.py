@@ -121,7 +121,7 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
     if not entry.plain:
         message = normalise(message) or message
     if cut is not None:
-        message = elide_message(message, cut, reference=entry.id, boundary=boundary)
+        message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
     return message
 
 

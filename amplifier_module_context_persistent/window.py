@@ -22,16 +22,17 @@ from .far import older_candidates
 from .index import Index
 from .log import Log
 from .plan import Plan
+from .receipts import Chain
 from .shape import Message
 from .stored_plan import kept_ordinals, live_places, plan_record
 from .tokens import TokenCounter, count_message
-from .view import Arrangement, arrange, render, shorten
+from .view import Arrangement, Item, arrange, render, shorten
 
 __all__ = ["Request", "View", "Window", "live_places"]
 
 logger = logging.getLogger(__name__)
 
-FAR_BUDGETS = 4
+FAR_BUDGETS = 1
 """Without a plan, history behind so many budgets is not looked at message by message: only people, system and pins."""
 _BATCH = 256
 
@@ -60,6 +61,9 @@ class View:
     compaction: Compaction | None = None
     floor: dict[str, int] | None = None
     """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
+    items: Sequence[Item] = ()
+    last: int | None = None
+    """The last live message that was taken in."""
 
 
 class Window:
@@ -80,6 +84,7 @@ class Window:
         self._index: Index | None = None
         self._generation = -1
         self.plan: Plan | None = None
+        self.chain = Chain()
         self._logged = ""
         """The id of the log's plan that this window knows, whether it follows it or not."""
         self._cut_tokens: dict[str, int] = {}
@@ -129,7 +134,8 @@ class Window:
             boundary=self._config.truncate_boundary,
         )
         floor, self._floor = self._floor, None
-        return View(view, tokens, messages, made, floor)
+        last = log.index.live[self._taken - 1] if self._taken else None
+        return View(view, tokens, messages, made, floor, arrangement.items, last)
 
     def begin_with(self, other: Window) -> None:
         """Take over another window's plan and entries."""
@@ -220,7 +226,7 @@ class Window:
                 self._logged = self.plan.id
             else:
                 self._restart(log, request)  # another process compacted this session
-        if 0 < self._far_budget < request.budget_tokens / 2:
+        if 0 < self._far_budget < request.budget_tokens:
             self._entries, self._taken, self._left_out = [], 0, 0
         new = index.live[self._taken :]
         if self.plan is None and not self._entries and len(new) > _BATCH:

@@ -112,9 +112,8 @@ def main() -> None:
 
 def report(messages: int, size: int, rows: dict[str, list[float]]) -> None:
     """Print the ratios."""
-    print(
-        f"{messages:,} messages, {size / 1e6:.1f} MB; ratios to reading and parsing the file (median of {len(rows['first view'])})"
-    )
+    rounds = len(rows["first view"])
+    print(f"{messages:,} messages, {size / 1e6:.1f} MB; ratios to reading and parsing the file (median of {rounds})")
     for name, ratios in rows.items():
         print(f"  {name:<24} {statistics.median(ratios):6.2f}   limit {LIMITS[name]}")
     print(

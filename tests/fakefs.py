@@ -75,6 +75,8 @@ class FakeFiles(Files):
         self.faults: list[Fault] = []
         self.tracked: dict[str, Tracked] = {}
         self.unsynced_entries: set[str] = set()
+        self.unsynced_renames: dict[str, Tracked] = {}
+        """What stood under a name before another file was renamed over it."""
         self._paths: dict[int, str] = {}
 
     # -- faults ------------------------------------------------------------------------------------------------------
@@ -118,6 +120,8 @@ class FakeFiles(Files):
             os.makedirs(os.path.dirname(image), exist_ok=True)
             with open(image, "wb") as file:
                 tracked = self.tracked.get(path)
+                if path in self.unsynced_renames and not (choose and choose(2)):
+                    tracked = self.unsynced_renames[path]
                 file.write(tracked.image(choose) if tracked else _content(path))
 
     def _survivors(self, root: str, choose: Chooser | None) -> Iterator[str]:
@@ -186,6 +190,8 @@ class FakeFiles(Files):
 
     def sync_directory(self, path: str) -> None:
         self._call("sync_directory", path)
+        for target in [target for target in self.unsynced_renames if os.path.dirname(target) == path]:
+            del self.unsynced_renames[target]
         self.unsynced_entries = {entry for entry in self.unsynced_entries if os.path.dirname(entry) != path}
 
     def remove(self, path: str) -> None:
@@ -193,6 +199,17 @@ class FakeFiles(Files):
         super().remove(path)
         self.tracked.pop(path, None)
         self.unsynced_entries.discard(path)
+
+    def replace(self, source: str, target: str) -> None:
+        self._call("replace", source)
+        before = self.tracked.get(target) or Tracked(_content(target))
+        super().replace(source, target)
+        self.unsynced_renames[target] = before
+        self.unsynced_entries.discard(source)
+        self.tracked[f"{target} before"] = before
+        self.tracked[target] = self.tracked.pop(source)
+        new_names = {source: target, target: f"{target} before"}
+        self._paths = {fd: new_names.get(path, path) for fd, path in self._paths.items()}
 
     def truncate(self, fd: int, size: int) -> None:
         path = self._paths[fd]

@@ -1,4 +1,4 @@
-"""Small messages, appends and readings for the tests of the log, and a check of the chain that shares no code with it."""
+"""Small messages, appends and readings for the tests of the log, and a check of the chain that shares no code."""
 
 import json
 import os
@@ -98,7 +98,8 @@ def write_file(path: str, content: bytes) -> None:
 def saved_tails(path: str) -> list[str]:
     """The copies of torn tails beside a log."""
     directory, name = os.path.split(path)
-    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if other.startswith(f"{name}.torn-"))
+    saved = [other for other in os.listdir(directory) if other.startswith(f"{name}.torn-")]
+    return sorted(os.path.join(directory, other) for other in saved)
 
 
 def assert_sound(path: str) -> None:

@@ -24,6 +24,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "max_record_bytes": ([1024, 1 << 30], [1023, 0, 2048.0, "2048"]),
     "require_persistence": FLAGS,
     "auto_save": FLAGS,
+    "receipts": FLAGS,
     "tokenizer": (["auto", "estimate", "o200k_base"], ["", 3, True, "no_such_encoding"]),
     "token_meter": (["actual", "estimate"], ["exact", "", True]),
     "max_tokens": ([1, 10**7], [0, -1, 1000.0, "1000", True]),
@@ -41,6 +42,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "compaction_notice_verbosity": (["minimal", "normal", "verbose"], ["loud", "", 3]),
     "compaction_notice_min_level": COUNTS,
     "compaction_notice_token_reserve": COUNTS,
+    "recall": FLAGS,
     "output_reserve_fraction": SHARES_OR_ZERO,
 }
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.choice import lose_least
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.draft import Draft
 from amplifier_module_context_persistent.entry import Entry, classify
 from amplifier_module_context_persistent.ladder import (
     LEAST_CHARS,
-    Draft,
-    drop_groups,
-    elide_results,
     narrow_protections,
     shorten_humans,
     shorten_largest,
@@ -82,80 +81,6 @@ def cut(made: Draft) -> str:
 def check_total(made: Draft) -> None:
     assert made.total_tokens == sum(made.group_tokens(made.groups[place]) for place in made.left())
     assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
-
-
-@pytest.mark.parametrize(
-    ("words", "target", "ids"),
-    [
-        ("u:10 t:500 t:500 t:500 a:1", 2_000, ""),  # it fits
-        ("u:10 t:500 t:500 t:500 a:1", 1_500, "m1"),  # oldest first, only as far as needed
-        ("u:10 t:500 t:500 t:500 a:1", 600, "m1 m2"),  # the newest result is spared
-        ("u:10 t:500 t:20 t:500 t:500 a:1", 100, "m1 m3"),  # a short one is not worth it
-        ("u:10 t:500! t:500 t:500 a:1", 100, "m2"),  # a pin holds its group
-        ("u:10 a:900 u:900 a:1", 100, ""),  # results only
-        ("u:10 t:500 t:500 t:500", 600, "m1 m2"),
-        ("u:10 t:500", 100, ""),  # fewer results than are spared
-    ],
-)
-def test_step_1_elides_old_results(words: str, target: int, ids: str) -> None:
-    """Oldest first, until it fits; the newest ones are spared."""
-    made = draft(words, target)
-    elide_results(made)
-    assert cut(made) == ids
-    assert kept(made) == kept(draft(words, target))
-    check_total(made)
-
-
-@pytest.mark.parametrize("spared", [3, 4, 5, 100])
-def test_step_1_spares_all_results_where_there_are_few(spared: int) -> None:
-    """As many as are spared, or fewer."""
-    made = draft("u:10 t:500 t:500 t:500 a:1", 100, protected_tool_results=spared)
-    elide_results(made)
-    assert cut(made) == ""
-
-
-def test_step_1_spares_the_recent_share() -> None:
-    """Results within `protected_recent` of the target's tokens stay, however many they are."""
-    made = draft("u:10 t:500 t:100 t:100 t:100 a:1", 600, protected_recent=0.6, protected_tool_results=0)
-    elide_results(made)
-    assert cut(made) == "m1"
-
-
-def test_a_cut_of_the_plan_before_stays_unless_it_is_longer() -> None:
-    """What is cut to less already is not cut again."""
-    made = draft("u:10 t:500 t:500 t:500 a:1", 100, protected_tool_results=0)
-    elide_results(made, spared=0)
-    before = dict(made.cuts)
-    made.config = Config.load({"truncate_chars": 400})
-    elide_results(made, spared=0)
-    assert made.cuts == before
-
-
-@pytest.mark.parametrize(
-    ("words", "target", "places"),
-    [
-        ("u:10 a:100 a:100 u:10 a:100", 400, "0 1 2 3 4"),
-        ("u:10 a:100 a:100 u:10 a:100", 230, "0 2 3 4"),
-        ("u:10 t:100 t:100 u:10 a:100", 50, "0 3 4"),  # humans stay, and the newest group
-        ("s:10 a:100! r:100 s:9 u:10 a:1", 50, "0 1 3 4 5"),  # system text and pins, but no reminder
-        ("u:10 a:100 a:60 a:5 a:5", 50, "0 3 4"),  # what is recent
-    ],
-)
-def test_step_3_drops_the_oldest_groups(words: str, target: int, places: str) -> None:
-    """Oldest first, until it fits; human messages stay."""
-    made = draft(words, target)
-    drop_groups(made)
-    assert kept(made) == places
-    check_total(made)
-
-
-def test_step_3_drops_calls_with_their_results() -> None:
-    """A group goes as a whole, with the messages that it has."""
-    made = draft("u:10 t:100 t:100 u:10 a:1", 130)
-    messages = made.total_messages
-    drop_groups(made)
-    assert kept(made) == "0 2 3 4"
-    assert made.total_messages == messages - 2
 
 
 @pytest.mark.parametrize(
@@ -232,6 +157,6 @@ def test_messages_count_as_tokens_do() -> None:
     """With `max_messages` groups go until the view has few enough."""
     made = draft("u:1 " + "a:1 " * 20, 10_000, max_messages=12, protected_recent=0.0)
     assert not made.fits
-    drop_groups(made)
+    lose_least(made)
     assert made.total_messages == made.goal_messages == 6
     assert made.fits

@@ -175,7 +175,7 @@ async def test_a_replayed_transcript_is_not_stored_again(path: Path) -> None:
     history, view = await first_session(path, session_history())
     stored = stored_bytes(path)
     for _ in range(2):
-        manager = open_manager(path)
+        manager = open_manager(path, receipts=False)
         for message in sanitised(history):
             await manager.add_message(message)
             assert_valid(await manager.get_messages_for_request(), history=history)

@@ -213,7 +213,7 @@ async def test_a_futile_compaction_is_told_once_with_its_floor(tmp_path):
         told.append(data)
 
     coordinator.hooks.register("context:compaction_futile", heard)
-    await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate"})
+    await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "tokenizer": "estimate", "recall": False})
     manager = coordinator.get("context")
     await manager.add_message({"role": "user", "content": "a word " * 900, "metadata": {"pinned": True}})
     await manager.add_message({"role": "user", "content": "the task"})

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.extras import Extras
@@ -13,6 +14,7 @@ from amplifier_module_context_persistent.memory_log import MemoryLog
 from amplifier_module_context_persistent.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
 from amplifier_module_context_persistent.window import Request, View, Window
+from fixtures.generate import generate_session
 from tests.checker import assert_valid, same
 from tests.logs import append_bodies
 from tests.test_views import goes_on
@@ -280,3 +282,17 @@ def test_there_is_no_record_without_a_plan() -> None:
     """Asking for one is an error of the caller."""
     with pytest.raises(ValueError, match="there is no plan"):
         Desk().window.plan_record(MemoryLog())
+
+
+async def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
+    """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
+    manager = InMemoryContextManager(tokenizer="estimate")
+    for message in generate_session(4, 900):
+        await manager.add_message(message)
+
+    log_window = Window(Config.load({}), EstimateCounter(), Extras(), iter("abc").__next__)
+    session = await manager._store.open()
+    small, large = Request(budget_tokens=110_000), Request(budget_tokens=200_000)
+    assert 110_000 < log_window.measure(session.log, small)[0] < 200_000
+    assert log_window.measure(session.log, large)[0] > 200_000
+    assert len(await manager.get_messages_for_request(token_budget=2_000_000)) >= 890

@@ -1,0 +1,252 @@
+"""`context-persistent verify`, `repair` and `purge`: looking after a log's file.
+
+Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. What comes from a file or its name is shown as plain text
+without control characters.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from textwrap import wrap
+from typing import NoReturn, TypeVar
+
+import click
+from rich.console import Console
+
+from .errors import ContextPersistentError, LogError
+from .log import FileLog
+from .purge import plan_purge, purge_log
+from .removal import Purge, PurgeCounts
+from .verify import Finding, Report, verify_log
+
+T = TypeVar("T")
+
+DAMAGED, UNUSABLE = 1, 2
+_MOST_SHOWN = 50  # findings of a log; --json has all
+
+logging.getLogger(__package__).addHandler(logging.NullHandler())  # what the reader warns of stands in the report
+
+
+class RefusedError(click.ClickException):
+    """What cannot be done, and why."""
+
+    exit_code = UNUSABLE
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@click.pass_context
+def verify(context: click.Context, paths: tuple[str, ...], *, as_json: bool) -> None:
+    """Check logs: their records, their chain of checksums, their tails.
+
+    Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
+    if one cannot be read.
+    """
+    console, code, logs = _console(), 0, []
+    for path in paths:
+        try:
+            report = verify_log(path)
+        except (OSError, ValueError) as error:
+            reason = _reason(error)
+            logs.append({"path": path, "status": "unusable", "error": reason})
+            code = UNUSABLE
+            if not as_json:
+                _say(console, f"{path}: unusable", bold=True)
+                _say(console, f"  {reason}")
+            continue
+        logs.append(report.to_json())
+        code = max(code, 0 if report.is_sound else DAMAGED)
+        if not as_json:
+            _show(console, path, report)
+    if as_json:
+        click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
+    context.exit(code)
+
+
+@click.command()
+@click.argument("path")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def repair(path: str, *, dry_run: bool, yes: bool) -> None:
+    """Mend the end of a log, losing nothing.
+
+    Gives a last line its newline, or saves a torn tail to a file beside the log and cuts it off. Everything else stays
+    as it is: damage in the middle of a log is read around, and verify tells what to do about it.
+    """
+    console = _console()
+    report = _run(path, lambda: verify_log(path))
+    todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
+    for found in todo:
+        done = (
+            "save them to a file beside the log, then cut them off"
+            if found.kind == "torn_tail"
+            else "write the newline that it lacks"
+        )
+        _say(console, f"{path}, byte {found.offset}: {found.detail}; {done}.")
+    if not todo:
+        _say(console, f"{path}: nothing to repair.")
+    elif dry_run:
+        _say(console, "Nothing was done (--dry-run).")
+    else:
+        _ask("Repair it?", yes=yes)
+        _run(path, lambda: _repair(path))
+        _say(console, "Done.")
+    if rest := len(report.damage) - len(todo):
+        _say(console, f"Findings that repair leaves alone: {rest}. See verify.")
+
+
+@click.command()
+@click.argument("path")
+@click.option("--before", metavar="MESSAGE_ID", help="Remove what stands before this message.")
+@click.option("--cleared", is_flag=True, help="Remove what is no longer live (after clear or set_messages).")
+@click.option("--all", "everything", is_flag=True, help="Remove every message.")
+@click.option("--redact", metavar="REGEX", help="Replace what matches in messages by [redacted].")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge(
+    path: str, *, before: str | None, cleared: bool, everything: bool, redact: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Remove history from a log for good.
+
+    Takes exactly one of --before, --cleared, --all and --redact. Torn tails that were saved beside the log are removed
+    as well. The log is replaced by a new file in one step; sessions that have it open go on with the new one. Copies
+    and backups are not reached.
+    """
+    if sum((before is not None, cleared, everything, redact is not None)) != 1:
+        raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact")
+    try:
+        pattern = re.compile(redact) if redact is not None else None
+    except re.error as error:
+        raise click.UsageError(f"--redact is no regular expression: {error}") from error
+    if pattern is not None and pattern.search(""):
+        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
+    console, what = _console(), Purge(before=before, cleared=cleared, everything=everything, redact=pattern)
+    planned = _run(path, lambda: plan_purge(path, what))
+    if planned.is_nothing:
+        _say(console, f"{path}: nothing to purge.")
+        return
+    _say(console, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
+    _show_counts(console, planned)
+    if dry_run:
+        _say(console, "Nothing was done (--dry-run).")
+        return
+    _ask("Remove it for good?", yes=yes)
+    done = _run(path, lambda: purge_log(path, what, now=_now))
+    _say(console, "Done.")
+    if done != planned:
+        _say(console, "The log had changed in the meantime; this was removed:")
+        _show_counts(console, done)
+
+
+def _repair(path: str) -> None:
+    log = FileLog(path)
+    try:
+        log.repair()
+    finally:
+        log.close()
+
+
+def _run(path: str, job: Callable[[], T]) -> T:
+    try:
+        return job()
+    except (OSError, ContextPersistentError, ValueError) as error:
+        _fail(f"{_plain(path)}: {_reason(error)}")
+
+
+def _fail(reason: str) -> NoReturn:
+    raise RefusedError(reason)
+
+
+def _ask(question: str, *, yes: bool) -> None:
+    if yes:
+        return
+    try:
+        agreed = click.confirm(question)
+    except click.Abort:  # the end of the input
+        click.echo()
+        agreed = False
+    if not agreed:
+        _fail("nothing was done; answer y, or add --yes where nobody can be asked")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, LogError) or not isinstance(error, OSError):
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        return _plain(str(said or error))
+    return _plain(error.strerror or str(error))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# -- showing -----------------------------------------------------------------------------------------------------------
+
+
+def _console() -> Console:
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def _plain(text: str) -> str:
+    """A text without control characters and lone surrogates, on one line."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _say(console: Console, text: str, *, bold: bool = False) -> None:
+    shown = _plain(text).encode(console.encoding, "replace").decode(console.encoding)
+    hanging = " " * (len(shown) - len(shown.lstrip(" -")))
+    for line in wrap(shown, console.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+        console.print(line, style="bold" if bold else None, soft_wrap=True)
+
+
+def _show(console: Console, path: str, report: Report) -> None:
+    total = sum(report.messages.values())
+    roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
+    controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
+    _say(console, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
+    _say(console, f"  {report.size_bytes:,} bytes; {_count(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(console, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
+    _say(console, f"  control records: {controls or 'none'}")
+    _show_findings(console, "damage", report.damage)
+    _show_findings(console, "notes", report.notes)
+
+
+def _show_findings(console: Console, title: str, findings: list[Finding]) -> None:
+    if not findings:
+        _say(console, f"  {title}: none")
+        return
+    _say(console, f"  {title}: {len(findings):,}")
+    for found in findings[:_MOST_SHOWN]:
+        places = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
+        kind = found.kind.replace("_", " ")
+        _say(console, f"  - {', '.join(places)}{': ' if places else ''}{kind}: {found.detail}")
+        _say(console, f"    {found.advice}")
+    if len(findings) > _MOST_SHOWN:
+        _say(console, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")
+
+
+def _show_counts(console: Console, counts: PurgeCounts) -> None:
+    lines = (
+        (counts.messages_removed, "message", "removed"),
+        (counts.messages_redacted, "message", "redacted"),
+        (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
+        (counts.controls_redacted, "control record", "redacted"),
+        (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
+        (counts.torn_bytes, "byte", "of a torn tail removed"),
+        (counts.saved_tails, "saved torn tail", "removed"),
+        (counts.messages_kept, "message", "kept"),
+        (counts.unreadable_kept, "unreadable piece", "kept; only --all removes them"),
+        (counts.altered_kept, "altered message", "among those kept; their checksums will be right"),
+    )
+    for number, what, fate in lines:
+        if number:
+            _say(console, f"  {_count(number, what)} {fate}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

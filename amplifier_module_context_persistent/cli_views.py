@@ -1,0 +1,181 @@
+"""`context-persistent views` and `view`: which views a session handed out, and each of them again, proved.
+
+Exit codes: 0 done or proved, 1 another view than was handed out or not the whole of it, 2 unusable. A log's content is
+shown with its control characters escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .errors import LogError
+from .reader import LogReader
+from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
+from .record import Message
+
+AFTERWARDS = "This is what the loop was handed; a loop may add to a view before it sends it."
+_UNPROVED, _UNUSABLE = 1, 2
+
+logging.getLogger(__package__).addHandler(logging.NullHandler())  # what the reader warns of, `verify` reports
+
+
+class UnusableError(click.ClickException):
+    """Nothing can be shown, and why."""
+
+    exit_code = _UNUSABLE
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def views(path: str, *, as_json: bool) -> None:
+    """List the requests of the session in PATH whose views left a receipt.
+
+    For each its number, time, messages, tokens, plan and provider, and whether `view` can show it in full.
+    """
+    with closing(LogReader(path)) as reader:
+        book = _book(reader)
+        if as_json:
+            rows = [
+                {"request": number, **_receipt(noted), "lacks": book.lacks(noted)}
+                for number, noted in enumerate(book.requests, 1)
+            ]
+            click.echo(json.dumps({"path": reader.path, "requests": rows, "malformed": book.malformed}))
+            return
+    _list(book)
+
+
+@click.command()
+@click.argument("path", type=click.Path())
+@click.option("--request", "number", type=click.IntRange(min=1), required=True, help="Its number in `views`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def view(context: click.Context, path: str, number: int, *, as_json: bool) -> None:
+    """Show the view that a request of the session in PATH was handed, and prove it.
+
+    It is made again from the log alone and compared with the receipt's hash. Exits with 0 if it is proved, 1 if it is
+    another view or not the whole of it, 2 if nothing can be read.
+    """
+    with closing(LogReader(path)) as reader:
+        book = _book(reader)
+        if number > len(book.requests):
+            raise UnusableError(f"there is no request {number:,}: the log has {len(book.requests):,} receipts")
+        noted = book.requests[number - 1]
+        try:
+            made = rebuild(reader, book, noted)
+        except (LogError, ValueError) as error:
+            raise UnusableError(_plain(str(error))) from error
+    if as_json:
+        _print_json(number, noted, made)
+    else:
+        _show(number, len(book.requests), noted, made)
+    context.exit(0 if made.proved else _UNPROVED)
+
+
+def verdict(noted: Noted, made: Rebuilt) -> str:
+    """Say in one sentence what is proved, or why nothing is."""
+    if made.proved:
+        return f"Proved: its hash is that of the receipt, {noted.receipt.hash}."
+    if made.messages is None:
+        return f"It cannot be shown: {'; '.join(made.reasons)}."
+    if made.reasons:
+        return f"Not proved, and not the whole of it: {'; '.join(made.reasons)}."
+    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
+    return f"NOT what was handed out: the log was altered since, or its hash was.{damaged}"
+
+
+def _book(reader: LogReader) -> Book:
+    try:
+        reader.follow()
+        if reader.fd is None:
+            raise UnusableError(
+                f"{_plain(reader.path)}: there is no such file; give the path of a context-messages.jsonl"
+            )
+        return read_book(reader)
+    except (OSError, ValueError) as error:
+        raise UnusableError(_plain(str(error))) from error
+
+
+def _receipt(noted: Noted) -> dict[str, Any]:
+    receipt = noted.receipt
+    return {
+        "id": receipt.id,
+        "time": receipt.time,
+        "plan": receipt.plan,
+        "upto": receipt.upto,
+        "messages": receipt.messages,
+        "tokens": receipt.tokens,
+        "budget_tokens": receipt.budget_tokens,
+        "provider": receipt.provider,
+        "head": receipt.head,
+        "extras": receipt.extras,
+        "hash": receipt.hash,
+    }
+
+
+def _list(book: Book) -> None:
+    console = Console(file=sys.stdout, highlight=False)
+    if not book.requests:
+        console.print("no receipts: no view was handed out, or `receipts` is off")
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("request", "time", "messages", "tokens", "plan", "provider", "in full"):
+            right = name in ("request", "messages", "tokens")
+            table.add_column(name, justify="right" if right else "left", overflow="fold")
+        for number, noted in enumerate(book.requests, 1):
+            receipt = noted.receipt
+            full = "no" if book.lacks(noted) else "yes"
+            time = receipt.time[:19].replace("T", " ")
+            cells = (time, f"{receipt.messages:,}", f"{receipt.tokens:,}", receipt.plan, receipt.provider, full)
+            table.add_row(f"{number:,}", *(escape(_plain(cell)) for cell in cells))
+        console.print(table)
+    if book.malformed:
+        console.print(f"{book.malformed:,} receipts cannot be read")
+
+
+def _show(number: int, count: int, noted: Noted, made: Rebuilt) -> None:
+    receipt = noted.receipt
+    plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
+    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    _say(f"{receipt.messages:,} messages, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}")
+    for place, message in enumerate(made.messages or (), 1):
+        _say(f"\n[{place}] {message.get('role')}")
+        _say(json.dumps(message, ensure_ascii=False, indent=2))
+    _say(f"\n{verdict(noted, made)}")
+    if made.messages is not None:
+        _say(AFTERWARDS)
+
+
+def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
+    messages: Sequence[Message] | None = made.messages
+    shown = {
+        "request": number,
+        "receipt": _receipt(noted),
+        "proved": made.proved,
+        "verdict": verdict(noted, made),
+        "damaged": made.damaged,
+        "note": AFTERWARDS,
+        "messages": messages,
+    }
+    click.echo(json.dumps(shown))
+
+
+def _say(text: str) -> None:
+    click.echo(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """Text with all that is no printable character but line breaks, or that the output lacks, escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    shown = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return shown.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,118 @@
+"""A draft: a view in the making, on which the steps of the ladder work until it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .config import Config
+from .entry import Entry
+from .plan import Cut
+from .rules import Group, tool_groups, untouchable
+from .shape import Message
+from .view import Count, Fetch, shorten, stand_in
+
+MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
+
+
+@dataclass(slots=True)
+class Draft:
+    """A view in the making: which groups stay, what is cut, what it comes to.
+
+    `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
+    """
+
+    groups: list[Group]
+    config: Config
+    count: Count
+    fetch: Fetch
+    fixed_tokens: int
+    goal_tokens: int
+    target_tokens: int
+    goal_messages: int | None
+    kept: list[bool] = field(default_factory=list)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    cut_tokens: dict[str, int] = field(default_factory=dict)
+    fixed: set[int] = field(default_factory=set)
+    total_tokens: int = 0
+    total_messages: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        *,
+        config: Config,
+        count: Count,
+        fetch: Fetch,
+        fixed_tokens: int,
+        target_tokens: int,
+        cuts: Mapping[str, Cut],
+        cut_tokens: Mapping[str, int],
+    ) -> Draft:
+        """Begin with all that there is, cut as it was before."""
+        groups = tool_groups(entries)
+        goal_messages = None if config.max_messages is None else max(1, int(config.max_messages * config.target_usage))
+        draft = cls(
+            groups=groups,
+            config=config,
+            count=count,
+            fetch=fetch,
+            fixed_tokens=fixed_tokens,
+            goal_tokens=target_tokens,
+            target_tokens=target_tokens,
+            goal_messages=goal_messages,
+            kept=[True] * len(groups),
+            cuts=dict(cuts),
+            cut_tokens=dict(cut_tokens),
+            fixed=untouchable(groups, preserve_system=config.preserve_system),
+        )
+        draft.total_tokens = fixed_tokens + sum(map(draft.group_tokens, groups))
+        draft.total_messages = sum(1 + len(group.results) for group in groups)
+        return draft
+
+    @property
+    def fits(self) -> bool:
+        """Whether the goal is reached."""
+        few = self.goal_messages is None or self.total_messages <= self.goal_messages
+        return few and self.total_tokens <= self.goal_tokens
+
+    def tokens_of(self, entry: Entry) -> int:
+        """What a message comes to, cut as it is."""
+        return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+
+    def group_tokens(self, group: Group) -> int:
+        """What a group comes to, with stand-ins for missing results."""
+        tokens = sum(map(self.tokens_of, group.entries()))
+        if group.unanswered:
+            pairs = zip(group.head.calls, group.results, strict=True)
+            tokens += sum(self.count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
+        return tokens
+
+    def drop(self, place: int) -> None:
+        """Leave a group out."""
+        self.kept[place] = False
+        self.total_tokens -= self.group_tokens(self.groups[place])
+        self.total_messages -= 1 + len(self.groups[place].results)
+
+    def cut(self, entry: Entry, message: Message, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
+        """Shorten a message if that saves enough."""
+        before = self.tokens_of(entry)
+        after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+        if before - after >= least_saved:
+            self.cuts[entry.id], self.cut_tokens[entry.id] = cut, after
+            self.total_tokens += after - before
+
+    def recent_start(self, share: float) -> int:
+        """Where the newest `share` of the target's tokens begins."""
+        room = share * self.target_tokens
+        for place in reversed(range(len(self.groups))):
+            if self.kept[place]:
+                room -= self.group_tokens(self.groups[place])
+                if room < 0:
+                    return place + 1
+        return 0
+
+    def left(self) -> list[int]:
+        """The places of the groups that stay."""
+        return [place for place, kept in enumerate(self.kept) if kept]
