@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .batch import Log, Outcome, Prepare, prepare_part
-from .directories import make_directories
+from .directories import directories_above, make_directories
 from .errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .files import Files
 from .index import Index, TornTail
@@ -61,8 +61,8 @@ class FileLog:
         self._durable = durability == "fsync"
         self._lock_timeout_s = lock_timeout_s
         self._failure: str | None = None
-        # Who created the log may have died before its entry was synced: that is done with the first append.
-        self._unsynced_directories = [os.path.dirname(self.path)]
+        self._unsynced_directories: list[str] | None = None
+        """Those to sync with the next append; None for all that lead to the log."""
         self._identity: tuple[int, int] | None = None
 
     @property
@@ -106,8 +106,7 @@ class FileLog:
         """Close the file; `follow` and `commit` open it anew, also after a failure."""
         self._reader.close()
         self._failure = None
-        if not self._unsynced_directories:
-            self._unsynced_directories.append(os.path.dirname(self.path))
+        self._unsynced_directories = None
 
     def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync.
@@ -188,7 +187,7 @@ class FileLog:
 
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
-        if self._identity not in (None, self._reader.identity) and not self._unsynced_directories:
+        if self._identity not in (None, self._reader.identity) and self._unsynced_directories == []:
             self._unsynced_directories.append(os.path.dirname(self.path))
         self._identity = self._reader.identity
 
@@ -224,6 +223,8 @@ class FileLog:
     def _sync(self) -> None:
         try:
             self._files.sync(self._reader.descriptor)
+            if self._unsynced_directories is None:
+                self._unsynced_directories = directories_above(self.path)
             while self._unsynced_directories:
                 self._files.sync_directory(self._unsynced_directories[-1])
                 self._unsynced_directories.pop()
@@ -247,7 +248,7 @@ class FileLog:
 
     def _create(self) -> None:
         try:
-            make_directories(self._files, os.path.dirname(self.path), self._unsynced_directories)
+            make_directories(self._files, os.path.dirname(self.path))
             self._reader.open(create=True)
         except LogUnreadableError:
             raise
