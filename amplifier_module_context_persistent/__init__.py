@@ -75,8 +75,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
         **dict(config or {}),
     )
     await coordinator.mount("context", manager)
-    if manager.config.recall:
-        await mount_recall(coordinator, manager)
+    await mount_recall(coordinator, manager)
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
     stop_listening = manager.listen()

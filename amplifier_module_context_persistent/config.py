@@ -158,7 +158,10 @@ class Config:
     )
     compaction_notice_token_reserve: int = _option(800, "int ≥ 0", _at_least(0), "The most tokens that it may take.")
     recall: bool = _option(
-        True, "bool", _flag, "Whether the tool `recall` is mounted, which reads back what views leave out."
+        True,
+        "bool",
+        _flag,
+        "Whether the tool `recall` is mounted, which reads back what views leave out (`max_tokens` ≥ 10,000).",
     )
     output_reserve_fraction: float = _option(
         1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."

@@ -211,7 +211,7 @@ class Scanner:
         if finding:
             self._report(*finding)
         if "_record" in value:
-            self._take_control(str(value["_record"]), value)
+            self._take_control(_text(value["_record"]), value)
         else:
             self._take_message(line, value, flags)
 
@@ -240,14 +240,14 @@ class Scanner:
         elif kind == "plan":
             self.index.plan = value
         elif kind == "usage":
-            self.index.usage[str(value.get("provider")), str(value.get("model"))] = value
+            self.index.usage[_text(value.get("provider")), _text(value.get("model"))] = value
         elif kind == "system":
-            self.index.heads.add(str(value.get("hash")))
+            self.index.heads.add(_text(value.get("hash")))
         elif kind == "reset":
             self._finish_reset(committed=False)
             count = value.get("count")
             self.pending = _Reset(
-                id=str(value.get("id")),
+                id=_text(value.get("id")),
                 count=count if isinstance(count, int) else 0,
                 offset=self._line_offset,
                 line=self.line,
@@ -257,10 +257,10 @@ class Scanner:
             )
             return
         elif kind == "keep":
-            self._count_towards_reset((str(value.get("from")), str(value.get("to"))))
+            self._count_towards_reset((_text(value.get("from")), _text(value.get("to"))))
             return
         elif kind == "commit":
-            if self.pending is not None and self.pending.id == str(value.get("id")):
+            if self.pending is not None and self.pending.id == _text(value.get("id")):
                 self._finish_reset(committed=True)
             else:
                 self._report("reset", "a commit whose reset cannot be read: what it replaced is still live")
@@ -299,6 +299,11 @@ class Scanner:
                 else:
                     live.extend(self.index.live[first : last + 1])
         self.index.replace_live(live)
+
+
+def _text(value: Any) -> str:
+    """A control record's name for something; what is no scalar names nothing, and may be too deep to be shown."""
+    return "" if isinstance(value, list | dict) else str(value)
 
 
 def message_id_of(message: Message, line: bytes, offset: int) -> str:

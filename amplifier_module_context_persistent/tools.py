@@ -18,6 +18,9 @@ from .manager import PersistentContextManager
 
 logger = logging.getLogger(__name__)
 
+LEAST_BUDGET_TOKENS = 10_000
+"""The definition of `recall` is about a twentieth of this."""
+
 _DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
 it when a text says "characters elided; recall ID", or when something that was said, read or run earlier is not shown
@@ -73,7 +76,14 @@ class RecallTool:
 
 
 async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount `recall` beside a manager; a tool of that name that is there already is left alone."""
+    """Mount `recall` beside a manager; a tool of that name that is there already is left alone.
+
+    Where `max_tokens` is configured below `LEAST_BUDGET_TOKENS` it is not mounted: its definition travels with every
+    request, and would take more of such a budget than what it gives back is worth.
+    """
+    config = manager.config
+    if not config.recall or ("max_tokens" in config.configured and config.max_tokens < LEAST_BUDGET_TOKENS):
+        return
     mounted = coordinator.get("tools")
     if isinstance(mounted, Mapping) and RECALL_TOOL in mounted:
         logger.warning(

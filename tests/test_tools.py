@@ -13,7 +13,7 @@ import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.recall import Question
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
-from amplifier_module_context_persistent.tools import RecallTool
+from amplifier_module_context_persistent.tools import LEAST_BUDGET_TOKENS, RecallTool
 from tests.checker import check_view
 from tests.conftest import StartSession
 
@@ -45,6 +45,19 @@ async def test_it_is_not_mounted_with_recall_false() -> None:
     coordinator = MockCoordinator()
     await package.mount(coordinator, {"recall": False})
     assert not coordinator.get("tools")
+
+
+@pytest.mark.parametrize(("max_tokens", "mounted"), [(100, False), (LEAST_BUDGET_TOKENS, True)])
+async def test_a_small_budget_is_left_to_the_messages(max_tokens: int, mounted: bool) -> None:
+    """Where its definition would take more than a twentieth of the configured budget it is not mounted."""
+    coordinator = MockCoordinator()
+    await package.mount(coordinator, {"max_tokens": max_tokens, "compaction_threshold": 0.5})
+    assert ("recall" in coordinator.get("tools")) is mounted
+    if not mounted:
+        manager = coordinator.get("context")
+        for number in range(50):
+            await manager.add_message({"role": "user", "content": f"Message {number}"})
+        assert 0 < len(await manager.get_messages_for_request()) < 50
 
 
 async def test_another_tool_of_that_name_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
