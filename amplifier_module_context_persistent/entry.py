@@ -102,4 +102,4 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message's metadata; empty where it has none."""
     metadata = message.get("metadata")
-    return metadata if isinstance(metadata, Mapping) else {}
+    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}

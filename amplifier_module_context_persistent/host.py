@@ -37,6 +37,11 @@ class Host:
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether anybody could hear an event."""
+        return getattr(self._coordinator, "hooks", None) is not None
+
     async def emit(self, event: str, payload: dict[str, Any]) -> None:
         """Emit an event; payloads hold counts and ids, never content."""
         hooks = getattr(self._coordinator, "hooks", None)

@@ -124,14 +124,10 @@ class PersistentContextManager:
             if plain["role"] == "assistant":
                 self._meter.answered()
             session = await self._store.append(lambda history: history.add(plain, timestamp=timestamp), small=small)
-        await self._host.emit(
-            "context:message_added:debug",
-            {
-                "role": plain["role"],
-                "content_length": len(text_of(plain)),
-                "total_messages": len(session.log.index.live),
-            },
-        )
+        if self._host.has_hooks:
+            total, length = len(session.log.index.live), len(text_of(plain))
+            payload = {"role": plain["role"], "content_length": length, "total_messages": total}
+            await self._host.emit("context:message_added:debug", payload)
 
     async def get_messages_for_request(
         self, token_budget: int | None = None, provider: Any | None = None

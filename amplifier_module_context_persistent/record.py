@@ -194,15 +194,18 @@ def _plain(value: Any, depth: int) -> Any:
     if kind is dict or isinstance(value, Mapping):
         plain = {}
         for key, item in value.items():
+            if type(item) in _PLAIN_TYPES and type(key) is str:
+                plain[key] = item
+                continue
             if not isinstance(key, str):
                 raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
             try:
-                plain[str.__str__(key)] = item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1)
+                plain[str.__str__(key)] = _plain(item, depth + 1)
             except _RefusedError as refused:
                 refused.steps.append(f".{key}")
                 raise
         return plain
-    if isinstance(value, list | tuple):
+    if kind is list or isinstance(value, list | tuple):
         items = []
         for item in value:
             try:
