@@ -138,6 +138,11 @@ def decode(line: bytes) -> Message:
     return value
 
 
+def name_of(value: Any) -> str:
+    """What a control record calls something; a list or an object names nothing, and may be too deep to be shown."""
+    return "" if isinstance(value, list | dict) else str(value)
+
+
 def has_crc(line: bytes) -> bool:
     """Whether a line (without LF) ends with a checksum."""
     return line[-CRC_TAIL_BYTES:-10] == CRC_KEY and line[-2:] == b'"}'

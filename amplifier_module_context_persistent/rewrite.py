@@ -21,7 +21,7 @@ from .fetch import fetch_lines
 from .index import DAMAGED
 from .pieces import pieces, read_exactly
 from .reader import LogReader
-from .record import CRC_TAIL_BYTES, Message, decode, encode_control, encode_object, has_crc
+from .record import CRC_TAIL_BYTES, Message, decode, encode_control, encode_object, has_crc, name_of
 from .redaction import redact_control, redact_message
 from .removal import Purge, PurgeCounts
 from .scan import message_id_of
@@ -183,7 +183,7 @@ class Rewrite:
         )
 
     def _take_control(self, offset: int, line: bytes, value: Message) -> None:
-        kind = str(value["_record"])
+        kind = name_of(value["_record"])
         if self._purge.cleared and kind in _FRAME:
             self._counts.controls_removed += 1
         elif kind in _FRAME:
@@ -219,7 +219,7 @@ class Rewrite:
         if kind == "reset" and frame is None:
             self._frame = _Frame(value, {self._ids[ordinal]: place for place, ordinal in enumerate(self._live)})
         elif kind == "keep" and frame is not None:
-            self._keep(frame, str(value.get("from")), str(value.get("to")))
+            self._keep(frame, name_of(value.get("from")), name_of(value.get("to")))
         elif kind == "commit" and frame is not None and frame.reset.get("id") == value.get("id"):
             hides = any(ordinal not in self._gone for ordinal in self._live)
             self._live, self._frame = frame.live, None

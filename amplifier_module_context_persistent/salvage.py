@@ -16,14 +16,19 @@ ROLE_HEAD = b'{"role":"'
 
 _HEADS = (b'{"role":', b'{"_record"')
 _RECORD_TAIL = re.compile(rb',"_crc":"[0-9a-f]{8}"\}')
-_MOST_TRIALS = 64  # bounds the work on a line that was made to be slow
+_MOST_TRIALS = 64  # for one end; bounds the work on a line that was made to be slow
+_MOST_PASSES = 200  # likewise: how often the bytes of a line are gone through, all ends together
+_FREE_BYTES = 16 << 20  # so much may be read for any line: nobody waits for that
 
 
 def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
     """Where in a line whole records stand, from the left: their first byte, and the one behind their last."""
-    begin = 0
+    begin, bytes_left = 0, _FREE_BYTES + _MOST_PASSES * len(line)
     for end in [*(found.end() for found in _RECORD_TAIL.finditer(line)), len(line)]:
-        start = _start_of_record(line, begin, end)
+        start, bytes_read = _start_of_record(line, begin, end)
+        bytes_left -= bytes_read
+        if bytes_left < 0:
+            return
         if start is None:
             continue
         before = line[begin:start].rstrip(b"\0\r\t ")
@@ -39,16 +44,19 @@ def has_role(value: Message) -> bool:
     return isinstance(role, str) and role in ROLE_CODES
 
 
-def _start_of_record(line: bytes, begin: int, end: int) -> int | None:
-    stop = end
+def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int]:
+    """Where the record begins that ends there, and how many bytes were read to find out."""
+    stop, bytes_read = end, 0
     for _ in range(_MOST_TRIALS):
         start = max(line.rfind(head, begin, stop) for head in _HEADS)
+        bytes_read += stop - begin
         if start < 0:
-            return None
+            return None, bytes_read
+        bytes_read += end - start
         if _is_record(line[start:end]):
-            return start
+            return start, 0  # what stands behind it is not read again
         stop = start
-    return None
+    return None, bytes_read
 
 
 def _is_record(line: bytes) -> bool:

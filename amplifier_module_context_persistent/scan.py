@@ -19,7 +19,7 @@ from typing import Any
 from zlib import crc32
 
 from .index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED, Damage, Index
-from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, TRUE_BEFORE_ID, Message, decode, stored_crc
+from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, TRUE_BEFORE_ID, Message, decode, name_of, stored_crc
 from .salvage import ROLE_HEAD, has_role, whole_records
 
 _RECEIPT_HEAD = b'{"_record":"view",'
@@ -211,7 +211,7 @@ class Scanner:
         if finding:
             self._report(*finding)
         if "_record" in value:
-            self._take_control(_text(value["_record"]), value)
+            self._take_control(name_of(value["_record"]), value)
         else:
             self._take_message(line, value, flags)
 
@@ -240,14 +240,14 @@ class Scanner:
         elif kind == "plan":
             self.index.plan = value
         elif kind == "usage":
-            self.index.usage[_text(value.get("provider")), _text(value.get("model"))] = value
+            self.index.usage[name_of(value.get("provider")), name_of(value.get("model"))] = value
         elif kind == "system":
-            self.index.heads.add(_text(value.get("hash")))
+            self.index.heads.add(name_of(value.get("hash")))
         elif kind == "reset":
             self._finish_reset(committed=False)
             count = value.get("count")
             self.pending = _Reset(
-                id=_text(value.get("id")),
+                id=name_of(value.get("id")),
                 count=count if isinstance(count, int) else 0,
                 offset=self._line_offset,
                 line=self.line,
@@ -257,10 +257,10 @@ class Scanner:
             )
             return
         elif kind == "keep":
-            self._count_towards_reset((_text(value.get("from")), _text(value.get("to"))))
+            self._count_towards_reset((name_of(value.get("from")), name_of(value.get("to"))))
             return
         elif kind == "commit":
-            if self.pending is not None and self.pending.id == _text(value.get("id")):
+            if self.pending is not None and self.pending.id == name_of(value.get("id")):
                 self._finish_reset(committed=True)
             else:
                 self._report("reset", "a commit whose reset cannot be read: what it replaced is still live")
@@ -296,14 +296,11 @@ class Scanner:
                 first, last = places.get(item[0]), places.get(item[1])
                 if first is None or last is None or first > last:
                     self._report("reset", f"the reset of line {pending.line} keeps records that the log lacks")
+                elif len(live) + last - first >= len(self.index):  # else a few lines could fill the memory
+                    self._report("reset", f"the reset of line {pending.line} keeps more records than the log has")
                 else:
                     live.extend(self.index.live[first : last + 1])
         self.index.replace_live(live)
-
-
-def _text(value: Any) -> str:
-    """A control record's name for something; what is no scalar names nothing, and may be too deep to be shown."""
-    return "" if isinstance(value, list | dict) else str(value)
 
 
 def message_id_of(message: Message, line: bytes, offset: int) -> str:

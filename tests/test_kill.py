@@ -39,9 +39,9 @@ def of_writer(numbers: list[int], begun: list[int]) -> list[int]:
 
 @pytest.mark.parametrize(("seed", "writers"), [(1, 1), (2, 1), (3, 2), (4, 3)])
 def test_acknowledged_messages_survive_every_kill(tmp_path: Path, seed: int, writers: int) -> None:
-    """After fifty kills all that was acknowledged is there once, in each writer's order, and the chain is sound."""
+    """After sixty kills all that was acknowledged is there once, in each writer's order, and the chain is sound."""
     path = str(tmp_path / "log.jsonl")
-    killed = kill_writers(path, "--kills", "50", "--seed", str(seed), "--writers", str(writers))
+    killed = kill_writers(path, "--kills", "60", "--seed", str(seed), "--writers", str(writers))
     stored, found = read(path)
     assert found == []
     assert len(set(stored)) == len(stored)
@@ -60,9 +60,11 @@ def test_acknowledged_messages_survive_every_kill(tmp_path: Path, seed: int, wri
 def test_resets_survive_kills_whole_or_not_at_all(tmp_path: Path) -> None:
     """A killed reset either is in force with all it brings, or never was; an acknowledged one is in force."""
     path = str(tmp_path / "log.jsonl")
-    killed = kill_writers(path, "--kills", "30", "--seed", "5", "--kind", "resets")
+    killed = kill_writers(path, "--kills", "60", "--seed", "5", "--kind", "resets")
     stored, found = read(path)
     assert found == []
     assert len(stored) == 2
     assert stored[0] == stored[1]
     assert stored[0] >= max(number for one in killed for number in one["acknowledged"])
+    acknowledged = sum(len(one["acknowledged"]) for one in killed)
+    print(f"kills: {len(killed)}, acknowledged resets: {acknowledged}, lost: 0")

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,14 @@ from amplifier_module_context_persistent.record import encode_control
 from tests.fakefs import FakeFiles
 from tests.logs import (
     append,
+    append_bodies,
     assert_sound,
     body,
     content_of,
     findings,
     giving,
     numbers,
+    reset_bodies,
     saved_tails,
     sealed,
     stored_numbers,
@@ -233,3 +236,161 @@ def live_through_faults(path: str, files: FakeFiles, nth: int, *, forever: bool)
     attempt(5)
     quietly(log.close)
     return acknowledged, tried
+
+
+# -- resets and plans by themselves ------------------------------------------------------------------------------------
+
+BEFORE = [0, 1, 2, 3, 4]
+State = tuple[list[int], Any]
+"""The numbers of the live messages, and the id of the plan in force."""
+
+
+def keep(first: int, last: int) -> bytes:
+    return encode_control("keep", **{"from": f"id-{first}", "to": f"id-{last}"})
+
+
+def plan(plan_id: str, *runs: tuple[int, int]) -> bytes:
+    named = [[f"id-{first}", f"id-{last}"] for first, last in runs]
+    return encode_control("plan", id=plan_id, upto="id-4", keep=named, cuts={}, notice="")
+
+
+KEPT = [keep(1, 2), body(10, text=" and more" * 40), keep(4, 4), body(11)]
+OPERATIONS: dict[str, tuple[list[bytes], State]] = {
+    "clear": (reset_bodies("r"), ([], None)),
+    "set_messages": (reset_bodies("r", *KEPT), ([1, 2, 10, 4, 11], None)),
+    "plan": ([plan("new", (0, 0), (3, 4))], (BEFORE, "new")),
+}
+OLD: State = (BEFORE, "old")
+
+
+def write_before(path: str, *, torn: bool) -> None:
+    """A log with messages and a plan, all of it synced."""
+    log = FileLog(path)
+    append(log, *BEFORE)
+    append_bodies(log, plan("old", (0, 4)))
+    log.close()
+    if torn:
+        with open(path, "ab") as file:
+            file.write(b'{"_record":"reset","id":"x')
+
+
+def state_of(path: str) -> State:
+    """What a new process reads."""
+    log = FileLog(path)
+    try:
+        live = numbers(log)
+        return live, log.index.plan and log.index.plan["id"]
+    finally:
+        log.close()
+
+
+def check_goes_on(path: str, expected: list[State], number: int = 90) -> State:
+    """One of these states is there, nothing is damaged, and an append and a reopening work."""
+    state = state_of(path)
+    assert state in expected
+    assert findings(path) == []
+    log = FileLog(path, lock_timeout_s=1)
+    append(log, number)
+    assert numbers(log) == [*state[0], number]
+    log.close()
+    assert state_of(path) == ([*state[0], number], state[1])
+    assert_sound(path)
+    return state
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("forever", [False, True])
+@pytest.mark.parametrize("operation", list(OPERATIONS))
+def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str, forever: bool, torn: bool) -> None:
+    """Fail the n-th call for n = 1, 2, 3 …: it is in force as a whole or not at all, and the caller knows which."""
+    bodies, new = OPERATIONS[operation]
+    nth, reached, seen = 0, True, set()
+    while reached:
+        nth += 1
+        directory = tmp_path / str(nth)
+        directory.mkdir()
+        path = str(directory / "log.jsonl")
+        write_before(path, torn=torn)
+        files = FakeFiles()
+        log = FileLog(path, files=files)
+        fault = files.fail(nth=nth, forever=forever, code=errno.ENOSPC if nth % 2 else errno.EIO)
+        try:
+            append_bodies(log, *bodies)
+            expected = [new]
+        except LogFailedError:
+            expected = [OLD, new]
+        except LogError:
+            expected = [OLD]
+        with contextlib.suppress(OSError):
+            log.close()
+        reached = fault.seen >= nth
+        seen.add(str(check_goes_on(path, expected)))
+        files.heal()
+        append(log, 91)
+        assert numbers(log)[-2:] == [90, 91]
+        log.close()
+    assert nth > 10
+    assert seen == {str(OLD), str(new)}
+    print(f"I/O operations of {operation} failed: {nth - 1}")
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+@pytest.mark.parametrize("operation", list(OPERATIONS))
+def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(tmp_path: Path, operation: str, stuck: bool) -> None:
+    """A write that stops at any place is cut back, or where that fails is a torn tail for the next opening."""
+    bodies, _ = OPERATIONS[operation]
+    whole = sum(len(one) + 20 for one in bodies)
+    shorts = sorted({*range(0, whole, 29), 1, whole - 2})
+    for short in shorts:
+        directory = tmp_path / str(short)
+        directory.mkdir()
+        path = str(directory / "log.jsonl")
+        write_before(path, torn=False)
+        before = content_of(path)
+        files = FakeFiles()
+        log = FileLog(path, files=files)
+        files.fail("write", short=short)
+        if stuck and short:
+            files.fail("truncate")
+        with pytest.raises(LogFailedError if stuck and short else AppendError):
+            append_bodies(log, *bodies)
+        assert numbers(log) == BEFORE
+        if stuck and short:
+            with pytest.raises(LogFailedError):
+                append_bodies(log, *bodies)
+        else:
+            assert content_of(path) == before
+        check_goes_on(path, [OLD])
+        log.close()
+    print(f"short writes of {operation}: {len(shorts)}")
+
+
+@pytest.mark.parametrize("operation", list(OPERATIONS))
+def test_a_power_cut_at_any_call_leaves_a_reset_or_a_plan_whole_or_not_at_all(tmp_path: Path, operation: str) -> None:
+    """With the power cut at each call, in many states of the disk: what was acknowledged is in force."""
+    bodies, new = OPERATIONS[operation]
+    images, seen = 0, set()
+    for nth in range(1, 100):
+        root = tmp_path / f"{nth}"
+        root.mkdir()
+        path = str(root / "log.jsonl")
+        write_before(path, torn=True)
+        files = FakeFiles()
+        fault = files.fail(nth=nth, forever=True)
+        expected = [new]
+        try:
+            append_bodies(FileLog(path, files=files), *bodies)
+        except LogError:
+            expected = [OLD, new]
+        for seed in range(8):
+            target = tmp_path / f"{nth}-{seed}"
+            target.mkdir()
+            files.power_cut(str(root), str(target), random.Random(100 * nth + seed).randrange if seed else None)
+            seen.add(str(check_goes_on(str(target / "log.jsonl"), expected)))
+            images += 1
+        if fault.seen < nth:
+            break
+    else:
+        raise AssertionError("the operation did not end")
+    assert seen == {str(OLD), str(new)}
+    print(f"power cuts of {operation}: {nth}, crash images: {images}")
