@@ -15,6 +15,7 @@ from typing import Any, Unpack
 
 from amplifier_core.llm_errors import ContextLengthError
 
+from .collector import collector_paused
 from .config import Config
 from .entry import is_ephemeral
 from .errors import FloorError
@@ -155,7 +156,8 @@ class PersistentContextManager:
 
         def read(log: Log) -> list[Message]:
             log.follow()
-            return [*session.extras.unsaved_copies(log.index), *log.read(log.index.live)]
+            with collector_paused():
+                return [*session.extras.unsaved_copies(log.index), *log.read(log.index.live)]
 
         return await session.commit.run(read)
 

@@ -272,7 +272,8 @@ class Window:
             tokens += sum(entry.tokens for entry in batch)
             near.append(batch)
             start = max(0, start - _BATCH)
-        far = older_candidates(index, live, start, lambda keys: self._classify_all(log, keys), budget_tokens)
+        most = int(self._config.target_usage * budget_tokens)  # a plan keeps no more, even of people's words
+        far = older_candidates(index, live, start, lambda keys: self._classify_all(log, keys), most)
         self._entries = far + [entry for batch in reversed(near) for entry in batch]
         self._taken, self._left_out = len(live), start - len(far)
         self._far_budget = budget_tokens if self._left_out else 0
