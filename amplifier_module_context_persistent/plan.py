@@ -84,5 +84,7 @@ class Plan:
                 tokens_after=int(record["tokens_after"]),
                 strategy=str(record["strategy"]),
             )
+        except RecursionError as error:  # a list or an object where a name should stand, too deep to be shown
+            raise ValueError("not a plan: it is nested too deeply") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a plan: {error!r}") from error

@@ -22,7 +22,7 @@ from .index import DAMAGED, Index
 from .plan import Plan
 from .reader import LogReader
 from .receipts import RENDERING, Receipt, text_hash, view_hash
-from .record import Message, decode
+from .record import Message, decode, name_of
 from .scan import Scanner
 from .stored_plan import kept_ordinals, live_places
 from .tokens import EstimateCounter
@@ -112,7 +112,7 @@ def _take(book: Book, line: bytes) -> None:
         return  # reported by `verify`
     kind = record.get("_record")
     if kind in ("plan", "side_plan"):
-        book.plans[str(record.get("id"))] = record
+        book.plans[name_of(record.get("id"))] = record
     elif kind == "system" and isinstance(text := record.get("text"), str):
         book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
     elif kind == "view":

@@ -10,7 +10,7 @@ from typing import Any
 from .entry import Entry
 from .index import Index
 from .plan import Plan
-from .record import encode_control
+from .record import encode_control, name_of
 from .replayed import keep_runs
 
 
@@ -31,7 +31,7 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
     runs = record.get("keep")
     if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
         raise ValueError("its record has no list of runs")
-    ids = [str(message_id) for run in runs for message_id in run] + [str(record.get("upto"))]
+    ids = [name_of(message_id) for run in runs for message_id in run] + [name_of(record.get("upto"))]
     found = index.find_all(ids)
     try:
         places = dict(zip(ids, live_places(index.live, [found[message_id] for message_id in ids]), strict=True))
@@ -39,7 +39,7 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
     keys: list[int] = []
     for first, last in runs:
-        keys.extend(index.live[places[str(first)] : places[str(last)] + 1])
+        keys.extend(index.live[places[name_of(first)] : places[name_of(last)] + 1])
     return keys, places[ids[-1]]
 
 
