@@ -1,5 +1,7 @@
 """What tests share: no test reaches the home of the person who runs it, and real sessions are started in one way."""
 
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,3 +76,21 @@ def record_events() -> Callable[[Any], Events]:
         return events
 
     return record
+
+
+_COUNT = re.compile(
+    r"(?P<name>[A-Za-z/][A-Za-z/ -]*?)(?: (?:of|beside) [^:,]+?)?(?P<failed> failed)?: (?P<number>\d+)(?=,|$)"
+)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the proofs of durability counted: passed tests' lines of `NAME: NUMBER, …`, added up."""
+    totals: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        for line in report.capstdout.splitlines():
+            if _COUNT.match(line):
+                for found in _COUNT.finditer(line):
+                    totals[found["name"].strip() + (found["failed"] or "")] += int(found["number"])
+    if totals:
+        terminalreporter.section("what the proofs counted")
+        terminalreporter.line(", ".join(f"{name}: {number:,}" for name, number in sorted(totals.items())))

@@ -393,7 +393,7 @@ def test_a_huge_line_is_scanned_in_bounded_memory(path: str) -> None:
 
     with open(path, "wb") as file:
         file.write(lines(1)[0])
-        file.truncate(1 << 28)  # a hole of zeros
+        file.truncate(1 << 30)  # a hole of zeros
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + b"".join(sealed([body(1)])))
     tracemalloc.start()
