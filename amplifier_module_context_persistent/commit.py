@@ -24,9 +24,6 @@ from .batch import Log, Outcome, Prepare
 
 T = TypeVar("T")
 
-INLINE_BYTES = 64 << 10
-"""Records up to about this size may be written on the calling thread where no sync is asked for."""
-
 
 @dataclass(slots=True, eq=False)
 class _Append:
@@ -79,7 +76,7 @@ class GroupCommit:
 
         Args:
             prepare: called under the log's lock, on any thread.
-            small: whether it gives few bytes (`INLINE_BYTES`).
+            small: whether it gives so few bytes that they may be written on the calling thread.
 
         Raises:
             LogError: as `Log.commit`; and whatever `prepare` raises.

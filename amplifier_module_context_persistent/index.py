@@ -58,7 +58,6 @@ class Index:
     roles: bytearray = field(default_factory=bytearray)
     flags: bytearray = field(default_factory=bytearray)
     id_hashes: array[int] = field(default_factory=lambda: array("q"))
-    tokens: array[int] = field(default_factory=lambda: array("i"))
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
@@ -83,7 +82,6 @@ class Index:
         self.roles.append(role)
         self.flags.append(flags)
         self.id_hashes.append(id_hash)
-        self.tokens.append(-1)
         if self._by_id is not None:
             self._by_id[id_hash] = ordinal
         return ordinal
@@ -105,7 +103,7 @@ class Index:
 
     def cut(self, count: int) -> None:
         """Forget the records from ordinal `count` on; none of them may be live."""
-        for column in (self.offsets, self.lengths, self.roles, self.flags, self.id_hashes, self.tokens):
+        for column in (self.offsets, self.lengths, self.roles, self.flags, self.id_hashes):
             del column[count:]
         self._by_id = None
 

@@ -164,7 +164,7 @@ def rebuild(reader: LogReader, book: Book, noted: Noted) -> Rebuilt:
 
 def _index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    columns = ("offsets", "lengths", "roles", "flags", "id_hashes", "tokens")
+    columns = ("offsets", "lengths", "roles", "flags", "id_hashes")
     return Index(**{name: getattr(index, name)[:records] for name in columns})
 
 

@@ -20,12 +20,7 @@ def filled(count: int) -> Index:
 def test_records_are_named_in_their_order() -> None:
     """An ordinal is the place among the message records."""
     index = filled(3)
-    assert (len(index), list(index.live), list(index.offsets), list(index.tokens)) == (
-        3,
-        [0, 1, 2],
-        [0, 10, 20],
-        [-1] * 3,
-    )
+    assert (len(index), list(index.live), list(index.offsets)) == (3, [0, 1, 2], [0, 10, 20])
 
 
 def test_replacing_the_live_history_moves_the_marks_and_voids_the_plan() -> None:
@@ -83,7 +78,7 @@ def test_cutting_forgets_the_records_behind() -> None:
     assert len(index) == 3
     assert index.find("late") is None
     assert index.find("id-2") == 2
-    assert {len(column) for column in (index.lengths, index.roles, index.flags, index.id_hashes, index.tokens)} == {3}
+    assert {len(column) for column in (index.lengths, index.roles, index.flags, index.id_hashes)} == {3}
 
 
 def test_control_records_are_counted_by_kind() -> None:
