@@ -155,7 +155,7 @@ def _run(path: str, job: Callable[[], T]) -> T:
     try:
         return job()
     except (OSError, ContextPersistentError, ValueError) as error:
-        _fail(f"{_plain(path)}: {_reason(error)}")
+        _fail(f"{printable(path)}: {_reason(error)}")
 
 
 def _fail(reason: str) -> NoReturn:
@@ -177,8 +177,8 @@ def _ask(question: str, *, yes: bool) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, LogError) or not isinstance(error, OSError):
         said = error.strerror if isinstance(error, OSError) else str(error)
-        return _plain(str(said or error))
-    return _plain(error.strerror or str(error))
+        return printable(str(said or error))
+    return printable(error.strerror or str(error))
 
 
 def _now() -> str:
@@ -192,13 +192,13 @@ def _console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
     """A text without control characters and lone surrogates, on one line."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _say(console: Console, text: str, *, bold: bool = False) -> None:
-    shown = _plain(text).encode(console.encoding, "replace").decode(console.encoding)
+    shown = printable(text).encode(console.encoding, "replace").decode(console.encoding)
     hanging = " " * (len(shown) - len(shown.lstrip(" -")))
     for line in wrap(shown, console.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
         console.print(line, style="bold" if bold else None, soft_wrap=True)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .cli_log import printable
 from .errors import LogError
 from .reader import LogReader
 from .stats import Statistics, collect
@@ -102,10 +103,9 @@ def show(found: Statistics, console: Console, turns: int) -> None:
             "of what was read came from the cache"
         )
         for name, learned in usage.models.items():
-            overhead = round(learned["overhead_tokens"])
-            console.print(
-                f"  {escape(name)}: {learned['ratio']:.2f} of its tokens for one of ours, and {overhead:,} more"
-            )
+            shown, ratio = escape(printable(name)), learned["ratio"]
+            more = round(learned["overhead_tokens"])
+            console.print(f"  {shown}: {ratio:.2f} of its tokens for one of ours, and {more:,} more")
 
 
 def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
@@ -115,7 +115,7 @@ def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]
     for place, head in enumerate(heads):
         table.add_column(head, justify="left" if place == 0 or head in ("role", "id") else "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(printable(cell)) for cell in row))
     console.print()
     console.print(table)
 

@@ -49,7 +49,7 @@ class Host:
             return
         try:
             await hooks.emit(event, payload)
-        except Exception:
+        except Exception:  # a subscriber's fault is not the memory's
             logger.warning("the event %s could not be emitted", event, exc_info=True)
 
     def listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
@@ -72,7 +72,7 @@ class Host:
             return
         try:
             display.show_message(text, "warning", "context-persistent")
-        except Exception:
+        except Exception:  # nor is a display's
             logger.warning("the display refused a message", exc_info=True)
 
     @property

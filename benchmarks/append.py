@@ -3,6 +3,7 @@
 python -m benchmarks.append
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -118,6 +119,7 @@ async def measure(directory: str) -> list[Comparison]:
 
 def main() -> int:
     """Measure and print; 1 if a promise is missed."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as directory:
         return report(asyncio.run(measure(directory)))
 

@@ -1,6 +1,6 @@
 """Measure the counters: error and speed by class of text, against `len // 4`.
 
-    python benchmarks/tokens.py [--packages DIRECTORY] [--transcripts DIRECTORY] [--json FILE]
+    python -m benchmarks.tokens [--packages DIRECTORY] [--transcripts DIRECTORY] [--json FILE]
 
 The texts are those that `fit_tokens.py` holds out of the fit, as far as this machine has them, and with
 `--transcripts` the texts of session files in Amplifier's message shape. The error is that of a class's total against
@@ -17,9 +17,8 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-import fit_tokens
-
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message, open_counter
+from benchmarks import fit_tokens
 
 CLASS_CHARS = 1_000_000
 NAMES = {"zh": "chinese", "ja": "japanese", "ko": "korean", "ar": "arabic", "ru": "russian"}

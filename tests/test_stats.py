@@ -129,6 +129,18 @@ def test_an_empty_log_has_no_tokens(tmp_path):
     assert "0 messages, 0 tokens" in done.output
 
 
+async def test_names_of_tools_are_shown_and_never_executed(tmp_path):
+    """Markup in a tool's name is printed as it is, and a control sequence in it does not reach the terminal."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
+    call = {"id": "c1", "tool": "[bold]grep[/bold]\x1b[31m", "arguments": {}}
+    await manager.add_message({"role": "user", "content": "go"})
+    await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+    await manager.close()
+    done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
+    assert "[bold]grep[/bold]?[31m" in done.output
+    assert "\x1b" not in done.output
+
+
 async def test_damage_is_said(path):
     """A damaged line is passed over and counted."""
     lines = path.read_bytes().splitlines(keepends=True)
