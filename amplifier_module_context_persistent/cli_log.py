@@ -7,7 +7,6 @@ without control characters.
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,59 +16,56 @@ from typing import NoReturn, TypeVar
 import click
 from rich.console import Console
 
-from .errors import ContextPersistentError, LogError
+from .cli_session import complete, session_argument
+from .errors import ContextPersistentError
 from .log import FileLog
 from .purge import plan_purge, purge_log
 from .removal import Purge, PurgeCounts
+from .sessions import find_session
+from .terminal import UNUSABLE, UnusableError, console, one_line, reason
 from .verify import Finding, Report, verify_log
 
 T = TypeVar("T")
 
-DAMAGED, UNUSABLE = 1, 2
+DAMAGED = 1
 _MOST_SHOWN = 50  # findings of a log; --json has all
-
-logging.getLogger(__package__).addHandler(logging.NullHandler())  # what the reader warns of stands in the report
-
-
-class RefusedError(click.ClickException):
-    """What cannot be done, and why."""
-
-    exit_code = UNUSABLE
 
 
 @click.command()
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
-def verify(context: click.Context, paths: tuple[str, ...], *, as_json: bool) -> None:
+def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) -> None:
     """Check logs: their records, their chain of checksums, their tails.
 
     Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
     if one cannot be read.
     """
-    console, code, logs = _console(), 0, []
-    for path in paths:
+    output, code, logs = console(), 0, []
+    for name in sessions:
+        path = name
         try:
+            path = str(find_session(name))
             report = verify_log(path)
         except (OSError, ValueError) as error:
-            reason = _reason(error)
-            logs.append({"path": path, "status": "unusable", "error": reason})
+            why = reason(error)
+            logs.append({"path": path, "status": "unusable", "error": why})
             code = UNUSABLE
             if not as_json:
-                _say(console, f"{path}: unusable", bold=True)
-                _say(console, f"  {reason}")
+                _say(output, f"{path}: unusable", bold=True)
+                _say(output, f"  {why}")
             continue
         logs.append(report.to_json())
         code = max(code, 0 if report.is_sound else DAMAGED)
         if not as_json:
-            _show(console, path, report)
+            _show(output, path, report)
     if as_json:
         click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
     context.exit(code)
 
 
 @click.command()
-@click.argument("path")
+@session_argument
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def repair(path: str, *, dry_run: bool, yes: bool) -> None:
@@ -78,7 +74,7 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     Gives a last line its newline, or saves a torn tail to a file beside the log and cuts it off. Everything else stays
     as it is: damage in the middle of a log is read around, and verify tells what to do about it.
     """
-    console = _console()
+    output = console()
     report = _run(path, lambda: verify_log(path))
     todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
     for found in todo:
@@ -87,21 +83,21 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
             if found.kind == "torn_tail"
             else "write the newline that it lacks"
         )
-        _say(console, f"{path}, byte {found.offset}: {found.detail}; {done}.")
+        _say(output, f"{path}, byte {found.offset}: {found.detail}; {done}.")
     if not todo:
-        _say(console, f"{path}: nothing to repair.")
+        _say(output, f"{path}: nothing to repair.")
     elif dry_run:
-        _say(console, "Nothing was done (--dry-run).")
+        _say(output, "Nothing was done (--dry-run).")
     else:
         _ask("Repair it?", yes=yes)
         _run(path, lambda: _repair(path))
-        _say(console, "Done.")
+        _say(output, "Done.")
     if rest := len(report.damage) - len(todo):
-        _say(console, f"Findings that repair leaves alone: {rest}. See verify.")
+        _say(output, f"Findings that repair leaves alone: {rest}. See verify.")
 
 
 @click.command()
-@click.argument("path")
+@session_argument
 @click.option("--before", metavar="MESSAGE_ID", help="Remove what stands before this message.")
 @click.option("--cleared", is_flag=True, help="Remove what is no longer live (after clear or set_messages).")
 @click.option("--all", "everything", is_flag=True, help="Remove every message.")
@@ -125,22 +121,22 @@ def purge(
         raise click.UsageError(f"--redact is no regular expression: {error}") from error
     if pattern is not None and pattern.search(""):
         raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
-    console, what = _console(), Purge(before=before, cleared=cleared, everything=everything, redact=pattern)
+    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=pattern)
     planned = _run(path, lambda: plan_purge(path, what))
     if planned.is_nothing:
-        _say(console, f"{path}: nothing to purge.")
+        _say(output, f"{path}: nothing to purge.")
         return
-    _say(console, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
-    _show_counts(console, planned)
+    _say(output, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
+    _show_counts(output, planned)
     if dry_run:
-        _say(console, "Nothing was done (--dry-run).")
+        _say(output, "Nothing was done (--dry-run).")
         return
     _ask("Remove it for good?", yes=yes)
     done = _run(path, lambda: purge_log(path, what, now=_now))
-    _say(console, "Done.")
+    _say(output, "Done.")
     if done != planned:
-        _say(console, "The log had changed in the meantime; this was removed:")
-        _show_counts(console, done)
+        _say(output, "The log had changed in the meantime; this was removed:")
+        _show_counts(output, done)
 
 
 def _repair(path: str) -> None:
@@ -155,11 +151,11 @@ def _run(path: str, job: Callable[[], T]) -> T:
     try:
         return job()
     except (OSError, ContextPersistentError, ValueError) as error:
-        _fail(f"{printable(path)}: {_reason(error)}")
+        _fail(f"{one_line(path)}: {reason(error)}")
 
 
 def _fail(reason: str) -> NoReturn:
-    raise RefusedError(reason)
+    raise UnusableError(reason)
 
 
 def _ask(question: str, *, yes: bool) -> None:
@@ -174,13 +170,6 @@ def _ask(question: str, *, yes: bool) -> None:
         _fail("nothing was done; answer y, or add --yes where nobody can be asked")
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, LogError) or not isinstance(error, OSError):
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        return printable(str(said or error))
-    return printable(error.strerror or str(error))
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -188,49 +177,40 @@ def _now() -> str:
 # -- showing -----------------------------------------------------------------------------------------------------------
 
 
-def _console() -> Console:
-    return Console(markup=False, highlight=False, emoji=False)
-
-
-def printable(text: str) -> str:
-    """A text without control characters and lone surrogates, on one line."""
-    return "".join(character if character.isprintable() else "?" for character in text)
-
-
-def _say(console: Console, text: str, *, bold: bool = False) -> None:
-    shown = printable(text).encode(console.encoding, "replace").decode(console.encoding)
+def _say(output: Console, text: str, *, bold: bool = False) -> None:
+    shown = one_line(text).encode(output.encoding, "replace").decode(output.encoding)
     hanging = " " * (len(shown) - len(shown.lstrip(" -")))
-    for line in wrap(shown, console.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
-        console.print(line, style="bold" if bold else None, soft_wrap=True)
+    for line in wrap(shown, output.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+        output.print(line, style="bold" if bold else None, soft_wrap=True)
 
 
-def _show(console: Console, path: str, report: Report) -> None:
+def _show(output: Console, path: str, report: Report) -> None:
     total = sum(report.messages.values())
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
     controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
-    _say(console, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
-    _say(console, f"  {report.size_bytes:,} bytes; {_count(total, 'message')}{f' ({roles})' if roles else ''}")
-    _say(console, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
-    _say(console, f"  control records: {controls or 'none'}")
-    _show_findings(console, "damage", report.damage)
-    _show_findings(console, "notes", report.notes)
+    _say(output, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
+    _say(output, f"  {report.size_bytes:,} bytes; {_count(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(output, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
+    _say(output, f"  control records: {controls or 'none'}")
+    _show_findings(output, "damage", report.damage)
+    _show_findings(output, "notes", report.notes)
 
 
-def _show_findings(console: Console, title: str, findings: list[Finding]) -> None:
+def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
     if not findings:
-        _say(console, f"  {title}: none")
+        _say(output, f"  {title}: none")
         return
-    _say(console, f"  {title}: {len(findings):,}")
+    _say(output, f"  {title}: {len(findings):,}")
     for found in findings[:_MOST_SHOWN]:
         places = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
         kind = found.kind.replace("_", " ")
-        _say(console, f"  - {', '.join(places)}{': ' if places else ''}{kind}: {found.detail}")
-        _say(console, f"    {found.advice}")
+        _say(output, f"  - {', '.join(places)}{': ' if places else ''}{kind}: {found.detail}")
+        _say(output, f"    {found.advice}")
     if len(findings) > _MOST_SHOWN:
-        _say(console, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")
+        _say(output, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")
 
 
-def _show_counts(console: Console, counts: PurgeCounts) -> None:
+def _show_counts(output: Console, counts: PurgeCounts) -> None:
     lines = (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),
@@ -245,7 +225,7 @@ def _show_counts(console: Console, counts: PurgeCounts) -> None:
     )
     for number, what, fate in lines:
         if number:
-            _say(console, f"  {_count(number, what)} {fate}")
+            _say(output, f"  {_count(number, what)} {fate}")
 
 
 def _count(number: int, what: str) -> str:

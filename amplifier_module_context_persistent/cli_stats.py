@@ -3,58 +3,55 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from .cli_log import printable
+from .cli_session import session_argument
 from .errors import LogError
-from .reader import LogReader
 from .stats import Statistics, collect
+from .terminal import UnusableError, console, one_line, open_transcript, reason
 from .tokens import open_counter
 
 
 @click.command()
-@click.argument("path", type=click.Path())
+@session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
 )
 @click.option("--turns", default=10, show_default=True, help="How many of the largest turns to list.")
 def stats(path: str, tokenizer: str, turns: int, *, as_json: bool) -> None:
-    """Show where the tokens of the session in PATH are.
+    """Show where the tokens of SESSION are.
 
     Tokens by role, tool and turn, the largest messages, the compactions, and how the provider's counts and its cache
     compared with what was predicted.
     """
     try:
         counter = open_counter(tokenizer)
-        reader = LogReader(path)
-        reader.follow()
-        if reader.fd is None:
-            raise click.ClickException(f"{path}: there is no such file; give the path of a context-messages.jsonl")
-        found = collect(reader, counter)
+        with open_transcript(path) as transcript:
+            found = collect(transcript.reader, counter)
     except (LogError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise UnusableError(reason(error)) from error
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
         return
-    show(found, Console(file=sys.stdout, highlight=False), turns)
+    show(found, turns)
 
 
-def show(found: Statistics, console: Console, turns: int) -> None:
+def show(found: Statistics, turns: int) -> None:
     """Print the tables."""
-    console.print(
-        f"{found.total.messages:,} messages, {found.total.tokens:,} tokens ({escape(found.tokenizer)}), "
+    output = console()
+    output.print(
+        f"{found.total.messages:,} messages, {found.total.tokens:,} tokens ({one_line(found.tokenizer)}), "
         f"{found.file_bytes:,} bytes"
     )
     if found.damage:
-        console.print(f"{found.damage:,} findings of damage; `verify` says which")
+        output.print(f"{found.damage:,} findings of damage; `verify` says which")
     _table(
-        console,
+        output,
         ("role", "messages", "tokens", "share"),
         [
             (role, f"{part.messages:,}", f"{part.tokens:,}", _percent(part.tokens, found.total.tokens))
@@ -62,7 +59,7 @@ def show(found: Statistics, console: Console, turns: int) -> None:
         ],
     )
     _table(
-        console,
+        output,
         ("tool", "calls", "results", "tokens of results"),
         [
             (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.result_tokens:,}")
@@ -71,17 +68,17 @@ def show(found: Statistics, console: Console, turns: int) -> None:
     )
     ranked = sorted(enumerate(found.turns, start=1), key=lambda item: -item[1].tokens)[: max(0, turns)]
     _table(
-        console,
+        output,
         ("turn", "messages", "tokens"),
         [(str(number), f"{part.messages:,}", f"{part.tokens:,}") for number, part in ranked],
     )
     _table(
-        console,
+        output,
         ("largest at", "role", "tokens", "id"),
         [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
     )
     _table(
-        console,
+        output,
         ("compaction", "step", "before", "after", "dropped", "cut"),
         [
             (
@@ -97,27 +94,27 @@ def show(found: Statistics, console: Console, turns: int) -> None:
     )
     usage = found.usage
     if usage.error_median is not None and usage.error_95 is not None:
-        console.print(
+        output.print(
             f"\n{usage.reports:,} reports of providers: predicted to {usage.error_median:.1%} in the median, "
             f"{usage.error_95:.1%} at the 95th percentile; {_percent(usage.cached_tokens, usage.actual_tokens)} "
             "of what was read came from the cache"
         )
         for name, learned in usage.models.items():
-            shown, ratio = escape(printable(name)), learned["ratio"]
+            shown, ratio = one_line(name), learned["ratio"]
             more = round(learned["overhead_tokens"])
-            console.print(f"  {shown}: {ratio:.2f} of its tokens for one of ours, and {more:,} more")
+            output.print(f"  {shown}: {ratio:.2f} of its tokens for one of ours, and {more:,} more")
 
 
-def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     if not rows:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for place, head in enumerate(heads):
         table.add_column(head, justify="left" if place == 0 or head in ("role", "id") else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(printable(cell)) for cell in row))
-    console.print()
-    console.print(table)
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    output.print()
+    output.print(table)
 
 
 def _percent(part: int, whole: int) -> str:

@@ -7,74 +7,64 @@ shown with its control characters escaped.
 from __future__ import annotations
 
 import json
-import logging
-import sys
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from .cli_session import session_argument
 from .errors import LogError
-from .reader import LogReader
-from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
+from .rebuild import Book, Noted, Rebuilt
 from .record import Message
+from .terminal import UnusableError, console, escaped, open_transcript, reason
+from .transcript import Transcript
 
 AFTERWARDS = "This is what the loop was handed; a loop may add to a view before it sends it."
-_UNPROVED, _UNUSABLE = 1, 2
-
-logging.getLogger(__package__).addHandler(logging.NullHandler())  # what the reader warns of, `verify` reports
-
-
-class UnusableError(click.ClickException):
-    """Nothing can be shown, and why."""
-
-    exit_code = _UNUSABLE
+_UNPROVED = 1
 
 
 @click.command()
-@click.argument("path", type=click.Path())
+@session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def views(path: str, *, as_json: bool) -> None:
-    """List the requests of the session in PATH whose views left a receipt.
+    """List the requests of SESSION whose views left a receipt.
 
     For each its number, time, messages, tokens, plan and provider, and whether `view` can show it in full.
     """
-    with closing(LogReader(path)) as reader:
-        book = _book(reader)
+    with open_transcript(path) as transcript:
+        book = _book(transcript)
         if as_json:
             rows = [
                 {"request": number, **_receipt(noted), "lacks": book.lacks(noted)}
                 for number, noted in enumerate(book.requests, 1)
             ]
-            click.echo(json.dumps({"path": reader.path, "requests": rows, "malformed": book.malformed}))
+            click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": book.malformed}))
             return
     _list(book)
 
 
 @click.command()
-@click.argument("path", type=click.Path())
+@session_argument
 @click.option("--request", "number", type=click.IntRange(min=1), required=True, help="Its number in `views`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def view(context: click.Context, path: str, number: int, *, as_json: bool) -> None:
-    """Show the view that a request of the session in PATH was handed, and prove it.
+    """Show the view that a request of SESSION was handed, and prove it.
 
     It is made again from the log alone and compared with the receipt's hash. Exits with 0 if it is proved, 1 if it is
     another view or not the whole of it, 2 if nothing can be read.
     """
-    with closing(LogReader(path)) as reader:
-        book = _book(reader)
+    with open_transcript(path) as transcript:
+        book = _book(transcript)
         if number > len(book.requests):
             raise UnusableError(f"there is no request {number:,}: the log has {len(book.requests):,} receipts")
         noted = book.requests[number - 1]
         try:
-            made = rebuild(reader, book, noted)
+            made = transcript.view(number)
         except (LogError, ValueError) as error:
-            raise UnusableError(_plain(str(error))) from error
+            raise UnusableError(escaped(str(error))) from error
     if as_json:
         _print_json(number, noted, made)
     else:
@@ -94,16 +84,11 @@ def verdict(noted: Noted, made: Rebuilt) -> str:
     return f"NOT what was handed out: the log was altered since, or its hash was.{damaged}"
 
 
-def _book(reader: LogReader) -> Book:
+def _book(transcript: Transcript) -> Book:
     try:
-        reader.follow()
-        if reader.fd is None:
-            raise UnusableError(
-                f"{_plain(reader.path)}: there is no such file; give the path of a context-messages.jsonl"
-            )
-        return read_book(reader)
+        return transcript.book
     except (OSError, ValueError) as error:
-        raise UnusableError(_plain(str(error))) from error
+        raise UnusableError(reason(error)) from error
 
 
 def _receipt(noted: Noted) -> dict[str, Any]:
@@ -124,9 +109,9 @@ def _receipt(noted: Noted) -> dict[str, Any]:
 
 
 def _list(book: Book) -> None:
-    console = Console(file=sys.stdout, highlight=False)
+    output = console()
     if not book.requests:
-        console.print("no receipts: no view was handed out, or `receipts` is off")
+        output.print("no receipts: no view was handed out, or `receipts` is off")
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("request", "time", "messages", "tokens", "plan", "provider", "in full"):
@@ -137,10 +122,10 @@ def _list(book: Book) -> None:
             full = "no" if book.lacks(noted) else "yes"
             time = receipt.time[:19].replace("T", " ")
             cells = (time, f"{receipt.messages:,}", f"{receipt.tokens:,}", receipt.plan, receipt.provider, full)
-            table.add_row(f"{number:,}", *(escape(_plain(cell)) for cell in cells))
-        console.print(table)
+            table.add_row(f"{number:,}", *(Text(escaped(cell)) for cell in cells))
+        output.print(table)
     if book.malformed:
-        console.print(f"{book.malformed:,} receipts cannot be read")
+        output.print(f"{book.malformed:,} receipts cannot be read")
 
 
 def _show(number: int, count: int, noted: Noted, made: Rebuilt) -> None:
@@ -171,11 +156,4 @@ def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(_plain(text))
-
-
-def _plain(text: str) -> str:
-    """Text with all that is no printable character but line breaks, or that the output lacks, escaped."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    shown = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
+    click.echo(escaped(text))

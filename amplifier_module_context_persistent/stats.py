@@ -107,8 +107,13 @@ def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
     gathered = Statistics(reader.path, counter.name, reader.size, damage=len(index.damage))
     largest: list[tuple[int, int, Large]] = []
     names: dict[str, str] = {}
+    humans = 0
     for place, message in enumerate(reader.read(index.live), start=1):
         tokens = _tokens(message, counter)
+        human = is_human(message)
+        humans += human
+        if not gathered.turns or (human and humans > 1):  # what stands before the first belongs to its turn
+            gathered.turns.append(Share())
         _count(gathered, message, tokens, names)
         large = Large(place, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
         keep = heapq.heappush if len(largest) < LARGEST else heapq.heappushpop
@@ -132,8 +137,6 @@ def _tokens(message: Message, counter: TokenCounter) -> int:
 def _count(gathered: Statistics, message: Message, tokens: int, names: dict[str, str]) -> None:
     gathered.total.add(tokens)
     gathered.roles.setdefault(str(message.get("role")), Share()).add(tokens)
-    if is_human(message) or not gathered.turns:
-        gathered.turns.append(Share())
     gathered.turns[-1].add(tokens)
     for call in calls_of(message):
         names[call.id] = call.name

@@ -110,7 +110,7 @@ def test_verify_prints_one_json_object(log: str) -> None:
     assert unusable == {
         "path": "missing.jsonl",
         "status": "unusable",
-        "error": "there is no such file; check the path",
+        "error": "there is no such file or session; see `context-persistent list --all`",
     }
 
 
