@@ -4,13 +4,14 @@
   once or for ever.
 - It tells written from synced: `power_cut` writes into another directory what may be on the disk after a power cut.
   Without a chooser that is the least: synced bytes under synced names. With one, each write and cut that was not
-  synced is kept, lost, torn or zeroed as it says.
+  synced is kept, lost, torn or zeroed as it says. `choosers` gives all subsets of what may be lost, then samples.
 
 Only what is written through this object is tracked; what stood in the files before counts as synced.
 """
 
 import errno
 import os
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +19,32 @@ from amplifier_module_context_persistent.files import Files
 
 Chooser = Callable[[int], int]
 """Gives a number below its argument, as `random.Random.randrange` does."""
+
+
+MOST_SUBSETS = 2**10
+
+
+def choosers(samples: int, seed: int = 0) -> Iterator[Chooser]:
+    """Every way to keep or lose whole writes, cuts and names, up to ten of them; then so many seeded samples.
+
+    What a chooser is asked tells how many there are, so each one is to be used before the next is taken.
+    """
+    script: list[int] = []
+    for _ in range(MOST_SUBSETS):
+        asked: list[int] = []
+
+        def choose(count: int, script: list[int] = script, asked: list[int] = asked) -> int:
+            asked.append(script[len(asked)] if len(asked) < len(script) else 0)
+            return asked[-1] * (count - 1)  # the first fate or the last one: kept or lost
+
+        yield choose
+        while asked and asked[-1]:
+            asked.pop()
+        if not asked:
+            break
+        script = [*asked[:-1], 1]
+    for number in range(samples):
+        yield random.Random(1000 * seed + number).randrange
 
 
 @dataclass

@@ -5,9 +5,7 @@ Whole records are read, damage is reported, the next append and the next opening
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +16,7 @@ from amplifier_module_context_persistent.index import Damage
 from amplifier_module_context_persistent.log import FileLog
 from amplifier_module_context_persistent.record import encode_control, encode_message
 from amplifier_module_context_persistent.scan import Scanner
-from tests.fakefs import FakeFiles
+from tests.fakefs import FakeFiles, choosers
 from tests.logs import (
     STAMP,
     append,
@@ -193,12 +191,6 @@ def test_any_bytes_are_read_or_reported(pieces: list[bytes]) -> None:
 # -- power cuts --------------------------------------------------------------------------------------------------------
 
 
-def cuts(choosers: int) -> Iterator[Any]:
-    yield None
-    for seed in range(choosers):
-        yield random.Random(seed).randrange
-
-
 @pytest.mark.parametrize("part", range(2))
 def test_a_power_cut_at_any_call_loses_nothing_acknowledged(tmp_path: Path, part: int) -> None:
     """With the power cut at each call of a log's life, in many states of the disk, what was acknowledged is there."""
@@ -211,7 +203,7 @@ def test_a_power_cut_at_any_call_loses_nothing_acknowledged(tmp_path: Path, part
         files.fail(nth=nth, forever=True)
         acknowledged, begun = live(path, files)
         calls += 1
-        for chooser in cuts(6):
+        for chooser in (None, *choosers(6)):
             target = tmp_path / f"{nth}-{images}"
             target.mkdir()
             files.power_cut(str(root), str(target), chooser)
@@ -260,6 +252,41 @@ def check_image(path: str, acknowledged: list[int], begun: list[int]) -> None:
     append_bodies(log, body(90))
     assert stored_numbers(path) == [*stored, 90]
     log.close()
+
+
+def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path) -> None:
+    """In each of the 1,024 subsets: the records that are there, in order; the others leave a report or nothing."""
+    path = tmp_path / "root" / "log.jsonl"
+    path.parent.mkdir()
+    append(FileLog(str(path)), 0)
+    files = FakeFiles()
+    log = FileLog(str(path), files=files, durability="write")
+    lengths = []
+    for number in range(1, 11):
+        before = path.stat().st_size
+        append(log, number)
+        lengths.append(path.stat().st_size - before)
+    whole, images, seen = content_of(str(path)), 0, set()
+    for chooser in choosers(50):
+        target = tmp_path / f"{images}"
+        target.mkdir()
+        files.power_cut(str(path.parent), str(target), chooser)
+        image = str(target / "log.jsonl")
+        left, offset, kept = content_of(image), len(whole) - sum(lengths), [0]
+        for number, length in enumerate(lengths, 1):
+            kept += [number] if left[offset : offset + length] == whole[offset : offset + length] else []
+            offset += length
+        stored = stored_numbers(image)
+        assert set(stored) >= set(kept)
+        assert stored == sorted(stored)
+        if stored != list(range(len(stored))):
+            assert findings(image) != []
+        append(FileLog(image), 90)
+        assert stored_numbers(image) == [*stored, 90]
+        seen.add(tuple(kept))
+        images += 1
+    assert len(seen) == 1024
+    print(f"crash images of ten unsynced writes: {images}")
 
 
 def test_without_a_sync_the_image_of_a_power_cut_lacks_the_records(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from amplifier_module_context_persistent.errors import (
 )
 from amplifier_module_context_persistent.log import FileLog
 from amplifier_module_context_persistent.record import encode_control
-from tests.fakefs import FakeFiles
+from tests.fakefs import FakeFiles, choosers
 from tests.logs import (
     append,
     append_bodies,
@@ -382,10 +381,10 @@ def test_a_power_cut_at_any_call_leaves_a_reset_or_a_plan_whole_or_not_at_all(tm
             append_bodies(FileLog(path, files=files), *bodies)
         except LogError:
             expected = [OLD, new]
-        for seed in range(8):
-            target = tmp_path / f"{nth}-{seed}"
+        for chooser in (None, *choosers(7, nth)):
+            target = tmp_path / f"{nth}-{images}"
             target.mkdir()
-            files.power_cut(str(root), str(target), random.Random(100 * nth + seed).randrange if seed else None)
+            files.power_cut(str(root), str(target), chooser)
             seen.add(str(check_goes_on(str(target / "log.jsonl"), expected)))
             images += 1
         if fault.seen < nth:

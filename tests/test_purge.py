@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import stat
 import subprocess
@@ -27,7 +26,7 @@ from amplifier_module_context_persistent.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.record import encode_control, encode_message
 from amplifier_module_context_persistent.removal import Purge, PurgeCounts
 from tests.conftest import StartSession
-from tests.fakefs import FakeFiles
+from tests.fakefs import FakeFiles, choosers
 from tests.logs import (
     STAMP,
     append,
@@ -606,10 +605,10 @@ def test_a_power_cut_at_any_call_leaves_the_old_log_or_the_new_one(tmp_path: Pat
             purged(path, before(2), files=files)
         except LogError:
             acknowledged = False
-        for seed in range(8):
-            target = tmp_path / f"{nth}-{seed}"
+        for chooser in (None, *choosers(7)):
+            target = tmp_path / f"{nth}-{images}"
             target.mkdir()
-            files.power_cut(str(root), str(target), random.Random(seed).randrange if seed else None)
+            files.power_cut(str(root), str(target), chooser)
             image = str(target / "log.jsonl")
             stored = stored_numbers(image)
             assert stored in ([NEW] if acknowledged else [OLD, NEW])
