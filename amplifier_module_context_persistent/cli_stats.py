@@ -92,7 +92,13 @@ def show(found: Statistics, turns: int) -> None:
             for number, plan in enumerate(found.plans, start=1)
         ],
     )
-    usage = found.usage
+    views, usage = found.views, found.usage
+    if views.requests:
+        output.print(
+            f"\n{views.requests:,} views were handed out, {views.tokens:,} tokens; "
+            f"{_percent(views.shared_tokens, views.tokens)} of them continued an earlier view, "
+            f"{views.breaks:,} views began anew"
+        )
     if usage.error_median is not None and usage.error_95 is not None:
         output.print(
             f"\n{usage.reports:,} reports of providers: predicted to {usage.error_median:.1%} in the median, "

@@ -14,6 +14,7 @@ from typing import Any
 from .batch import CONTROL_HEAD
 from .entry import is_human, metadata_of
 from .reader import LogReader
+from .receipts import Receipt
 from .record import Message, decode
 from .shape import calls_of, normalise, result_id_of
 from .tokens import TokenCounter, count_message
@@ -75,6 +76,26 @@ class Usage:
 
 
 @dataclass(slots=True)
+class Views:
+    """The views that were handed out, by their receipts.
+
+    A view continues an earlier one where it follows the same plan behind the same head text: then that one's tokens
+    are its beginning, which a prompt cache can hold (`shared_tokens`). The others are `breaks`, the first view too;
+    what they have in common with an earlier one is not counted.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    shared_tokens: int = 0
+    breaks: int = 0
+
+    @property
+    def shared_share(self) -> float | None:
+        """The share of what was handed out that a prompt cache could hold."""
+        return self.shared_tokens / self.tokens if self.tokens else None
+
+
+@dataclass(slots=True)
 class Statistics:
     """All of it."""
 
@@ -88,12 +109,14 @@ class Statistics:
     largest: list[Large] = field(default_factory=list)
     plans: list[dict[str, Any]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    views: Views = field(default_factory=Views)
     damage: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         plain = asdict(self)
         plain["usage"]["cached_share"] = self.usage.cached_share
+        plain["views"]["shared_share"] = self.views.shared_share
         return plain
 
 
@@ -120,11 +143,14 @@ def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
         keep(largest, (tokens, -place, large))
     gathered.largest = [large for _, _, large in sorted(largest, reverse=True)]
     reports: list[dict[str, Any]] = []
+    known: dict[tuple[str, str], int] = {}
     for record in _controls(reader):
         if record["_record"] == "plan":
             gathered.plans.append(_plan(record))
         elif record["_record"] == "usage":
             reports.append(record)
+        elif record["_record"] == "view":
+            _hand_out(gathered.views, record, known)
     gathered.usage = _usage(reports)
     return gathered
 
@@ -163,6 +189,21 @@ def _plan(record: dict[str, Any]) -> dict[str, Any]:
     wanted = ("id", "strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
     cuts = record.get("cuts")
     return {key: record.get(key) for key in wanted} | {"shortened": len(cuts) if isinstance(cuts, dict) else 0}
+
+
+def _hand_out(views: Views, record: dict[str, Any], known: dict[tuple[str, str], int]) -> None:
+    """Count a receipt; `known` holds, by plan and head text, the tokens of the last view that may be continued."""
+    try:
+        receipt = Receipt.from_record(record)
+    except ValueError:
+        return  # `views` counts it
+    line = (receipt.plan, receipt.head)
+    shared = min(known.get(line, 0), receipt.tokens)
+    views.requests += 1
+    views.tokens += receipt.tokens
+    views.shared_tokens += shared
+    views.breaks += not shared
+    known[line] = 0 if receipt.extras else receipt.tokens
 
 
 def _usage(reports: list[dict[str, Any]]) -> Usage:

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.reader import LogReader
 from amplifier_module_context_persistent.stats import collect
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
+from amplifier_module_context_persistent.transcript import Transcript
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "You are brief."},
@@ -87,6 +88,30 @@ async def test_plans_and_reports_are_listed(path):
     assert found.usage.reports == 2
     assert found.usage.cached_share == pytest.approx(1_500 / 4_010)
     assert found.usage.error_median is not None
+
+
+async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
+    """A view that follows the same plan holds the one before it; one behind another head text begins anew."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
+    head = "first"
+
+    async def factory() -> str:
+        return head
+
+    await manager.set_system_prompt_factory(factory)
+    for number in range(3):
+        await manager.add_message({"role": "user", "content": f"question {number}"})
+        await manager.get_messages_for_request()
+        if number == 1:
+            head = "second"
+    await manager.close()
+    first, second, third = (receipt.receipt.tokens for receipt in Transcript(tmp_path / "log.jsonl").requests())
+    views = collected(tmp_path / "log.jsonl").views
+    assert (views.requests, views.breaks) == (3, 2)
+    assert (views.tokens, views.shared_tokens) == (first + second + third, first)
+    done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
+    assert "3 views were handed out" in done.output
+    assert "2 views began anew" in " ".join(done.output.split())
 
 
 async def test_the_json_is_the_statistics(path):
