@@ -1,13 +1,19 @@
-"""Logs to measure on: realistic sessions of any length, written in the module's own format."""
+"""Sessions to measure on: recorded and generated ones to play, and logs of any length in the module's own format."""
 
 from __future__ import annotations
 
+import glob
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from amplifier_module_context_persistent.evidence import Session
 from amplifier_module_context_persistent.record import encode_control, encode_message, seal
 from fixtures.generate import generate_session
+
+GENERATED = ((1, 300), (2, 450), (3, 600))
+"""Seeds of generated sessions and how many messages they have."""
 
 
 def write_log(path: str, messages: Iterable[dict[str, Any]]) -> int:
@@ -33,3 +39,15 @@ def write_log(path: str, messages: Iterable[dict[str, Any]]) -> int:
 def write_session(path: str, messages: int, *, seed: int = 1) -> int:
     """Write a generated session of so many messages (about 1 kB each); its size in bytes."""
     return write_log(path, generate_session(seed, messages))
+
+
+def sessions(transcripts: str, seeds: int, count: Callable[[dict[str, Any]], int]) -> Iterator[Session]:
+    """The recorded sessions that there are, then the generated ones."""
+    paths = sorted(glob.glob(os.path.join(transcripts, "*.jsonl")))
+    if not paths:
+        print(f"note: no transcripts in {transcripts}; only generated sessions are played")
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            yield Session.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
+    for seed, messages in GENERATED[:seeds]:
+        yield Session.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)

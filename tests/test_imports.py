@@ -16,6 +16,7 @@ PURE = {
     "compaction",
     "elide",
     "entry",
+    "evidence",
     "estimate",
     "estimate_costs",
     "choice",
@@ -60,7 +61,7 @@ DURABLE = {
 EVENT_LOOP = {"commit", "demo", "demo_session", "manager", "memory_files", "summary", "tools"}
 """What may import asyncio or aiofiles."""
 
-HOST = {"__init__", "demo", "demo_session", "host", "manager", "summary", "tools"}
+HOST = {"__init__", "demo", "demo_session", "host", "manager", "policies", "summary", "tools"}
 """What may import amplifier_core."""
 
 FILES_AND_LOOPS = {

@@ -22,24 +22,18 @@ inserted. So nothing here knows what a marker looks like.
 
 from __future__ import annotations
 
-import glob
 import hashlib
-import json
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-
-from fixtures.generate import generate_session
 
 Message = dict[str, Any]
 
 FAR_MESSAGES = 20
 COMMON_SHARE = 0.2
-GENERATED = ((1, 300), (2, 450), (3, 600))
-"""Seeds of generated sessions and how many messages they have."""
 
 _EXTENSIONS = (
     "bash|c|cc|cfg|conf|cpp|cs|css|csv|eex|env|erl|ex|exs|go|h|heex|hpp|html|ini|java|js|json|jsonl|jsx|kt|lock|lua|md|"
@@ -89,9 +83,10 @@ def parts_of(message: Mapping[str, Any]) -> list[str]:
 
 def action_text(message: Mapping[str, Any]) -> str:
     """The arguments of a message's tool calls as text; empty where it calls nothing."""
+    content = message.get("content")
     calls = message.get("tool_calls") or [
         {"arguments": block.get("input")}
-        for block in (message.get("content") if isinstance(message.get("content"), list) else ())
+        for block in (content if isinstance(content, list) else ())
         if isinstance(block, dict) and block.get("type") in ("tool_call", "tool_use")
     ]
     return "\n".join(text for call in calls for text in _strings(_arguments(call)))
@@ -137,18 +132,6 @@ def _with_id(name: str, place: int, message: Message) -> Message:
     return {**message, "metadata": {"message_id": f"m{digest}", **(message.get("metadata") or {})}}
 
 
-def sessions(transcripts: str, seeds: int, count: Callable[[Message], int]) -> Iterator[Session]:
-    """The recorded sessions that there are, then the generated ones."""
-    paths = sorted(glob.glob(os.path.join(transcripts, "*.jsonl")))
-    if not paths:
-        print(f"note: no transcripts in {transcripts}; only generated sessions are played")
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            yield Session.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
-    for seed, messages in GENERATED[:seeds]:
-        yield Session.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a message of a view says: all of it, what of that is original, and the pieces that were inserted."""
@@ -175,7 +158,7 @@ def said(message: Mapping[str, Any], original: Mapping[str, Any] | None) -> Said
         if part in sources:
             kept.append(part)
         else:
-            nearest = max(sources, key=lambda one, part=part: _shared(part, one), default="")
+            nearest = max(sources, key=partial(_shared, part), default="")
             _split(part, nearest, kept, inserted)
     return Said(text, "\n".join(kept), tuple(inserted))
 

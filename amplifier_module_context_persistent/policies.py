@@ -1,4 +1,4 @@
-"""The policies that the compaction benchmark compares; each is given a session's messages and asked for views.
+"""The policies that a session can be played through; each is given its messages one by one and asked for views.
 
 - `none`: the whole history, whatever its size; what the others are billed against.
 - `stateless`: the ladder of the package, computed anew from the whole history on every request that stands at the upper
@@ -18,14 +18,14 @@ from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
-from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction import compact, needs_plan
-from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.entry import Entry, classify
-from amplifier_module_context_persistent.errors import FloorError
-from amplifier_module_context_persistent.rules import Group, first_human, last_human, tool_groups
-from amplifier_module_context_persistent.tokens import TokenCounter, count_message
-from amplifier_module_context_persistent.view import Arrangement, arrange, render
+from .compaction import compact, needs_plan
+from .config import Config
+from .entry import Entry, classify
+from .errors import FloorError
+from .manager import InMemoryContextManager
+from .rules import Group, first_human, last_human, tool_groups
+from .tokens import TokenCounter, count_message
+from .view import Arrangement, arrange, render
 
 Message = dict[str, Any]
 
