@@ -12,8 +12,8 @@ The sessions are the `*.jsonl` files of the directory (left out with a note wher
   may make: 1 + appended tokens / ((`compact_threshold` - `target_usage`) x budget);
 - `cached`: tokens in the longest common prefix of whole messages with the request before, over the requests' tokens;
 - `billed`: uncached x 1.25 + cached x 0.1, as a ratio to that of no compaction;
-- `far`: the share of far evidence (the package's `evidence.py` defines it) that stands in the view's original text, over
-  all actions of the session; `+ins`: what the inserted text adds to it;
+- `far`: the share of far evidence (the package's `evidence.py` defines it) that stands in the view's original text,
+  over all actions of the session; `+ins`: what the inserted text adds to it;
 - `ins`: the share of inserted text in the views' tokens;
 - `ms`, `worst`: milliseconds a request, mean and maximum, without the measuring; everything runs on one core.
 
