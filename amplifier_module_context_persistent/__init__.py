@@ -26,8 +26,9 @@ from .errors import (
     RecordError,
 )
 from .host import EVENTS
+from .in_memory import InMemoryContextManager
 from .log import FileLog, MemoryLog
-from .manager import InMemoryContextManager, PersistentContextManager
+from .manager import PersistentContextManager
 from .recall import RecallPage
 from .tools import mount_recall
 

@@ -1,6 +1,6 @@
 """The context manager: Amplifier's protocol over a log and the compaction engine.
 
-`PersistentContextManager` keeps its log in a file, `InMemoryContextManager` in memory; all else is the same code.
+`PersistentContextManager` keeps its log in a file; `in_memory` has the same one over a log in memory.
 Every method may be called from several tasks and threads. What touches the log or a window runs on the log's thread.
 """
 
@@ -9,16 +9,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from secrets import token_hex
 from typing import Any, Unpack
 
 from amplifier_core.llm_errors import ContextLengthError
 
+from .clock import new_id, utc_now
 from .collector import collector_paused
 from .config import Config
 from .entry import is_ephemeral
 from .errors import FloorError
+from .exchange import Answer, Ask
 from .host import Host, provider_name, provider_window
 from .location import log_path
 from .log import Log
@@ -26,7 +26,6 @@ from .lookup import recall
 from .meter import Meter, Reading, Recorder
 from .recall import Question, RecallPage
 from .record import encode_control, to_plain
-from .requests import Answer, Ask
 from .shape import Message, text_of
 from .store import Store
 
@@ -35,14 +34,6 @@ logger = logging.getLogger(__name__)
 SystemPromptFactory = Callable[[], Awaitable[str]]
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _new_id() -> str:
-    return "m" + token_hex(8)
 
 
 class PersistentContextManager:
@@ -72,8 +63,8 @@ class PersistentContextManager:
         session_id: str | None = None,
         parent_id: str | None = None,
         working_dir: str | None = None,
-        now: Callable[[], str] = _now,
-        new_id: Callable[[], str] = _new_id,
+        now: Callable[[], str] = utc_now,
+        new_id: Callable[[], str] = new_id,
         **config: Any,
     ) -> None:
         if transcript_path is not None:
@@ -297,21 +288,6 @@ class PersistentContextManager:
             messages, tokens = after.messages, after.tokens
         await self._host.emit("context:post_compact", _sizes(messages, tokens))
         return after
-
-
-class InMemoryContextManager(PersistentContextManager):
-    """The same context manager over a log that lives and dies with its process.
-
-    Keys of the configuration that say where and how durably the log is kept have no meaning here.
-    """
-
-    _IN_MEMORY_BECAUSE = ""  # it was asked for
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-
-    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> None:
-        return None
 
 
 def _sizes(messages: int, tokens: int) -> dict[str, int]:

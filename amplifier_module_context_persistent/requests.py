@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from .budget import Window as ProviderWindow
 from .budget import budget_tokens
-from .compaction import OTHER_MESSAGES, Compaction, needs_plan
+from .compaction import OTHER_MESSAGES, needs_plan
 from .config import Config
 from .entry import metadata_of
 from .errors import LogError
+from .exchange import Answer, Ask, Request, View
 from .extras import Extras
 from .history import History
 from .log import Log
@@ -22,65 +20,11 @@ from .receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from .shape import Message
 from .tokens import TokenCounter, count_message
 from .view import Item
-from .window import Request, View, Window
+from .window import Window
 
 logger = logging.getLogger(__name__)
 
 _SIDE_WINDOWS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A request as the caller made it."""
-
-    explicit_tokens: int | None = None
-    provider: ProviderWindow | None = None
-    provider_name: str = ""
-    head_text: str | None = None
-    """The factory's system prompt; None where no factory is set."""
-    tools_json: str = ""
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The view of a request, or None where a plan is needed first; and what was done for it."""
-
-    view: list[Message] | None
-    tokens: int
-    messages: int
-    budget_tokens: int
-    line: Hashable = ()
-    """Stays the same while each view continues the one before it."""
-    compaction: Compaction | None = None
-    plan_error: str = ""
-    futile: dict[str, Any] | None = None
-    """Why no plan was followed though one was wanted: what `context:compaction_futile` says."""
-
-    @property
-    def counted_tokens(self) -> int:
-        """What the view comes to, by our count."""
-        return self.compaction.plan.tokens_after if self.compaction is not None else self.tokens
-
-    def report(self) -> dict[str, Any]:
-        """What `context:compaction` says: counts, never content."""
-        made = self.compaction
-        if made is None:
-            return {}
-        plan = made.plan
-        return {
-            "plan_id": plan.id,
-            "strategy": plan.strategy,
-            "step": plan.step,
-            "before_messages": self.messages,
-            "after_messages": len(made.arrangement.items),
-            "before_tokens": plan.tokens_before,
-            "after_tokens": plan.tokens_after,
-            "dropped_messages": plan.dropped,
-            "shortened_messages": len(plan.cuts),
-            "budget": plan.budget_tokens,
-            "target": plan.target_tokens,
-        }
 
 
 class Requests:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from .compaction import Compaction, compact, matters, needs_plan, worth_it
 from .config import Config
 from .entry import MEMORY_FILE_SOURCE, Entry, classify
 from .errors import FloorError
+from .exchange import Request, View
 from .extras import Extras
 from .far import older_candidates
 from .index import Index
@@ -26,7 +26,7 @@ from .receipts import Chain
 from .shape import Message
 from .stored_plan import kept_ordinals, live_places, plan_record
 from .tokens import TokenCounter, count_message
-from .view import Arrangement, Item, arrange, render, shorten
+from .view import Arrangement, arrange, render, shorten
 
 __all__ = ["Request", "View", "Window", "live_places"]
 
@@ -35,35 +35,6 @@ logger = logging.getLogger(__name__)
 FAR_BUDGETS = 1
 """Without a plan, history behind so many budgets is not looked at message by message: only people, system and pins."""
 _BATCH = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What one request asks of a window."""
-
-    budget_tokens: int
-    fixed_tokens: int = 0
-    """Head text, tool definitions and overhead."""
-    head: tuple[Message, ...] = ()
-    has_factory: bool = False
-    """Stored system messages give way to the head, but for those of hooks and memory files."""
-    force: bool = False
-    """Plan now, whatever the view's size."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A view that was made, or None where a plan is needed and none may be made; tokens and messages before a plan."""
-
-    view: list[Message] | None
-    tokens: int
-    messages: int
-    compaction: Compaction | None = None
-    floor: dict[str, int] | None = None
-    """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
-    items: Sequence[Item] = ()
-    last: int | None = None
-    """The last live message that was taken in."""
 
 
 class Window:
