@@ -142,6 +142,12 @@ class Config:
     protected_tool_results: int = _option(
         5, "int ≥ 0", _at_least(0), "So many of the newest tool results are elided last."
     )
+    protect_first: int = _option(
+        0, "int ≥ 0", _at_least(0), "So many of the first messages are never compacted, as far as half the target goes."
+    )
+    protect_last: int = _option(
+        0, "int ≥ 0", _at_least(0), "So many of the last messages are never compacted, as far as half the target goes."
+    )
     preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
     truncate_chars: int = _option(
         1200, "int ≥ 0", _at_least(0), "Characters that stay of an elided tool result, half of them its end."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
@@ -35,6 +35,8 @@ class Entry:
     tokens: int
     human: bool = False
     pinned: bool = False
+    protected: bool = field(default=False, compare=False)
+    """Whether the plan that is being made has to leave it as it is, though it is no pin."""
     blank: bool = False
     plain: bool = True
     """Whether it can be handed out as it was stored."""

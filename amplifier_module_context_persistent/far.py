@@ -1,7 +1,7 @@
 """A history that was never compacted and is far larger than any view: what of its older part is worth a look.
 
 Only columns are read for it; of the messages themselves those are parsed that a view may keep: system text, pins with
-their tool groups, the newest human messages and the first one.
+their tool groups, what `protect_first` names, the newest human messages and the first one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ClassifyAll = Callable[[Sequence[int]], list[Entry]]
 
 
 def older_candidates(
-    index: Index, live: Sequence[int], start: int, classify_all: ClassifyAll, budget_tokens: int
+    index: Index, live: Sequence[int], start: int, classify_all: ClassifyAll, budget_tokens: int, *, first: int = 0
 ) -> list[Entry]:
-    """Pick of a live history the entries before `start` that a view may keep, in order."""
+    """Pick of a live history the entries before `start` that a view may keep, in order; also its `first` messages."""
     places = {ordinal: place for place, ordinal in enumerate(live[:start])}
     wanted: set[int] = set()
     for place, ordinal in enumerate(live[: start + _AROUND]):
@@ -30,6 +30,8 @@ def older_candidates(
             wanted.update(_group_around(live, place, classify_all))
         elif index.roles[ordinal] in (SYSTEM, DEVELOPER):
             wanted.add(ordinal)
+    if first:
+        wanted.update(_first_groups(live, first, classify_all, budget_tokens))
     wanted &= places.keys()
     people = [ordinal for ordinal in places if index.roles[ordinal] == USER and ordinal not in wanted]
     found = classify_all(sorted(wanted)) + _newest_humans(people, classify_all, budget_tokens)
@@ -41,6 +43,20 @@ def _group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) ->
     near = classify_all(live[max(0, place - _AROUND) : place + _AROUND])
     groups = ([entry.key for entry in group.entries()] for group in tool_groups(near))
     return next((keys for keys in groups if live[place] in keys), [])
+
+
+def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, budget_tokens: int) -> set[int]:
+    """The tool groups of the first messages, as far as a budget could hold them."""
+    found: list[Entry] = []
+    tokens = 0
+    while len(found) < min(first, len(live)) and tokens <= budget_tokens:
+        batch = classify_all(live[len(found) : min(first, len(found) + _BATCH)])
+        tokens += sum(entry.tokens for entry in batch)
+        found += batch
+    named = {entry.key for entry in found}
+    groups = tool_groups(found + classify_all(live[len(found) : len(found) + _AROUND]))
+    keys = ([entry.key for entry in group.entries()] for group in groups)
+    return {key for group in keys if named.intersection(group) for key in group}
 
 
 def _newest_humans(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:

@@ -33,8 +33,8 @@ class Group:
 
     @property
     def pinned(self) -> bool:
-        """Whether a pin holds it: one on any of its messages holds the whole group."""
-        return any(entry.pinned for entry in self.entries())
+        """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
+        return any(entry.pinned or entry.protected for entry in self.entries())
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:

@@ -22,6 +22,7 @@ from .far import older_candidates
 from .index import Index
 from .log import Log
 from .plan import Plan
+from .protection import protect
 from .receipts import Chain
 from .shape import Message
 from .stored_plan import kept_ordinals, live_places, plan_record
@@ -134,19 +135,21 @@ class Window:
 
     def _plan(self, log: Log, request: Request, entries: list[Entry], tokens: int, messages: int) -> Compaction | None:
         budget = request.budget_tokens
+        protected = protect(
+            entries,
+            log.index.live,
+            config=self._config,
+            budget_tokens=budget,
+            fixed_tokens=request.fixed_tokens,
+            tokens_of=lambda entry: self._cut_tokens.get(entry.id, entry.tokens),
+        )
         try:
-            made = compact(
-                entries,
-                config=self._config,
-                budget_tokens=budget,
-                fixed_tokens=request.fixed_tokens,
-                count=self._count,
-                fetch=lambda wanted: self._fetch(log, wanted),
-                plan_id=self._new_id(),
-                previous=self.plan,
-                cut_tokens=self._cut_tokens,
-                left_out=self._left_out,
-            )
+            try:
+                made = self._compact(log, request, protected)
+            except FloorError:
+                if protected is entries:
+                    raise
+                made = self._compact(log, request, entries)  # a protection makes no request impossible
         except FloorError as error:
             self._tried = (tokens, messages, budget)
             if tokens <= budget:
@@ -162,6 +165,20 @@ class Window:
             return None
         self._follow_plan(log, made, has_factory=request.has_factory)
         return made
+
+    def _compact(self, log: Log, request: Request, entries: Sequence[Entry]) -> Compaction:
+        return compact(
+            entries,
+            config=self._config,
+            budget_tokens=request.budget_tokens,
+            fixed_tokens=request.fixed_tokens,
+            count=self._count,
+            fetch=lambda wanted: self._fetch(log, wanted),
+            plan_id=self._new_id(),
+            previous=self.plan,
+            cut_tokens=self._cut_tokens,
+            left_out=self._left_out,
+        )
 
     def _follow_plan(self, log: Log, made: Compaction, *, has_factory: bool) -> None:
         """Let the window stand for what a plan keeps, and for what gives way to the head in this process."""
@@ -244,7 +261,9 @@ class Window:
             near.append(batch)
             start = max(0, start - _BATCH)
         most = int(self._config.target_usage * budget_tokens)  # a plan keeps no more, even of people's words
-        far = older_candidates(index, live, start, lambda keys: self._classify_all(log, keys), most)
+        far = older_candidates(
+            index, live, start, lambda keys: self._classify_all(log, keys), most, first=self._config.protect_first
+        )
         self._entries = far + [entry for batch in reversed(near) for entry in batch]
         self._taken, self._left_out = len(live), start - len(far)
         self._far_budget = budget_tokens if self._left_out else 0

@@ -35,6 +35,8 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "compaction_strategy": (["truncate"], ["compress", "", 3, ["truncate"]]),
     "protected_recent": SHARES_OR_ZERO,
     "protected_tool_results": COUNTS,
+    "protect_first": COUNTS,
+    "protect_last": COUNTS,
     "preserve_system": FLAGS,
     "truncate_chars": COUNTS,
     "truncate_boundary": (["line", "char"], ["word", "", 3]),

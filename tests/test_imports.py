@@ -27,6 +27,7 @@ PURE = {
     "original",
     "pattern",
     "plan",
+    "protection",
     "recall",
     "receipts",
     "rules",

@@ -244,6 +244,8 @@ policies = st.fixed_dictionaries(
         "compact_threshold": st.sampled_from((0.5, 0.8, 1.0)),
         "protected_recent": st.sampled_from((0.0, 0.1, 1.0)),
         "protected_tool_results": st.integers(0, 3),
+        "protect_first": st.integers(0, 5),
+        "protect_last": st.integers(0, 5),
         "truncate_chars": st.sampled_from((0, 1, 60, 5_000)),
         "truncate_boundary": st.just("char"),
         "preserve_system": st.just(False),
