@@ -22,7 +22,7 @@ from .compaction import compact, needs_plan
 from .config import Config
 from .entry import Entry, classify
 from .errors import FloorError
-from .manager import InMemoryContextManager
+from .in_memory import InMemoryContextManager
 from .rules import Group, first_human, last_human, tool_groups
 from .tokens import TokenCounter, count_message
 from .view import Arrangement, arrange, render
