@@ -149,6 +149,13 @@ class Config:
         0, "int ≥ 0", _at_least(0), "So many of the last messages are never compacted, as far as half the target goes."
     )
     preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
+    late_system: str = _option(
+        "system",
+        "`system`, `reminder`",
+        _one_of("system", "reminder"),
+        "How system messages behind the first message of the conversation are shown: as what they are, or in their "
+        "places as a user's `<system-reminder>`.",
+    )
     truncate_chars: int = _option(
         1200, "int ≥ 0", _at_least(0), "Characters that stay of an elided tool result, half of them its end."
     )

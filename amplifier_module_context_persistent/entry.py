@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .reminder import REMINDER_PREFIX, as_reminder
 from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
 
-REMINDER_PREFIX = "<system-reminder"
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
@@ -26,7 +26,7 @@ class Entry:
     """One message of a history, as the engine sees it.
 
     `key` is its ordinal in the log, or negative for an ephemeral message that is in no log. `tokens` counts it as it
-    was stored (`normalise`d). `result_of` is the id of the call that it answers.
+    is shown where no plan shortens it. `result_of` is the id of the call that it answers.
     """
 
     key: int
@@ -45,6 +45,8 @@ class Entry:
     named: bool = False
     """A result: whether it says the tool's name."""
     source: str | None = None
+    late: bool = False
+    """System text behind the first message of the conversation that is shown as a user's reminder."""
     refers_to: str = ""
     """A page that `recall` gave: the id of the message that it was taken from."""
 
@@ -54,17 +56,21 @@ class Entry:
         return self.role in ("system", "developer")
 
 
-def classify(key: int, message: Message, count: Callable[[Message], int]) -> Entry:
-    """Describe a message; `count` counts the form in which it would be sent."""
+def classify(key: int, message: Message, count: Callable[[Message], int], *, late: bool = False) -> Entry:
+    """Describe a message; `count` counts the form in which it would be sent.
+
+    `late` says that system text in this place is shown as a reminder.
+    """
     metadata = metadata_of(message)
     accepted = normalise(message)
+    late = late and message.get("role") in ("system", "developer")
     message_id = metadata.get("message_id")
     source = metadata.get("source")
     return Entry(
         key=key,
         id=message_id if key >= 0 and isinstance(message_id, str) else "",
         role=str(message.get("role")),
-        tokens=count(accepted) if accepted else 0,
+        tokens=count(as_reminder(accepted) if late else accepted) if accepted else 0,
         human=is_human(message),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
@@ -73,6 +79,7 @@ def classify(key: int, message: Message, count: Callable[[Message], int]) -> Ent
         result_of=result_id_of(message),
         named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
+        late=late,
         refers_to=recalled_from(message),
     )
 

@@ -48,9 +48,12 @@ class Extras:
         """Forget the unsaved messages: they are in the log now."""
         self.unsaved, self._unsaved_entries = [], []
 
-    def add_ephemeral(self, index: Index, message: Message, count: Callable[[Message], int]) -> None:
-        """Let a message stand behind the last record."""
-        entry = classify(self._take_key(), message, count)
+    def add_ephemeral(
+        self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
+    ) -> None:
+        """Let a message stand behind the last record; `reminds` as `late_system: reminder` has it."""
+        late = reminds and index.conversation_start() < len(index.live)
+        entry = classify(self._take_key(), message, count, late=late)
         self._ephemeral[entry.key] = _Extra(entry, message, len(index) or len(self.unsaved))
 
     def clear(self) -> None:

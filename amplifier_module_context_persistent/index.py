@@ -127,6 +127,11 @@ class Index:
             return {}
         return {wanted[h]: ordinal for ordinal, h in enumerate(self.id_hashes) if h in hits}
 
+    def conversation_start(self) -> int:
+        """The place in the live history of the first message that is no system text; behind the end without one."""
+        talks = (place for place, o in enumerate(self.live) if self.roles[o] not in (SYSTEM, DEVELOPER))
+        return next(talks, len(self.live))
+
     def is_live(self, ordinal: int) -> bool:
         """Whether a record is part of the live history."""
         return bool(self.flags[ordinal] & LIVE)

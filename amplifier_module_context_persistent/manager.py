@@ -109,7 +109,10 @@ class PersistentContextManager:
         plain = to_plain(message)
         session = await self._store.open()
         if is_ephemeral(plain):
-            await session.commit.run(lambda log: session.extras.add_ephemeral(log.index, plain, session.count))
+            reminds = self.config.late_system == "reminder"
+            await session.commit.run(
+                lambda log: session.extras.add_ephemeral(log.index, plain, session.count, reminds=reminds)
+            )
         else:
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)

@@ -27,7 +27,7 @@ _DIGEST_BYTES = 16
 _TEXT_DIGEST_BYTES = 8
 _NAME_CHARS = 64
 
-RENDERING = frozenset({"truncate_boundary"})
+RENDERING = frozenset({"truncate_boundary", "late_system"})
 """The options that the bytes of a view depend on; what it leaves out stands in its plan."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from .elide import elide_message
 from .entry import COMPACTION_SOURCE, Entry
 from .plan import Cut
+from .reminder import as_reminder
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 from .shape import Call, Message, normalise
 
@@ -89,7 +90,7 @@ def arrange(
                 items.append(_stored(result, cuts, cut_tokens, more=more, result=(call_id, call.name)))
             else:
                 items.append(_inserted(stand_in(call_id, call.name), count))
-        if not head.instructs:
+        if head.late or not head.instructs:
             previous, answered = head, bool(head.calls)
     return Arrangement(items, sum(item.tokens for item in items))
 
@@ -117,12 +118,12 @@ def render(
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
-    """A stored message as a view shows it: in accepted form, and cut."""
+    """A stored message as a view shows it: in accepted form, cut, and late system text as a reminder."""
     if not entry.plain:
         message = normalise(message) or message
     if cut is not None:
         message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
-    return message
+    return as_reminder(message) if entry.late else message
 
 
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:

@@ -282,7 +282,10 @@ class Window:
         )
 
     def _classify_all(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
-        return [classify(key, message, self._count) for key, message in zip(ordinals, log.read(ordinals), strict=True)]
+        reminds, index = self._config.late_system == "reminder", log.index
+        early = set(index.live[: index.conversation_start()]) if reminds else ()
+        messages = zip(ordinals, log.read(ordinals), strict=True)
+        return [classify(key, message, self._count, late=reminds and key not in early) for key, message in messages]
 
     def _count(self, message: Message) -> int:
         return count_message(message, self._counter)

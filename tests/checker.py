@@ -39,17 +39,19 @@ def check_view(
     history: Messages | None = None,
     budget_tokens: int | None = None,
     count: Callable[[dict[str, Any]], int] | None = None,
+    late_system: str = "system",
 ) -> list[str]:
     """Return what is wrong with a view, one sentence a violation.
 
     `history` is the live history the view was made from, with the ids that the log gave out (`get_messages`, with the
-    ephemeral messages of the process put where they belong). `count` gives the tokens of one message.
+    ephemeral messages of the process put where they belong). `count` gives the tokens of one message. `late_system` is
+    the option: with `reminder`, system text behind the first stored message of another role is shown as a user's.
     """
     violations = view_violations(view)
     if not all(isinstance(message, dict) for message in view):
         return violations
     if history is not None:
-        violations += _against_history(view, history)
+        violations += _against_history(view, history, reminds=late_system == "reminder")
     if budget_tokens is not None and count is not None:
         total = sum(count(message) for message in view)
         if total > budget_tokens:
@@ -100,7 +102,7 @@ def is_human(message: dict[str, Any]) -> bool:
 # --- what the view owes to its history --------------------------------------------------------------------------------
 
 
-def _against_history(view: Messages, history: Messages) -> Iterator[str]:
+def _against_history(view: Messages, history: Messages, *, reminds: bool) -> Iterator[str]:
     places: dict[str, int] = {}
     nameless: list[dict[str, Any]] = []
     for place, message in enumerate(history):
@@ -111,7 +113,10 @@ def _against_history(view: Messages, history: Messages) -> Iterator[str]:
             places.setdefault(own, place)
     known = [places.get(message_id(message) or "") for message in view]
     yield from _order(view, history, known)
-    yield from _unchanged(view, history, known)
+    late = _late_system(history) if reminds else {}
+    nameless += [shown for message in late.values() if message_id(message) is None for shown in _as_reminder(message)]
+    yield from _reminders(view, known, late)
+    yield from _unchanged(view, history, known, late)
     yield from _arguments(view, history, known)
     yield from _inserted(view, history, known, nameless)
     yield from _last_human(view, history, known)
@@ -134,9 +139,51 @@ def _order(view: Messages, history: Messages, known: Places) -> Iterator[str]:
                 yield f"order: message {i} was not a result of the call it stands behind"
 
 
-def _unchanged(view: Messages, history: Messages, known: Places) -> Iterator[str]:
+def _late_system(history: Messages) -> dict[int, dict[str, Any]]:
+    """Return the system messages behind the first stored message of another role, by their places."""
+    stored = (k for k, message in enumerate(history) if message.get("role") not in head_roles and message_id(message))
+    first = next(stored, len(history))
+    return {k: message for k, message in enumerate(history) if k > first and message.get("role") in head_roles}
+
+
+def _as_reminder(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the forms in which late system text may be shown; what is empty in it is left out."""
+    content, opens, closes = _shown(message), "<system-reminder>", "</system-reminder>"
+    if isinstance(content, list):
+        tags = [{"type": "text", "text": tag} for tag in (opens, closes)]
+        wrapped: Any = [tags[0], *content, tags[1]]
+    else:
+        wrapped = f"{opens}\n{content}\n{closes}"
+    return [{**message, "role": "user", "content": shown} for shown in (content, wrapped)]
+
+
+def _reminders(view: Messages, known: Places, late: dict[int, dict[str, Any]]) -> Iterator[str]:
     for i, (message, place) in enumerate(zip(view, known, strict=True)):
-        if place is None:
+        if place is None or place not in late:
+            continue
+        original, shown = late[place], _plain_text(message)
+        if message.get("role") != "user" or not shown.lstrip().startswith("<system-reminder"):
+            yield f"reminder: message {i} is late system text and no reminder of the user's role"
+        elif shown not in (_plain_text(original), f"<system-reminder>\n{_plain_text(original)}\n</system-reminder>"):
+            yield f"reminder: message {i} says something else than the system message that it shows"
+        others = [b for b in _blocks(message) if b.get("type") != "text"]
+        if not same(others, [b for b in _blocks(original) if b.get("type") != "text"]):
+            yield f"reminder: message {i} lost or changed a block that is no text"
+        rest = {**message, "role": original.get("role"), "content": original.get("content")}
+        if not same(rest, original):
+            yield f"reminder: message {i} was altered beside its role and content"
+
+
+def _plain_text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(b["text"] for b in _blocks(message) if b.get("type") == "text" and not _is_blank(b.get("text")))
+
+
+def _unchanged(view: Messages, history: Messages, known: Places, late: dict[int, dict[str, Any]]) -> Iterator[str]:
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        if place is None or place in late:
             continue
         original = history[place]
         if message.get("role") != original.get("role"):

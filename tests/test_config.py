@@ -38,6 +38,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "protect_first": COUNTS,
     "protect_last": COUNTS,
     "preserve_system": FLAGS,
+    "late_system": (["system", "reminder"], ["user", "", True]),
     "truncate_chars": COUNTS,
     "truncate_boundary": (["line", "char"], ["word", "", 3]),
     "compaction_notice_enabled": FLAGS,

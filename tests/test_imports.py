@@ -30,6 +30,7 @@ PURE = {
     "protection",
     "recall",
     "receipts",
+    "reminder",
     "rules",
     "shape",
     "tokens",

@@ -182,7 +182,8 @@ async def checked(session: Session, **ask: Any) -> list[Message] | None:
         return None
     head = [{"role": "system", "content": session.head_text}] if (session.head_text or "").strip() else []
     history = [*head, *await session.history()]
-    violations = check_view(view, history=history, budget_tokens=budget, count=count)
+    late_system = session.config.get("late_system", "system")
+    violations = check_view(view, history=history, budget_tokens=budget, count=count, late_system=late_system)
     assert not violations, "\n".join(violations)
     if head:
         assert view[: len(head)] == head
@@ -249,6 +250,7 @@ policies = st.fixed_dictionaries(
         "truncate_chars": st.sampled_from((0, 1, 60, 5_000)),
         "truncate_boundary": st.just("char"),
         "preserve_system": st.just(False),
+        "late_system": st.just("reminder"),
         "compact_min_gain": st.sampled_from((0.0, 0.5)),
         "compaction_notice_verbosity": st.sampled_from(("minimal", "verbose")),
         "compaction_notice_token_reserve": st.sampled_from((0, 5_000)),
