@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .draft import MIN_SAVED_TOKENS, Draft
 from .elide import cut_for
 from .entry import Entry
-from .shape import Message, normalise
-from .terms import Terms, argument_terms, terms_of
 
 NEEDED = 10
 CUT, DROPPED = (1, 2, 3, 4), 5
@@ -40,79 +38,67 @@ class _Operation:
 
 @dataclass(slots=True)
 class _Choice:
-    """What is known of a draft while it is chosen from."""
+    """What may be done with the groups of a draft, and what it costs."""
 
     draft: Draft
-    messages: dict[int, Message] = field(default_factory=dict)
-    terms: dict[int, Terms] = field(default_factory=dict)
-    shown: dict[int, frozenset[str]] = field(default_factory=dict)
-    """By key, the terms that a kept message shows."""
-    holders: Counter[str] = field(default_factory=Counter)
-    """By term, how many kept messages show it."""
-    needed: set[str] = field(default_factory=set)
-    elidable: set[int] = field(default_factory=set)
+    elidable: set[int]
     """Keys of the results that may be cut."""
+    lengths: tuple[int, ...]
+    """The lengths that a result may be cut to."""
     tried: set[tuple[int, int]] = field(default_factory=set)
     """Cuts that turned out to save too little, by key and characters."""
 
-    def loss(self, place: int, lost: Counter[str], plain: int) -> int:
-        """What is lost where so many holders of each term go, and plain words of that weight."""
-        gone = (term for term, count in lost.items() if self.holders[term] <= count)
-        weight = sum(NEEDED if term in self.needed else 1 for term in gone)
-        last = max(1, len(self.draft.groups) - 1)
-        return (plain + weight) * (100 + (AGE - 1) * 100 * place // last)
+    def weight(self, names: Iterable[str]) -> int:
+        """What terms weigh of which one holder goes."""
+        holders, needed = self.draft.holders, self.draft.needed
+        return sum([NEEDED if name in needed else 1 for name in names if holders[name] <= 1])
 
-    def operations(self, place: int) -> Iterator[tuple[float, int, _Operation]]:
-        """What may be done with a group, with its loss for a saved token."""
-        draft, group = self.draft, self.draft.groups[place]
-        number = 0
-        for result in group.results:
-            if result is None or result.key not in self.elidable:
+    def group_weight(self, entries: tuple[Entry, ...]) -> int:
+        """What the terms weigh of which all holders stand in a group."""
+        cuts = self.draft.cuts
+        if len(entries) == 1:
+            return self.weight(entries[0].terms.shown(cuts.get(entries[0].id)))
+        lost = Counter([name for entry in entries for name in entry.terms.shown(cuts.get(entry.id))])
+        holders, needed = self.draft.holders, self.draft.needed
+        return sum([NEEDED if name in needed else 1 for name, count in lost.items() if holders[name] <= count])
+
+    def best(self, place: int) -> tuple[float, _Operation]:
+        """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
+        draft = self.draft
+        entries = draft.members[place]
+        age = 100 + (AGE - 1) * 100 * place // max(1, len(draft.groups) - 1)
+        loss = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[place])
+        found = loss, _Operation(place)
+        for result in entries[1:]:
+            if result.key not in self.elidable:
                 continue
-            for plain, chars in self.lengths(result):
-                number += 1
+            known = draft.cuts.get(result.id)
+            now = known.head_chars + known.tail_chars if known else max(result.terms.text_chars)
+            for plain, chars in zip(CUT, self.lengths, strict=True):
+                if chars >= now or (result.key, chars) in self.tried:
+                    continue
                 saved = self.saving(result, chars)
-                if saved >= MIN_SAVED_TOKENS and (result.key, chars) not in self.tried:
-                    lost = Counter(self.shown[result.key] - self.terms[result.key].visible(cut_for(chars)))
-                    yield self.loss(place, lost, plain) / saved, number, _Operation(place, result, chars)
-        if not group.head.human:
-            lost = Counter(term for entry in group.entries() for term in self.shown[entry.key])
-            yield self.loss(place, lost, DROPPED) / max(1, draft.group_tokens(group)), 0, _Operation(place)
-
-    def lengths(self, result: Entry) -> list[tuple[int, int]]:
-        """The lengths that a result may be cut to, shorter than it is now, each with the weight of its plain words."""
-        kept = self.draft.config.truncate_chars
-        known = self.draft.cuts.get(result.id)
-        now = known.head_chars + known.tail_chars if known else max(n for n, _ in self.terms[result.key].texts)
-        lengths = (kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS))
-        return [(plain, chars) for plain, chars in zip(CUT, lengths, strict=True) if chars < now]
+                if saved >= MIN_SAVED_TOKENS:
+                    loss = (plain + self.weight(result.terms.lost(known, cut_for(chars)))) * age / saved
+                    if loss < found[0]:
+                        found = loss, _Operation(place, result, chars)
+        return found
 
     def saving(self, result: Entry, chars: int) -> int:
         """About how many tokens a cut frees; counted only where it is made."""
-        whole = max(1, sum(length for length, _ in self.terms[result.key].texts))
-        texts = len(self.terms[result.key].texts)
-        after = result.tokens * min(whole, chars * texts) // whole + _MARKER_TOKENS * texts
+        texts = result.terms.text_chars
+        whole = max(1, sum(texts))
+        after = result.tokens * min(whole, chars * len(texts)) // whole + _MARKER_TOKENS * len(texts)
         return self.draft.tokens_of(result) - after
 
-    def best(self, place: int) -> tuple[float, int, _Operation] | None:
-        """The operation on a group that loses least."""
-        return min(self.operations(place), key=lambda one: one[:2], default=None)
-
     def apply(self, operation: _Operation) -> None:
-        """Do it, and see what is shown then."""
-        draft = self.draft
-        if operation.entry is None:
-            for entry in draft.groups[operation.place].entries():
-                self.holders.subtract(self.shown[entry.key])
+        """Do it."""
+        draft, entry = self.draft, operation.entry
+        if entry is None:
             draft.drop(operation.place)
             return
-        entry, cut = operation.entry, cut_for(operation.chars)
         self.tried.add((entry.key, operation.chars))
-        draft.cut(entry, self.messages[entry.key], cut)
-        if draft.cuts.get(entry.id) == cut:
-            shown = self.shown[entry.key] & self.terms[entry.key].visible(cut)
-            self.holders.subtract(self.shown[entry.key] - shown)
-            self.shown[entry.key] = shown
+        draft.cut(operation.place, entry, cut_for(operation.chars))
 
 
 def lose_least(draft: Draft, *, share: float | None = None, spared: int | None = None) -> None:
@@ -126,41 +112,30 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
     if draft.fits:
         return
     start = draft.recent_start(draft.config.protected_recent if share is None else share)
-    places = [place for place in draft.left() if place < start and place not in draft.fixed]
-    choice = _look_at(draft, draft.config.protected_tool_results if spared is None else spared)
-    heap: list[tuple[float, int]] = []
-    for place in places:
-        best = choice.best(place)
-        if best is not None:
-            heap.append((best[0], place))
+    groups, fixed = draft.groups, draft.fixed
+    places = [p for p in draft.left() if p < start and p not in fixed and not groups[p].head.human]
+    choice = _choice(draft, draft.config.protected_tool_results if spared is None else spared)
+    heap = [(choice.best(place)[0], place) for place in places]
     heapq.heapify(heap)
     while heap and not draft.fits:
-        _, place = heapq.heappop(heap)
-        best = choice.best(place)
-        if best is None:
+        place = heap[0][1]
+        loss, operation = choice.best(place)
+        if len(heap) > 1 and (loss, place) > min(heap[1:3]):  # it has grown since; another one may lose less now
+            heapq.heapreplace(heap, (loss, place))
             continue
-        if heap and (best[0], place) > heap[0]:  # it has grown since; another one may lose less now
-            heapq.heappush(heap, (best[0], place))
-            continue
-        choice.apply(best[2])
-        if draft.kept[place] and (again := choice.best(place)) is not None:
-            heapq.heappush(heap, (again[0], place))
+        choice.apply(operation)
+        if draft.kept[place]:
+            heapq.heapreplace(heap, (choice.best(place)[0], place))
+        else:
+            heapq.heappop(heap)
 
 
-def _look_at(draft: Draft, spared: int) -> _Choice:
-    choice = _Choice(draft)
-    left = draft.left()
-    entries = [entry for place in left for entry in draft.groups[place].entries()]
-    for entry, message in zip(entries, draft.fetch(entries), strict=True):
-        accepted = normalise(message) or message
-        terms = terms_of(accepted)
-        choice.messages[entry.key], choice.terms[entry.key] = message, terms
-        shown = terms.visible(draft.cuts.get(entry.id))
-        choice.shown[entry.key] = shown
-        choice.holders.update(shown)
-        if entry.calls:
-            choice.needed |= argument_terms(accepted)
-    results = [result for place in left for result in draft.groups[place].results if result is not None]
+def _choice(draft: Draft, spared: int) -> _Choice:
+    results = [result for place in draft.left() for result in draft.members[place][1:]]
     old = results[: max(0, len(results) - spared)]
-    choice.elidable = {result.key for result in old if result.id and choice.terms[result.key].texts}
-    return choice
+    kept = draft.config.truncate_chars
+    return _Choice(
+        draft,
+        elidable={result.key for result in old if result.id and result.terms.text_chars},
+        lengths=(kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS)),
+    )

@@ -90,7 +90,7 @@ def compact(
         if draft.total_tokens > draft.goal_tokens:
             shorten_largest(draft)
             reached = 6
-        kept = {entry.key for place in draft.left() for entry in draft.groups[place].entries()}
+        kept = {entry.key for place in draft.left() for entry in draft.members[place]}
         dropped = left_out + len(entries) - len(kept)
         cuts = {entry.id: draft.cuts[entry.id] for entry in entries if entry.key in kept and entry.id in draft.cuts}
         notice = _notice(config, reached, dropped, len(cuts), budget_tokens, count) if with_notice else ""
@@ -137,7 +137,7 @@ def floor(draft: Draft) -> dict[str, int]:
     parts = {"system prompt, tools and overhead": draft.fixed_tokens}
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0, OTHER_MESSAGES: 0}
     for place in draft.left():
-        group, tokens = groups[place], draft.group_tokens(groups[place])
+        group, tokens = groups[place], draft.sizes[place]
         if group.pinned:
             names["pins"] += tokens
         elif group.head.instructs:

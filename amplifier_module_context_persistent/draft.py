@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from .config import Config
 from .entry import Entry
 from .plan import Cut
 from .rules import Group, tool_groups, untouchable
-from .shape import Message
 from .view import Count, Fetch, shorten, stand_in
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
@@ -34,6 +35,14 @@ class Draft:
     cuts: dict[str, Cut] = field(default_factory=dict)
     cut_tokens: dict[str, int] = field(default_factory=dict)
     fixed: set[int] = field(default_factory=set)
+    members: list[tuple[Entry, ...]] = field(default_factory=list)
+    """The messages of each group."""
+    sizes: list[int] = field(default_factory=list)
+    """The tokens of each group, cut as it is, with stand-ins for missing results."""
+    holders: Counter[str] = field(default_factory=Counter)
+    """By term, how many of the messages that stay show it."""
+    needed: set[str] = field(default_factory=set)
+    """The terms in the arguments of the calls that the view began with."""
     total_tokens: int = 0
     total_messages: int = 0
 
@@ -67,8 +76,13 @@ class Draft:
             cut_tokens=dict(cut_tokens),
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )
-        draft.total_tokens = fixed_tokens + sum(map(draft.group_tokens, groups))
+        draft.members = [group.entries() for group in groups]
+        draft.sizes = [draft._group_tokens(place) for place in range(len(groups))]
+        draft.total_tokens = fixed_tokens + sum(draft.sizes)
         draft.total_messages = sum(1 + len(group.results) for group in groups)
+        shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
+        draft.holders.update(chain.from_iterable(shown))
+        draft.needed.update(*(group.head.terms.used for group in groups))
         return draft
 
     @property
@@ -81,9 +95,8 @@ class Draft:
         """What a message comes to, cut as it is."""
         return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
 
-    def group_tokens(self, group: Group) -> int:
-        """What a group comes to, with stand-ins for missing results."""
-        tokens = sum(map(self.tokens_of, group.entries()))
+    def _group_tokens(self, place: int) -> int:
+        tokens, group = sum(map(self.tokens_of, self.members[place])), self.groups[place]
         if group.unanswered:
             pairs = zip(group.head.calls, group.results, strict=True)
             tokens += sum(self.count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
@@ -92,23 +105,32 @@ class Draft:
     def drop(self, place: int) -> None:
         """Leave a group out."""
         self.kept[place] = False
-        self.total_tokens -= self.group_tokens(self.groups[place])
+        self.total_tokens -= self.sizes[place]
         self.total_messages -= 1 + len(self.groups[place].results)
+        for entry in self.members[place]:
+            self._hide(entry.terms.shown(self.cuts.get(entry.id)))
 
-    def cut(self, entry: Entry, message: Message, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
-        """Shorten a message if that saves enough."""
+    def cut(self, place: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
+        """Shorten a message of a group if that saves enough."""
+        (message,) = self.fetch([entry])
         before = self.tokens_of(entry)
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
+            self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, after
+            self.sizes[place] += after - before
             self.total_tokens += after - before
+
+    def _hide(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.holders[name] -= 1
 
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""
         room = share * self.target_tokens
         for place in reversed(range(len(self.groups))):
             if self.kept[place]:
-                room -= self.group_tokens(self.groups[place])
+                room -= self.sizes[place]
                 if room < 0:
                     return place + 1
         return 0

@@ -19,12 +19,10 @@ def cut_for(keep_chars: int) -> Cut:
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
-def text_chars(message: Message) -> int:
-    """How many characters of a message can be elided: its string content, or its longest text block."""
+def texts_of(message: Message) -> list[str]:
+    """The texts of a message that can be shortened: its string content, or those of its blocks."""
     content = message.get("content")
-    if isinstance(content, str):
-        return len(content)
-    return max((len(text) for _, text in _texts(content)), default=0)
+    return [content] if isinstance(content, str) else [text for _, text in _texts(content)]
 
 
 def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str = "line") -> Message:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .reminder import REMINDER_PREFIX, as_reminder
 from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
+from .terms import NO_TERMS, Terms, terms_of
 
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
@@ -49,6 +50,8 @@ class Entry:
     """System text behind the first message of the conversation that is shown as a user's reminder."""
     refers_to: str = ""
     """A page that `recall` gave: the id of the message that it was taken from."""
+    terms: Terms = NO_TERMS
+    """What it shows that may be needed again."""
 
     @property
     def instructs(self) -> bool:
@@ -81,6 +84,7 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
         source=source if isinstance(source, str) else None,
         late=late,
         refers_to=recalled_from(message),
+        terms=terms_of(accepted) if accepted else NO_TERMS,
     )
 
 

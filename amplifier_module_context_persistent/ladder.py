@@ -13,9 +13,7 @@ from collections.abc import Callable, Sequence
 
 from .choice import lose_least
 from .draft import Draft
-from .elide import cut_for, text_chars
-from .entry import Entry
-from .plan import Cut
+from .elide import cut_for
 from .rules import first_human, last_human
 
 HUMAN_FACTOR = 2  # a human message keeps so many times `truncate_chars`
@@ -30,8 +28,15 @@ def shorten_humans(draft: Draft) -> None:
     first, last = first_human(draft.groups), last_human(draft.groups)
     humans = [place for place in draft.left() if draft.groups[place].head.human and place not in draft.fixed]
     ordered = [place for place in humans if place != first] + [place for place in humans if place == first]
-    heads = [draft.groups[place].head for place in ordered if place != last and draft.groups[place].head.id]
-    _cut_all(draft, heads, cut_for(HUMAN_FACTOR * draft.config.truncate_chars))
+    chars = HUMAN_FACTOR * draft.config.truncate_chars
+    for place in ordered:
+        if draft.fits:
+            return
+        head = draft.groups[place].head
+        known = draft.cuts.get(head.id)
+        now = known.head_chars + known.tail_chars if known else max(head.terms.text_chars, default=0)
+        if place != last and head.id and now > chars:
+            draft.cut(place, head, cut_for(chars))
 
 
 def narrow_protections(draft: Draft) -> None:
@@ -52,22 +57,21 @@ def shorten_largest(draft: Draft) -> None:
     """Step 6: the largest pieces that remain are brought down to one level, as high as the goal allows."""
     last = last_human(draft.groups)
     pieces = [
-        entry
+        (place, entry)
         for place in draft.left()
-        for entry in draft.groups[place].entries()
+        for entry in draft.members[place]
         if place != last and not draft.groups[place].pinned and not entry.instructs and entry.id
     ]
-    messages = dict(zip((entry.key for entry in pieces), draft.fetch(pieces), strict=True)) if pieces else {}
     for tightening in (1.0, 0.9, 0.75, 0.5, 0.0):
         if draft.total_tokens <= draft.goal_tokens:
             return
         excess = draft.total_tokens - draft.goal_tokens
-        level = _level([draft.tokens_of(entry) for entry in pieces], excess) * tightening
-        for entry in pieces:
-            chars = text_chars(messages[entry.key])
+        level = _level([draft.tokens_of(entry) for _, entry in pieces], excess) * tightening
+        for place, entry in pieces:
+            chars = max(entry.terms.text_chars, default=0)
             if draft.tokens_of(entry) > level and chars > LEAST_CHARS:
                 keep = max(LEAST_CHARS, int(chars * level / max(1, entry.tokens)))
-                draft.cut(entry, messages[entry.key], cut_for(keep), least_saved=1)
+                draft.cut(place, entry, cut_for(keep), least_saved=1)
 
 
 STEPS: tuple[tuple[int, Step], ...] = (
@@ -76,17 +80,6 @@ STEPS: tuple[tuple[int, Step], ...] = (
     (4, shorten_humans),
     (5, narrow_protections),
 )
-
-
-def _cut_all(draft: Draft, entries: Sequence[Entry], cut: Cut) -> None:
-    if draft.fits or not entries:
-        return
-    for entry, message in zip(entries, draft.fetch(entries), strict=True):
-        known = draft.cuts.get(entry.id)
-        if known is None or known.head_chars + known.tail_chars > cut.head_chars + cut.tail_chars:
-            draft.cut(entry, message, cut)
-        if draft.fits:
-            return
 
 
 def _level(sizes: Sequence[int], excess: int) -> float:

@@ -8,11 +8,14 @@ none: what they say stands in many places.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
+from .elide import texts_of
 from .plan import Cut
 from .shape import Message, blocks_of
 
@@ -23,8 +26,6 @@ _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
 _FILE = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}\Z", re.ASCII)
-_TEXT_BLOCKS = frozenset({"text", "tool_result"})
-_FIXED_BLOCKS = frozenset({"thinking", "tool_call"})
 
 Spans = dict[str, tuple[int, int]]
 
@@ -57,38 +58,61 @@ def spans(text: str) -> Spans:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one message: those that stay however it is cut, and those of its texts by place."""
+    """The terms of one message in the order in which cuts take them away, those first that stay the longest.
 
-    fixed: frozenset[str] = frozenset()
-    texts: list[tuple[int, Spans]] = field(default_factory=list)
+    What a thought says is not among them: it goes with its turn. A message holds them as long as its entry is held, so
+    that a plan reads no message again to know what it shows.
+    """
 
-    def visible(self, cut: Cut | None) -> frozenset[str]:
+    names: tuple[str, ...] = ()
+    needs: tuple[int, ...] = ()
+    """By term, how many characters of each text a cut must keep to show it; 0 in arguments, which cannot be cut."""
+    used: frozenset[str] = frozenset()
+    """Those in the arguments of calls: what somebody has needed."""
+    text_chars: tuple[int, ...] = ()
+    """The lengths of the texts that can be cut."""
+
+    def shown(self, cut: Cut | None) -> tuple[str, ...]:
         """The terms that a message shows when it is cut."""
-        shown = set(self.fixed)
-        for length, where in self.texts:
-            if cut is None or cut.head_chars + cut.tail_chars >= length:
-                shown.update(where)
-            else:
-                head, tail = cut.head_chars, length - cut.tail_chars
-                shown.update(term for term, (end, start) in where.items() if end <= head or start >= tail)
-        return frozenset(shown)
+        return self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
+
+    def lost(self, before: Cut | None, after: Cut) -> tuple[str, ...]:
+        """The terms that a further cut takes away."""
+        end = len(self.names) if before is None else bisect_right(self.needs, _reach(before))
+        return self.names[bisect_right(self.needs, _reach(after)) : end]
+
+
+NO_TERMS = Terms()
 
 
 def terms_of(message: Message) -> Terms:
-    """The terms of a message; arguments and thinking cannot be cut."""
-    content = message.get("content")
-    texts = [content] if isinstance(content, str) else []
-    for block in blocks_of(message, _TEXT_BLOCKS):
-        text = block.get("text" if block["type"] == "text" else "output")
-        if isinstance(text, str):
-            texts.append(text)
-    thinking = "\n".join(str(block.get("thinking", "")) for block in blocks_of(message, _FIXED_BLOCKS))
-    return Terms(argument_terms(message) | spans(thinking).keys(), [(len(text), spans(text)) for text in texts])
+    """The terms of a message in its accepted form."""
+    texts = texts_of(message)
+    used = argument_terms(message) if message.get("role") == "assistant" else frozenset()
+    needs = dict.fromkeys(sorted(used), 0)
+    for text in texts:
+        length = len(text)
+        for term, (end, start) in spans(text).items():
+            need = min(2 * end - 1, 2 * (length - start), length)  # what `cut_for` has to be given
+            needs[term] = min(need, needs.get(term, need))
+    ordered = sorted(needs.items(), key=itemgetter(1))
+    return Terms(tuple(map(itemgetter(0), ordered)), tuple(map(itemgetter(1), ordered)), used, tuple(map(len, texts)))
 
 
 def argument_terms(message: Message) -> frozenset[str]:
     """The terms in the arguments of a message's calls: what somebody has needed."""
-    return frozenset(term for arguments in _arguments(message) for text in _strings(arguments) for term in spans(text))
+    return frozenset(
+        term
+        for arguments in _arguments(message)
+        for text in _strings(arguments)
+        for word in _WORD.findall(text)
+        for term in terms_of_word(word)
+    )
+
+
+def _reach(cut: Cut) -> int:
+    """The length that `cut_for` was given, or would need to be given for no more than this cut keeps."""
+    return 2 * cut.tail_chars + 1 if cut.head_chars > cut.tail_chars else 2 * cut.head_chars
 
 
 def _strings(value: Any) -> Iterator[str]:

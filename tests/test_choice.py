@@ -60,7 +60,7 @@ def drafted(monkeypatch, messages: list[dict[str, Any]], target: int, **config: 
 def shows(made: Draft, messages: list[dict[str, Any]], term: str) -> bool:
     """Whether a kept message still shows a term."""
     return any(
-        term in terms_of(messages[entry.key]).visible(made.cuts.get(entry.id))
+        term in terms_of(messages[entry.key]).shown(made.cuts.get(entry.id))
         for place in made.left()
         for entry in made.groups[place].results
         if entry is not None
@@ -147,3 +147,13 @@ def test_a_cut_of_the_plan_before_counts():
     for key, known in before.items():
         now = made.cuts[key]
         assert now.head_chars + now.tail_chars <= known.head_chars + known.tail_chars
+
+
+def test_only_messages_that_are_cut_are_read():
+    """What the choice has to know stands with the entries, so planning reads no message that it does not shorten."""
+    made = draft("u:10 t:5 t:900 t:5 a:100 t:900 t:5 a:1", 1_000, protected_tool_results=0)
+    fetch, read = made.fetch, []
+    made.fetch = lambda wanted: read.extend(entry.id for entry in wanted) or fetch(wanted)
+    lose_least(made)
+    assert made.fits
+    assert set(read) == set(made.cuts) == {"m2", "m5"}

@@ -79,7 +79,7 @@ def cut(made: Draft) -> str:
 
 
 def check_total(made: Draft) -> None:
-    assert made.total_tokens == sum(made.group_tokens(made.groups[place]) for place in made.left())
+    assert made.total_tokens == sum(made.sizes[place] for place in made.left())
     assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
 
 

@@ -34,14 +34,16 @@ def test_a_cut_shows_the_terms_of_head_and_tail():
     """A term counts as shown where one of its places lies wholly in what stays."""
     text = "first_name " + "x " * 500 + "middle_name " + "y " * 500 + "last_name first_name"
     terms = terms_of({"role": "tool", "content": text})
-    assert terms.visible(None) == {"first_name", "middle_name", "last_name"}
-    assert terms.visible(Cut(50, 50)) == {"first_name", "last_name"}
-    assert terms.visible(Cut(0, 12)) == {"first_name"}
-    assert terms.visible(Cut(5, 0)) == frozenset()
+    assert set(terms.shown(None)) == {"first_name", "middle_name", "last_name"}
+    assert set(terms.shown(Cut(50, 50))) == {"first_name", "last_name"}
+    assert terms.shown(Cut(12, 11)) == ("first_name",)
+    assert terms.shown(Cut(5, 0)) == ()
+    assert set(terms.lost(None, Cut(50, 50))) == {"middle_name"}
+    assert set(terms.lost(Cut(50, 50), Cut(12, 11))) == {"last_name"}
 
 
-def test_arguments_and_thinking_stay():
-    """What cannot be cut is shown whatever the cut."""
+def test_arguments_stay_and_thoughts_are_not_counted():
+    """What cannot be cut is shown whatever the cut, except that a thought goes with its turn."""
     message = {
         "role": "assistant",
         "content": [
@@ -51,9 +53,20 @@ def test_arguments_and_thinking_stay():
         ],
         "tool_calls": [{"id": "c", "tool": "read", "arguments": {"path": "src/in_args.py"}}],
     }
-    assert argument_terms(message) == {"src/in_args.py", "in_args"}
-    assert terms_of(message).visible(Cut(10, 0)) == {"src/in_args.py", "in_args", "the_thought"}
-    assert "in_the_text" in terms_of(message).visible(None)
+    terms = terms_of(message)
+    assert argument_terms(message) == terms.used == {"src/in_args.py", "in_args"}
+    assert set(terms.shown(Cut(0, 0))) == {"src/in_args.py", "in_args"}
+    assert set(terms.shown(None)) == {"src/in_args.py", "in_args", "in_the_text"}
+    assert terms.text_chars == (611,)
+
+
+def test_a_term_in_two_texts_is_shown_by_the_one_that_needs_less():
+    """Every text of a message is cut alike, so the nearest place to an end counts."""
+    blocks = [{"type": "text", "text": text} for text in ("x " * 90 + "the_name" + " y" * 90, "the_name")]
+    terms = terms_of({"role": "user", "content": blocks})
+    assert terms.needs == (8,)
+    assert terms.shown(Cut(4, 4)) == ("the_name",)
+    assert terms.shown(Cut(4, 3)) == ()
 
 
 @pytest.mark.parametrize(
@@ -75,6 +88,6 @@ def test_both_shapes_of_calls_have_arguments(call):
 def test_shown_terms_stand_in_the_elided_text(words, keep):
     """Whatever a cut is said to show stands in the text that is cut so, character by character."""
     text = " ".join(words)
-    shown = terms_of({"role": "tool", "content": text}).visible(cut_for(keep))
+    shown = terms_of({"role": "tool", "content": text}).shown(cut_for(keep))
     cut = elide_text(text, cut_for(keep), reference="m1", boundary="char")
     assert [term for term in shown if term not in cut] == []

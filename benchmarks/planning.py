@@ -1,0 +1,140 @@
+"""What a view costs at 100,000 messages of history: making a plan, and writing a view that follows one.
+
+    python -m benchmarks.planning [--messages N] [--budgets 40000 200000] [--tokenizer NAME]
+
+A session of that many messages goes on, with a request before each answer. Of each budget it prints:
+
+- `plans`: how many were made, and how many messages of the view each of them looked at;
+- `ms`, `worst`: milliseconds that a plan took, median and maximum, once the entries of the view are known; and the same
+  as a ratio to reading and parsing the lines of those messages one by one, right before;
+- a request between two plans, with its receipt, against reading and parsing the lines of its messages one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import orjson
+
+from amplifier_module_context_persistent import PersistentContextManager, window
+from amplifier_module_context_persistent.compaction import Compaction
+from benchmarks.measure import Comparison, compare_async, report
+from benchmarks.sessions import write_session
+from fixtures.generate import generate_session
+
+PLAN_LIMIT_MS = 20.0
+RENDER_LIMIT = 1.3
+LEAST_PLANS = 5
+REQUESTS = 100
+
+
+@dataclass(slots=True)
+class Planning:
+    """Times every plan that is made while it is in place of `compact`."""
+
+    ms: list[float] = field(default_factory=list)
+    parse_ms: list[float] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+
+    def __call__(self, entries: Sequence[Any], **how: Any) -> Compaction:
+        """Make a plan."""
+        start = time.perf_counter()
+        for entry in entries:
+            list(how["fetch"]([entry]))
+        between = time.perf_counter()
+        made = COMPACT(entries, **how)
+        end = time.perf_counter()
+        self.messages.append(len(entries))
+        self.parse_ms.append((between - start) * 1000)
+        self.ms.append((end - between) * 1000)
+        return made
+
+
+COMPACT = window.compact
+
+
+async def measure(path: str, budget_tokens: int, tokenizer: str) -> tuple[Planning, Comparison]:
+    """Let a session go on until it has made plans enough, then compare requests that make none."""
+    manager = PersistentContextManager(path, tokenizer=tokenizer, max_tokens=budget_tokens, durability="write")
+    await manager.compact()  # of a whole history, once; what follows is what a session meets
+    planning = Planning()
+    with mock.patch.object(window, "compact", planning):
+        for message in generate_session(9, 100_000):
+            if message["role"] == "assistant":
+                await manager.get_messages_for_request()
+            await manager.add_message(message)
+            if len(planning.ms) >= LEAST_PLANS:
+                break
+    view = await manager.get_messages_for_request()
+    await manager.close()
+    return planning, await _compare_requests(path, view, budget_tokens, tokenizer)
+
+
+async def _compare_requests(path: str, view: list[dict[str, Any]], budget_tokens: int, tokenizer: str) -> Comparison:
+    """A request against reading and parsing the lines of its messages."""
+    places = _places(path, {message["metadata"].get("message_id") for message in view})
+    manager = PersistentContextManager(path, tokenizer=tokenizer, max_tokens=budget_tokens, durability="write")
+    await manager.get_messages_for_request()
+    descriptor = os.open(path, os.O_RDONLY)
+
+    async def parse() -> list[Any]:
+        return [orjson.loads(os.pread(descriptor, size, offset)) for offset, size in places]
+
+    ours = ("a request with its receipt", manager.get_messages_for_request)
+    theirs = (f"reading and parsing {len(places)} lines", parse)
+    name = f"a request between plans, {budget_tokens:,} tokens"
+    compared = await compare_async(name, ours, theirs, limit=RENDER_LIMIT, calls=REQUESTS)
+    os.close(descriptor)
+    await manager.close()
+    return compared
+
+
+def _places(path: str, ids: set[str | None]) -> list[tuple[int, int]]:
+    """Where the lines of some messages lie: offsets and lengths."""
+    found, offset = [], 0
+    with open(path, "rb") as lines:
+        for line in lines:
+            if orjson.loads(line).get("metadata", {}).get("message_id") in ids:
+                found.append((offset, len(line)))
+            offset += len(line)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 if a limit is missed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.planning", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--budgets", type=int, nargs="+", default=[40_000, 200_000])
+    parser.add_argument("--tokenizer", default="auto")
+    given = parser.parse_args(arguments)
+    compared, missed = [], False
+    print(f"{'budget':>7} {'plans':>5} {'messages':>8} {'ms':>6} {'worst':>6} {'limit':>6} {'/ parsing':>9}")
+    with tempfile.TemporaryDirectory() as directory:
+        for budget in given.budgets:
+            path = os.path.join(directory, f"{budget}.jsonl")
+            write_session(path, given.messages)
+            planning, comparison = asyncio.run(measure(path, budget, given.tokenizer))
+            compared.append(comparison)
+            median = statistics.median(planning.ms)
+            ratio = statistics.median(plan / parse for plan, parse in zip(planning.ms, planning.parse_ms, strict=True))
+            missed = missed or median > PLAN_LIMIT_MS
+            print(
+                f"{budget:>7} {len(planning.ms):>5} {max(planning.messages):>8} {median:>6.1f} "
+                f"{max(planning.ms):>6.1f} {PLAN_LIMIT_MS:>6.1f} {ratio:>9.2f}"
+            )
+    return report(compared) or int(missed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
