@@ -166,8 +166,8 @@ def _reminders(view: Messages, known: Places, late: dict[int, dict[str, Any]]) -
             yield f"reminder: message {i} is late system text and no reminder of the user's role"
         elif shown not in (_plain_text(original), f"<system-reminder>\n{_plain_text(original)}\n</system-reminder>"):
             yield f"reminder: message {i} says something else than the system message that it shows"
-        others = [b for b in _blocks(message) if b.get("type") != "text"]
-        if not same(others, [b for b in _blocks(original) if b.get("type") != "text"]):
+        others = [b for b in blocks_of(message) if b.get("type") != "text"]
+        if not same(others, [b for b in blocks_of(original) if b.get("type") != "text"]):
             yield f"reminder: message {i} lost or changed a block that is no text"
         rest = {**message, "role": original.get("role"), "content": original.get("content")}
         if not same(rest, original):
@@ -178,7 +178,7 @@ def _plain_text(message: dict[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(b["text"] for b in _blocks(message) if b.get("type") == "text" and not _is_blank(b.get("text")))
+    return "\n".join(b["text"] for b in blocks_of(message) if b.get("type") == "text" and not is_blank(b.get("text")))
 
 
 def _unchanged(view: Messages, history: Messages, known: Places, late: dict[int, dict[str, Any]]) -> Iterator[str]:
