@@ -12,9 +12,10 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Unpack
 
+from .calling import tools_of
 from .entry import RECALL_TOOL, metadata_of
 from .errors import RecallError
-from .index import ASSISTANT, DAMAGED, ROLE_CODES, UNCHAINED, Index
+from .index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from .log import Log
 from .original import full_text, timestamp_of
 from .recall import (
@@ -31,7 +32,7 @@ from .recall import (
     page_tokens,
     tell_hits,
 )
-from .shape import Message, calls_of, result_id_of
+from .shape import Message, result_id_of
 from .store import Session
 
 STEP_S = 0.05
@@ -158,25 +159,11 @@ class Lookup:
                 break
         if not spans:
             return None
-        call_id = result_id_of(message)
-        tool = ""
-        if call_id is not None:
-            tool = str(message.get("name") or self._called(log, place, call_id))
-        names = {tool} if call_id is not None else {call.name for call in calls_of(message)}
-        if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in names):
+        tools = tools_of(log, self._live, place, message)
+        tool = tools[0] if tools and result_id_of(message) is not None else ""
+        if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
             return None
         return make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans)
-
-    def _called(self, log: Log, place: int, call_id: str) -> str:
-        """The name of the tool whose call a result answers; results need not say it."""
-        near = range(max(0, place - _BATCH), place)
-        calling = [self._live[at] for at in near if log.index.roles[self._live[at]] == ASSISTANT]
-        for ordinal in reversed(calling):
-            (message,) = log.read([ordinal])
-            for call in calls_of(message):
-                if call.id == call_id:
-                    return call.name
-        return ""
 
 
 async def recall(

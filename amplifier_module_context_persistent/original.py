@@ -7,7 +7,8 @@ it was. Of a medium its kind and size are told.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .entry import RECALL_TOOL, metadata_of
@@ -16,13 +17,28 @@ from .shape import Message, calls_of
 _CALLS = ("tool_call", "tool_use")
 
 
-def full_text(message: Message) -> tuple[str, int]:
-    """Give a message's text, and how much of it is searched: all but calls of `recall`, which stand at its end."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of what a message says: `text`, `thinking`, or a `call` with its arguments as JSON."""
+
+    kind: str
+    text: str
+    name: str = ""
+    """The tool that is called."""
+    call_id: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "call":
+            return f"[call {self.name} {self.call_id}] {self.text}"
+        return f"[thinking]\n{self.text}" if self.kind == "thinking" else self.text
+
+
+def parts_of(message: Message) -> Iterator[Part]:
+    """Give what a message says piece by piece: its text, then its blocks in order, then the calls beside them."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    parts: list[str] = []
     if not isinstance(content, list | None):
-        parts.append(content if isinstance(content, str) else _json(content))
+        yield Part("text", content if isinstance(content, str) else _json(content))
     thinking = message.get("thinking_block")
     if thinking and not any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks):
         blocks = [thinking, *blocks]
@@ -30,14 +46,21 @@ def full_text(message: Message) -> tuple[str, int]:
     listed = message.get("tool_calls")
     listed_calls = listed if isinstance(listed, list) else []
     listed_ids = {_call_id(call) for call in listed_calls}
-    own: list[str] = []
     for block in blocks:
         if not isinstance(block, dict) or block.get("type") not in _CALLS:
-            parts.append(_block_text(block))
+            yield _block_part(block)
         elif _call_id(block) not in listed_ids:
-            _add_call(block, names, parts, own)
+            yield _call_part(block, names)
     for call in listed_calls:
-        _add_call(call, names, parts, own)
+        yield _call_part(call, names)
+
+
+def full_text(message: Message) -> tuple[str, int]:
+    """Give a message's text, and how much of it is searched: all but calls of `recall`, which stand at its end."""
+    parts: list[str] = []
+    own: list[str] = []
+    for part in parts_of(message):
+        (own if part.name == RECALL_TOOL else parts).append(str(part))
     searched = "\n".join(part for part in parts if part)
     return "\n".join(part for part in [searched, *own] if part), len(searched)
 
@@ -48,11 +71,16 @@ def timestamp_of(message: Mapping[str, Any]) -> str:
     return given if isinstance(given, str) else ""
 
 
-def _add_call(call: Any, names: Mapping[str, str], parts: list[str], own: list[str]) -> None:
-    """Add a call's text to those of the message, or to those of calls of `recall`."""
-    name = names.get(_call_id(call), "")
-    text = f"[call {name} {_call_id(call)}] {_arguments(call)}" if name else _json(call)
-    (own if name == RECALL_TOOL else parts).append(text)
+def _call_part(call: Any, names: Mapping[str, str]) -> Part:
+    call_id = _call_id(call)
+    name = names.get(call_id, "")
+    return Part("call", _arguments(call), name, call_id) if name else Part("text", _json(call))
+
+
+def _block_part(block: Any) -> Part:
+    if isinstance(block, dict) and block.get("type") == "thinking" and isinstance(text := block.get("thinking"), str):
+        return Part("thinking", text)
+    return Part("text", _block_text(block))
 
 
 def _block_text(block: Any) -> str:
@@ -66,8 +94,6 @@ def _block_text(block: Any) -> str:
     if kind == "tool_result" and "output" in block:
         output = block["output"]
         return output if isinstance(output, str) else _json(output)
-    if kind == "thinking" and isinstance(thinking := block.get("thinking"), str):
-        return f"[thinking]\n{thinking}"
     if kind == "redacted_thinking":
         return "[thinking that the provider keeps to itself]"
     if isinstance(source := block.get("source"), dict) and isinstance(data := source.get("data"), str):

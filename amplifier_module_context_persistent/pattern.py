@@ -1,7 +1,7 @@
 """What a search looks for: a text, or a regular expression that cannot run away.
 
 `re` cannot be interrupted and lets no other thread run, so an expression is judged before it is used. Rules:
-- A text is found whatever the case of its letters (of ASCII letters, where it is ASCII).
+- Where case does not matter, a text is found whatever the case of its letters (of ASCII letters, where it is ASCII).
 - An expression has at most `MOST_CHARS` characters and refers back to nothing. No repeat holds another repeat or
   alternatives (exponential time), at most `len(_WINDOWS) - 1` repeats are open-ended (polynomial time), and it is
   matched in windows of a text, the shorter the more of them it has: the worst that one can cost is about 0.2 s. Windows
@@ -25,6 +25,8 @@ _WINDOWS = (4_000, 4_000, 500, 200)
 """How long a window is, by the number of open-ended repeats."""
 _FEW = 50  # a repeat that may run this often or less counts as so many alternatives
 _MOST_ALTERNATIVES = 100  # ways to go, multiplied
+_MORE_CASES = frozenset("iks")
+"""ASCII letters that `re` takes for letters beyond ASCII too, where case does not matter."""
 _REFUSED = {
     "GROUPREF": "refers back to a group",
     "GROUPREF_IGNORE": "refers back to a group",
@@ -58,15 +60,15 @@ class Pattern:
                     yield match.span()
 
 
-def text_pattern(query: str) -> Pattern:
+def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     """Look for a text."""
-    flags = re.IGNORECASE | (re.ASCII if query.isascii() else re.NOFLAG)
-    needle = query.lower().encode() if _is_plain(query) else b""
-    return Pattern(re.compile(re.escape(query), flags), needle=needle, ignores_case=True)
+    flags = re.IGNORECASE | (re.ASCII if query.isascii() else re.NOFLAG) if ignore_case else re.NOFLAG
+    needle = (query.lower() if ignore_case else query).encode() if _is_plain(query) else b""
+    return Pattern(re.compile(re.escape(query), flags), needle=needle, ignores_case=ignore_case)
 
 
-def regex_pattern(query: str) -> Pattern:
-    """Look for a regular expression; case matters, `^` and `$` stand for lines.
+def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
+    """Look for a regular expression; `^` and `$` stand for lines.
 
     Raises:
         RecallError: it is none, or one that could take for ever.
@@ -74,17 +76,19 @@ def regex_pattern(query: str) -> Pattern:
     if len(query) > MOST_CHARS:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
     try:
-        parsed = _parser.parse(query, re.MULTILINE)
+        flags = re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG)
+        parsed = _parser.parse(query, flags)
         cost = _Cost()
         cost.add(parsed)
-        expression = re.compile(query, re.MULTILINE)
+        expression = re.compile(query, flags)
     except (re.error, OverflowError, RecursionError, FutureWarning, DeprecationWarning) as error:
         raise RecallError(f"query: not a regular expression: {error}") from error
     if cost.open_ended >= len(_WINDOWS) or cost.alternatives > _MOST_ALTERNATIVES:
         most = len(_WINDOWS) - 1
         raise RecallError(f"query: this expression could take for ever: use at most {most} open-ended repeats")
-    needle = b"" if parsed.state.flags & re.IGNORECASE else _longest_literal(parsed).encode()
-    return Pattern(expression, _WINDOWS[cost.open_ended], needle)
+    any_case = bool(parsed.state.flags & re.IGNORECASE)
+    needle = _longest_literal(parsed, any_case=any_case).encode()
+    return Pattern(expression, _WINDOWS[cost.open_ended], needle, any_case)
 
 
 class _Cost:
@@ -138,12 +142,15 @@ def _windows(text: str, most: int) -> Iterator[tuple[int, int]]:
         start = following
 
 
-def _longest_literal(tokens: Any) -> str:
-    """The longest run of characters that every match holds and that stand in a record as they are."""
+def _longest_literal(tokens: Any, *, any_case: bool) -> str:
+    """The longest run of characters that every match holds and that stand in a record as they are (in lower case)."""
     runs: list[str] = [""]
     for operator, argument in tokens:
-        if str(operator) == "LITERAL" and _is_plain(chr(argument)):
-            runs[-1] += chr(argument)
+        literal = chr(argument) if str(operator) == "LITERAL" else ""
+        if any_case:
+            literal = literal.lower()
+        if literal and _is_plain(literal) and not (any_case and literal in _MORE_CASES):
+            runs[-1] += literal
         else:
             runs.append("")
     return max(runs, key=len)

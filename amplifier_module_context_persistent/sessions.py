@@ -14,6 +14,7 @@ from pathlib import Path
 from .errors import ContextPersistentError
 from .location import LOG_NAME, project_slug
 
+_HEADER = b'{"_record":"header"'
 _MOST_NAMED = 5  # candidates for an ambiguous name
 
 
@@ -23,7 +24,10 @@ class SessionNameError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A session's log: its path, the session's id, the host's name of its project, when it was written last."""
+    """A session's log: its path, the session's id, the host's name of its project, when it was written last.
+
+    Of a log that lies elsewhere, the id is the name of its directory or its file, and the project is empty.
+    """
 
     path: Path
     id: str
@@ -39,14 +43,49 @@ def projects_dir() -> Path:
 def session_files(project: str | None = None) -> list[SessionFile]:
     """The sessions of one project, or of all, the one that was written last first."""
     place = projects_dir() / project / "sessions" if project is not None else projects_dir()
-    found = []
-    for path in place.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"):
+    paths = place.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
+    return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
+
+
+def files_in(directory: str | Path) -> list[SessionFile]:
+    """The logs in a directory that `storage_path` or `transcript_path` names, the one that was written last first.
+
+    Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    place, found = Path(directory), []
+    for path in sorted(place.iterdir()):
+        if path.name == LOG_NAME:
+            found.append((path, place.resolve().name, ""))
+        elif os.path.lexists(path / LOG_NAME):
+            found.append((path / LOG_NAME, path.name, ""))
+        elif path.suffix == ".jsonl" and _begins_as_log(path):
+            found.append((path, path.stem, ""))
+    return _newest_first(found)
+
+
+def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
+    sessions = []
+    for path, session_id, project in found:
         try:
-            modified_s = path.stat().st_mtime
+            modified_s = path.lstat().st_mtime
         except OSError:
             continue  # it has gone meanwhile
-        found.append(SessionFile(path, path.parent.name, path.parents[2].name, modified_s))
-    return sorted(found, key=lambda session: (-session.modified_s, session.id))
+        sessions.append(SessionFile(path, session_id, project, modified_s))
+    return sorted(sessions, key=lambda session: (-session.modified_s, session.id))
+
+
+def _begins_as_log(path: Path) -> bool:
+    """Whether a file begins with the header of a log; anything but a regular file is none."""
+    try:
+        if not path.is_file():  # a FIFO would be waited for
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return False
 
 
 def last_session(working_dir: str | Path = ".") -> SessionFile:

@@ -132,7 +132,7 @@ def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
     names: dict[str, str] = {}
     humans = 0
     for place, message in enumerate(reader.read(index.live), start=1):
-        tokens = _tokens(message, counter)
+        tokens = tokens_of(message, counter)
         human = is_human(message)
         humans += human
         if not gathered.turns or (human and humans > 1):  # what stands before the first belongs to its turn
@@ -155,7 +155,8 @@ def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
     return gathered
 
 
-def _tokens(message: Message, counter: TokenCounter) -> int:
+def tokens_of(message: Message, counter: TokenCounter) -> int:
+    """Count a stored message in the form in which it would be sent."""
     accepted = normalise(message)
     return count_message(accepted, counter) if accepted else 0
 

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 
 import click
 from rich.console import Console
 
+from .files import Files
 from .transcript import Transcript
 
 UNUSABLE = 2
+
+_DOUBTFUL = re.compile(r"[^ -~\n]")
+_TAB_COLUMNS = 8
 
 logging.getLogger(__package__).addHandler(logging.NullHandler())  # what the reader warns of, `verify` reports
 
@@ -26,9 +31,17 @@ class UnusableError(click.ClickException):
     exit_code = UNUSABLE
 
 
+class _PlainConsole(Console):
+    """A console that leaves it to the command what becomes of a broken pipe."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again; this is called while it is caught."""
+        raise
+
+
 def console() -> Console:
     """A console on the standard output that takes nothing in a text for markup."""
-    return Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    return _PlainConsole(file=sys.stdout, markup=False, highlight=False, emoji=False)
 
 
 def one_line(text: str) -> str:
@@ -39,8 +52,17 @@ def one_line(text: str) -> str:
 def escaped(text: str) -> str:
     """Text with all that is no printable character but line breaks, or that the output lacks, escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    shown = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
+    return _DOUBTFUL.sub(_escape, text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def escaped_body(text: str) -> str:
+    """Text of several lines `escaped`, tabs as spaces, and every way to end a line as one."""
+    return escaped(text.replace("\r\n", "\n").expandtabs(_TAB_COLUMNS))
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def reason(error: Exception) -> str:
@@ -49,13 +71,13 @@ def reason(error: Exception) -> str:
     return one_line(str(said or error))
 
 
-def open_transcript(path: str) -> Transcript:
+def open_transcript(path: str, *, files: Files | None = None) -> Transcript:
     """Open a log for reading.
 
     Raises:
         UnusableError: it is not there or cannot be read.
     """
     try:
-        return Transcript(path)
+        return Transcript(path, files=files)
     except (OSError, ValueError) as error:
         raise UnusableError(f"{one_line(path)}: {reason(error)}") from error

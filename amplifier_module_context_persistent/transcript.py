@@ -5,20 +5,23 @@ Reads only, also while the session is running, and holds no message: each one is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .calling import tools_of
 from .entry import is_human
 from .errors import LogUnreadableError
-from .index import USER
+from .files import Files
+from .index import DAMAGED, ROLE_CODES, UNCHAINED, USER
 from .reader import LogReader
 from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
 from .record import Message
 
 NOT_THERE = "there is no such file"
+_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,29 @@ class Turn:
         return self.stop - self.start
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A live message, and its number in the live history, which counts from 1."""
+
+    number: int
+    message: Message
+    tools: tuple[str, ...]
+    """The tools that it calls, or the one whose result it is."""
+
+
 class Transcript:
     """A log that is read and never written; close it, or use it in a `with` statement.
 
     Args:
         path: the log's file.
+        files: the system calls, to be told how far reading is.
 
     Raises:
         LogUnreadableError: it is not there, or it cannot be read.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.reader = LogReader(path)
+    def __init__(self, path: str | Path, *, files: Files | None = None) -> None:
+        self.reader = LogReader(path, files=files)
         self.reader.follow()
         if self.reader.fd is None:
             raise LogUnreadableError(2, NOT_THERE, self.reader.path)
@@ -85,6 +99,48 @@ class Transcript:
             LogUnreadableError: the log's bytes changed while they were read.
         """
         yield from self.reader.read(self.reader.index.live[start:stop])
+
+    def placed(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        role: str | None = None,
+        tool: str | None = None,
+        may_match: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[Placed]:
+        """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
+
+        Args:
+            start: the first place, from 0.
+            stop: the place behind the last one; by default the end.
+            role: only messages of this role.
+            tool: only calls and results of this tool.
+            may_match: asked of each line that this package wrote; what it refuses is not parsed.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        reader, index, live = self.reader, self.reader.index, self.reader.index.live
+        places = range(*slice(start, stop).indices(len(live)))
+        for begin in range(0, len(places), _BATCH):
+            batch: list[int] = [
+                place
+                for place in places[begin : begin + _BATCH]
+                if role is None or index.roles[live[place]] == ROLE_CODES[role]
+            ]
+            if may_match is not None:
+                lines = reader.lines([live[place] for place in batch])
+                batch = [
+                    place
+                    for place, (ordinal, line) in zip(batch, lines, strict=True)
+                    if index.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
+                ]
+            messages = reader.read([live[place] for place in batch])
+            for place, message in zip(batch, messages, strict=True):
+                tools = tools_of(reader, live, place, message)
+                if tool is None or tool in tools:
+                    yield Placed(place + 1, message, tools)
 
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""

@@ -1,5 +1,6 @@
 """What a search looks for: texts, expressions, what is refused, and the bytes by which lines are passed over."""
 
+import re
 import time
 
 import pytest
@@ -25,6 +26,18 @@ def test_an_expression_minds_case_and_lines() -> None:
     """`^` and `$` stand for lines, and `(?i)` makes case not matter."""
     assert found(r"^def \w+", "def a\nDef b\n  def c\ndef d") == ["def a", "def d"]
     assert found(r"(?i)^def \w$", "def a\nDef b\n") == ["def a", "Def b"]
+
+
+def test_case_matters_or_not_as_it_is_asked() -> None:
+    """Both kinds of pattern can be told."""
+    assert [text_pattern("ab", ignore_case=ignore).expression.findall("ab AB") for ignore in (True, False)] == [
+        ["ab", "AB"],
+        ["ab"],
+    ]
+    assert [regex_pattern("a.", ignore_case=ignore).expression.findall("ab AB") for ignore in (True, False)] == [
+        ["ab", "AB"],
+        ["ab"],
+    ]
 
 
 def test_empty_matches_are_no_matches() -> None:
@@ -109,7 +122,9 @@ def test_no_line_with_a_match_is_passed_over(before: str, query: str, after: str
     )
     stored = decode(line)["content"]
     for asked in (query, query.swapcase()):
-        pattern = text_pattern(asked)
+        for pattern in (text_pattern(asked), text_pattern(asked, ignore_case=False)):
+            assert pattern.may_match(line) or not list(pattern.spans(stored))
+        pattern = regex_pattern(re.escape(asked), ignore_case=True)
         assert pattern.may_match(line) or not list(pattern.spans(stored))
 
 
@@ -129,7 +144,9 @@ def test_the_needle_of_a_text(query: str, needle: bytes) -> None:
         ("fooo*", b"foo"),
         ("(foo)bar", b"bar"),
         ("foo|bar", b""),
-        ("(?i)foo", b""),
+        ("(?i)FoO-", b"foo-"),
+        ("(?i)skipped-", b"pped-"),
+        ("(?i:foo)", b""),
         ('a"bc', b"bc"),
     ],
 )
