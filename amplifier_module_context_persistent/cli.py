@@ -17,6 +17,7 @@ from .cli_stats import stats
 from .cli_tail import tail
 from .cli_views import view, views
 from .demo import demo
+from .terminal import UnusableError, reason
 
 SECTIONS = {
     "Look into sessions": ("list", "show", "tail", "search", "stats"),
@@ -61,6 +62,8 @@ class Commands(click.Group):
             ctx.exit(_NO_READER)
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
+        except OSError as error:
+            raise UnusableError(f"it cannot go on: {reason(error)}") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})

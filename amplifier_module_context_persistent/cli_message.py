@@ -1,8 +1,8 @@
 """How `show` and `tail` print a message.
 
 Rules:
-- In a terminal an assistant's text is rendered as Markdown, without anything that would hide a part of it (HTML,
-  entities, link targets); in a pipe all text is as it was written, and no line is broken.
+- In a terminal an assistant's text is rendered as Markdown, without what would hide a part of it (HTML, entities,
+  targets of links); in a pipe all text is as it was written, and no line is broken.
 - Everything but text is folded, long text too; `full` shows all of it.
 - Whatever comes from the log is escaped, and what Markdown makes of it once more: nothing raw reaches the terminal.
 """
@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 from markdown_it import MarkdownIt
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console
 from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.segment import Segment
+from rich.segment import Segment, Segments
 from rich.text import Text
 
 from .entry import metadata_of
@@ -89,7 +89,7 @@ class MessagePrinter:
         if not self._console.is_terminal or len(shown) > _RENDERED_CHARS:
             click.echo("\n".join(" " * indent + line if line else line for line in shown.split("\n")))
         elif as_markdown:
-            self._console.print(_Safe(_markdown(shown)))
+            self._console.print(_rendered(shown, self._console))
         else:
             self._console.print(Padding(Text(shown, style), (0, 0, 0, indent), expand=False))
         if more:
@@ -146,23 +146,21 @@ def _argument(name: str, value: Any) -> str:
     return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"
 
 
-def _markdown(text: str) -> Markdown:
-    """Render Markdown, hiding nothing."""
-    rendered = Markdown("", hyperlinks=False)
-    rendered.parsed = _parser.parse(text)
-    for token in rendered.parsed:
+def _rendered(text: str, screen: Console) -> Segments | Text:
+    """Render Markdown; text that would not be seen whole (deep nesting, wide tables, titles of links) as it is."""
+    markdown = Markdown("", hyperlinks=False)
+    markdown.parsed = _parser.parse(text)
+    tags = 0  # the languages of code blocks are not shown
+    for token in markdown.parsed:
+        tags += _letters(token.info)
         for inline in token.children or ():
             if inline.type == "softbreak":  # people and models break lines where they mean it
                 inline.type = "hardbreak"
-    return rendered
+    segments = list(screen.render(markdown))
+    if sum(_letters(segment.text) for segment in segments) < _letters(text) - tags:
+        return Text(text)
+    return Segments([Segment(escaped(segment.text), segment.style) for segment in segments])
 
 
-class _Safe:
-    """Markdown as it is rendered, with every text in it escaped."""
-
-    def __init__(self, renderable: Markdown) -> None:
-        self._renderable = renderable
-
-    def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
-        for segment in screen.render(self._renderable, options):
-            yield Segment(escaped(segment.text), segment.style)
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

@@ -57,6 +57,9 @@ def parts_of(message: Message) -> Iterator[Part]:
 
 def full_text(message: Message) -> tuple[str, int]:
     """Give a message's text, and how much of it is searched: all but calls of `recall`, which stand at its end."""
+    content = message.get("content")
+    if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
+        return content, len(content)  # as most messages are, and a search reads very many
     parts: list[str] = []
     own: list[str] = []
     for part in parts_of(message):

@@ -19,6 +19,7 @@ from re import _parser  # type: ignore[attr-defined]  # the expression as `re` i
 from typing import Any
 
 from .errors import RecallError
+from .record import CRC_TAIL_BYTES, MARK
 
 MOST_CHARS = 200
 _WINDOWS = (4_000, 4_000, 500, 200)
@@ -27,6 +28,7 @@ _FEW = 50  # a repeat that may run this often or less counts as so many alternat
 _MOST_ALTERNATIVES = 100  # ways to go, multiplied
 _MORE_CASES = frozenset("iks")
 """ASCII letters that `re` takes for letters beyond ASCII too, where case does not matter."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _REFUSED = {
     "GROUPREF": "refers back to a group",
     "GROUPREF_IGNORE": "refers back to a group",
@@ -46,7 +48,9 @@ class Pattern:
 
     def may_match(self, line: bytes) -> bool:
         """Whether the message of a line that we wrote may match; cheap, without parsing it."""
-        return self.needle in (line.lower() if self.ignores_case else line)
+        if self.needle in (line.lower() if self.ignores_case else line):
+            return True
+        return not self.needle.isascii() and line.endswith(MARK, 0, -CRC_TAIL_BYTES)  # such a line is all ASCII
 
     def spans(self, text: str, *, expired: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, int]]:
         """Places and ends of the matches that are not empty; stops early once `expired`, asked between windows."""
@@ -63,7 +67,7 @@ class Pattern:
 def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     """Look for a text."""
     flags = re.IGNORECASE | (re.ASCII if query.isascii() else re.NOFLAG) if ignore_case else re.NOFLAG
-    needle = (query.lower() if ignore_case else query).encode() if _is_plain(query) else b""
+    needle = (query.lower() if ignore_case else query).encode() if _is_plain(query, any_case=ignore_case) else b""
     return Pattern(re.compile(re.escape(query), flags), needle=needle, ignores_case=ignore_case)
 
 
@@ -149,16 +153,18 @@ def _longest_literal(tokens: Any, *, any_case: bool) -> str:
         literal = chr(argument) if str(operator) == "LITERAL" else ""
         if any_case:
             literal = literal.lower()
-        if literal and _is_plain(literal) and not (any_case and literal in _MORE_CASES):
+        if literal and _is_plain(literal, any_case=any_case) and not (any_case and literal in _MORE_CASES):
             runs[-1] += literal
         else:
             runs.append("")
     return max(runs, key=len)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether JSON has no other way to write it, as we write JSON."""
-    return all(" " <= char <= "~" and char not in '"\\' for char in text)
+def _is_plain(text: str, *, any_case: bool) -> bool:
+    """Whether JSON has no other way to write it, as we write JSON; with `any_case`, letters beyond ASCII have one."""
+    return (text.isascii() if any_case else not _SURROGATE.search(text)) and all(
+        char >= " " and char not in '"\\\x7f' for char in text
+    )
 
 
 def compile_pattern(query: str, *, regex: bool) -> Pattern:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,12 @@ class Placed:
 
     number: int
     message: Message
-    tools: tuple[str, ...]
-    """The tools that it calls, or the one whose result it is."""
+    find_tools: Callable[[], tuple[str, ...]]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it calls, or the one whose result it is; looked up as it is asked for."""
+        return self.find_tools()
 
 
 class Transcript:
@@ -138,9 +142,9 @@ class Transcript:
                 ]
             messages = reader.read([live[place] for place in batch])
             for place, message in zip(batch, messages, strict=True):
-                tools = tools_of(reader, live, place, message)
-                if tool is None or tool in tools:
-                    yield Placed(place + 1, message, tools)
+                placed = Placed(place + 1, message, partial(tools_of, reader, live, place, message))
+                if tool is None or tool in placed.tools:
+                    yield placed
 
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""

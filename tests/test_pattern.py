@@ -147,6 +147,9 @@ def test_the_needle_of_a_text(query: str, needle: bytes) -> None:
         ("(?i)FoO-", b"foo-"),
         ("(?i)skipped-", b"pped-"),
         ("(?i:foo)", b""),
+        ("(?i)größe", b"gr"),
+        ("a+größe", "größe".encode()),
+        ("a\ud800b+", b"a"),
         ('a"bc', b"bc"),
     ],
 )
