@@ -74,11 +74,11 @@ class End:
         index, seen = self._transcript.reader.index, self._seen
         live = index.live
         if index is not self._index:  # another file, or one that was altered: only ids can tell what was printed
-            self._printer.note(f"the log was written anew; {len(live):,} messages are live")
+            self._printer.note(f"the log was written anew; live messages: {len(live):,}")
             known = index.find_all([self._last_id]).get(self._last_id)
             seen = 0 if known is None else known + 1
         elif index.generation != self._generation:
-            self._printer.note(f"the history was cleared or replaced; {len(live):,} messages are live")
+            self._printer.note(f"the history was cleared or replaced; live messages: {len(live):,}")
         start = len(live)
         while start and live[start - 1] >= seen:
             start -= 1
