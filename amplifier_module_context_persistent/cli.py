@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from . import __version__
+from .cli_fork import fork, rewind
 from .cli_list import list_sessions
 from .cli_log import purge, repair, verify
+from .cli_port import export, import_
 from .cli_search import search_command
 from .cli_show import show
 from .cli_stats import stats
@@ -83,3 +85,7 @@ main.add_command(view)
 main.add_command(verify)
 main.add_command(repair)
 main.add_command(purge)
+main.add_command(export)
+main.add_command(import_)
+main.add_command(fork)
+main.add_command(rewind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from textwrap import wrap
 from typing import NoReturn, TypeVar
 
@@ -17,12 +16,13 @@ import click
 from rich.console import Console
 
 from .cli_session import complete, session_argument
+from .clock import utc_now
 from .errors import ContextPersistentError
 from .log import FileLog
 from .purge import plan_purge, purge_log
 from .removal import Purge, PurgeCounts
 from .sessions import find_session
-from .terminal import UNUSABLE, UnusableError, console, one_line, reason
+from .terminal import UNUSABLE, UnusableError, ask, console, one_line, reason
 from .verify import Finding, Report, verify_log
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     elif dry_run:
         _say(output, "Nothing was done (--dry-run).")
     else:
-        _ask("Repair it?", yes=yes)
+        ask("Repair it?", yes=yes)
         _run(path, lambda: _repair(path))
         _say(output, "Done.")
     if rest := len(report.damage) - len(todo):
@@ -131,8 +131,8 @@ def purge(
     if dry_run:
         _say(output, "Nothing was done (--dry-run).")
         return
-    _ask("Remove it for good?", yes=yes)
-    done = _run(path, lambda: purge_log(path, what, now=_now))
+    ask("Remove it for good?", yes=yes)
+    done = _run(path, lambda: purge_log(path, what, now=utc_now))
     _say(output, "Done.")
     if done != planned:
         _say(output, "The log had changed in the meantime; this was removed:")
@@ -156,22 +156,6 @@ def _run(path: str, job: Callable[[], T]) -> T:
 
 def _fail(reason: str) -> NoReturn:
     raise UnusableError(reason)
-
-
-def _ask(question: str, *, yes: bool) -> None:
-    if yes:
-        return
-    try:
-        agreed = click.confirm(question)
-    except click.Abort:  # the end of the input
-        click.echo()
-        agreed = False
-    if not agreed:
-        _fail("nothing was done; answer y, or add --yes where nobody can be asked")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The clock and the source of ids that a session has where it is given no others."""
+"""The time and new ids, where nobody passes others in; what is below takes them as arguments."""
 
 from __future__ import annotations
 

@@ -50,6 +50,8 @@ class Book:
     heads: dict[str, str] = field(default_factory=dict)
     replaced: list[array[int]] = field(default_factory=list)
     """The live histories that resets put an end to."""
+    made_for: list[tuple[Message, array[int]]] = field(default_factory=list)
+    """The session's plans in order, each with the history that it was made for (which may have grown since)."""
     index: Index = field(default_factory=Index)
     malformed: int = 0
     """Receipts that cannot be read."""
@@ -113,6 +115,8 @@ def _take(book: Book, line: bytes) -> None:
     kind = record.get("_record")
     if kind in ("plan", "side_plan"):
         book.plans[name_of(record.get("id"))] = record
+        if kind == "plan":
+            book.made_for.append((record, book.index.live))
     elif kind == "system" and isinstance(text := record.get("text"), str):
         book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
     elif kind == "view":

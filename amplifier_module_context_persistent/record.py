@@ -81,13 +81,16 @@ def to_plain(message: Mapping[str, Any]) -> Message:
     return plain
 
 
-def encode_plain(plain: Message, *, message_id: str, timestamp: str) -> bytes:
-    """Encode what `to_plain` gave, as `encode_message` does."""
+def encode_plain(plain: Message, *, message_id: str, timestamp: str | None) -> bytes:
+    """Encode what `to_plain` gave, as `encode_message` does; without a `timestamp`, none is stamped."""
     metadata = dict(plain.get("metadata") or {})
     marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
-    given = metadata.pop("timestamp", None) or plain.get("timestamp")
+    timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
     metadata.pop("message_id", None)
-    metadata["timestamp"] = given or timestamp
+    if timestamp is not None:
+        metadata["timestamp"] = given or plain.get("timestamp") or timestamp
+    elif timed:
+        metadata["timestamp"] = given
     metadata.update(marks, message_id=message_id)
     stamped = {"role": plain["role"]}
     stamped.update((key, value) for key, value in plain.items() if key not in ("role", "metadata"))

@@ -1,7 +1,8 @@
 """Recognising messages that the log holds already: hosts replay a stored transcript to resume a session.
 
 A host hands back what it was given, after its own sanitising: values that are None are dropped, `thinking_block` and
-`content_blocks` too. Two messages are the same if they are equal behind that, metadata left aside.
+`content_blocks` too (of the first it may leave a text). Two messages are the same if they are equal behind that,
+metadata left aside.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from .index import Index
 from .log import Log
 from .record import Message
 
-_DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks", "metadata", "timestamp"})
+_DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
+_NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -101,13 +103,19 @@ def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
     return runs
 
 
-def _compared(message: Mapping[str, Any]) -> Any:
-    return _without_none({key: value for key, value in message.items() if key not in _DROPPED_BY_HOSTS})
+def as_hosts_write(message: Mapping[str, Any]) -> Message:
+    """A message as a host writes it to its own transcript."""
+    kept: Message = _without_none({key: value for key, value in message.items() if key not in _DROPPED_BY_HOSTS})
+    return kept
+
+
+def _compared(message: Mapping[str, Any]) -> Message:
+    return {key: value for key, value in as_hosts_write(message).items() if key not in _NOT_COMPARED}
 
 
 def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value]
+        return [_without_none(item) for item in value if item is not None]
     return value

@@ -65,6 +65,23 @@ def _escape(found: re.Match[str]) -> str:
     return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
+def ask(question: str, *, yes: bool) -> None:
+    """Ask whether something is to be done; `yes` is an answer given before.
+
+    Raises:
+        UnusableError: it is not.
+    """
+    if yes:
+        return
+    try:
+        agreed = click.confirm(question)
+    except click.Abort:  # the end of the input
+        click.echo()
+        agreed = False
+    if not agreed:
+        raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked")
+
+
 def reason(error: Exception) -> str:
     """Why something failed, on one line."""
     said = error.strerror if isinstance(error, OSError) else str(error)

@@ -288,7 +288,7 @@ def test_a_log_that_changed_since_the_plan_is_purged_as_it_is_then(log: str, mon
     def ask(_question: str, *, yes: bool) -> None:
         append_bodies(FileLog(log), *reset_bodies("again"))
 
-    monkeypatch.setattr(cli_log, "_ask", ask)
+    monkeypatch.setattr(cli_log, "ask", ask)
     result = run("purge", log, "--cleared")
     assert "had changed in the meantime" in result.stdout
     assert "1 message removed" in result.stdout

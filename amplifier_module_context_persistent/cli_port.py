@@ -1,0 +1,240 @@
+"""`context-persistent export` and `import`: sessions to and from other formats.
+
+Exit codes: 0 done, 1 something of a file could not be imported (the rest was), 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from .carry import Loss
+from .cli_session import session_argument
+from .errors import ContextPersistentError
+from .exporting import FORMATS as EXPORT_FORMATS
+from .exporting import Export, export_session, redacted_values
+from .importing import FORMATS as IMPORT_FORMATS
+from .importing import Import, import_session
+from .terminal import UnusableError, escaped, one_line, open_transcript, reason
+from .transcript import Transcript
+
+_MOST_SHOWN = 50  # lines that could not be imported; --json has all
+_LOST = 1
+
+
+def turn_range(value: str) -> tuple[int, int]:
+    """Read turns, `N` or `N-M`, as the first and the last one."""
+    first, dash, last = value.partition("-")
+    if not (first.isdecimal() and (last.isdecimal() or not dash)):
+        raise click.BadParameter("give a turn's number, or two: 3, or 3-5")
+    return int(first), int(last) if dash else int(first)
+
+
+@click.command("export")
+@session_argument
+@click.option(
+    "--format",
+    "into",
+    type=click.Choice(EXPORT_FORMATS),
+    default="markdown",
+    show_default=True,
+    help="For people, every message as it is, or what the host's command line writes.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write to a new file (mode 0600); else to the standard output.")
+@click.option("--turn", "turns", type=turn_range, metavar="N[-M]", help="Only this turn, or these.")
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
+def export(
+    path: str,
+    into: str,
+    output: str | None,
+    turns: tuple[int, int] | None,
+    *,
+    no_redact: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Export the live history of SESSION.
+
+    Secrets are replaced by [REDACTED]: what stands under the keys that amplifier-core redacts, and tokens of common
+    formats. How many there were is said on the standard error. What has no known form is not recognised: look through
+    an export before you give it away.
+    """
+    if as_json and output in (None, "-"):
+        raise click.UsageError("--json is about a file; name one with -o")
+    with open_transcript(path) as transcript:
+        start, stop = _places(transcript, turns)
+        if output in (None, "-"):
+            export = Export(transcript, into, redact=not no_redact, start=start, stop=stop)
+            _to_stdout(export)
+            _tell(export)
+            return
+    try:
+        done = export_session(path, str(output), into, redact=not no_redact, start=start, stop=stop, force=force)
+    except FileExistsError as error:
+        hint = "" if force else "; --force replaces a file"
+        raise UnusableError(f"{one_line(str(output))}: {reason(error)}{hint}") from error
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise UnusableError(f"{_named(error, str(output))}: {reason(error)}") from error
+    if as_json:
+        place = str(Path(str(output)).absolute())
+        click.echo(json.dumps({"path": place, "format": into, "messages": done.messages, "redacted": done.redacted}))
+        return
+    click.echo(escaped(f"{one_line(str(output))}: {_count(done.messages, 'message')}."), err=True)
+    _tell(done)
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option("--session", "session_id", metavar="ID", help="The new session's id; else a new one.")
+@click.option("-o", "--output", metavar="PATH", help="The new log's file; else it lies with this project's sessions.")
+@click.option(
+    "--format",
+    "source_format",
+    type=click.Choice(IMPORT_FORMATS),
+    default="auto",
+    show_default=True,
+    help="What FILE is. All but auto and log take every message, also those that a log's resets hid.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be carried over, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@click.pass_context
+def import_(
+    context: click.Context,
+    file: str,
+    session_id: str | None,
+    output: str | None,
+    source_format: str,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make a new session from a FILE of messages.
+
+    FILE is the older module's file, a host's transcript.jsonl, JSON Lines of messages, or a log. Lines that cannot be
+    read are reported and passed over. Ids and timestamps are kept. A log that is there is never touched.
+    """
+    try:
+        with _progress(f"Importing {one_line(Path(file).name)}", _size(file), quiet=as_json) as advance:
+            report = import_session(
+                file,
+                session_id=session_id,
+                path=output,
+                source_format=source_format,
+                dry_run=dry_run,
+                on_message=advance,
+            )
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise UnusableError(f"{_named(error, file)}: {reason(error)}") from error
+    if as_json:
+        click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
+    else:
+        _show(report, dry_run=dry_run)
+    context.exit(_LOST if report.not_carried else 0)
+
+
+def _places(transcript: Transcript, turns: tuple[int, int] | None) -> tuple[int, int | None]:
+    if turns is None:
+        return 0, None
+    try:
+        known = transcript.turns()
+    except OSError as error:
+        raise UnusableError(f"{one_line(transcript.path)}: {reason(error)}") from error
+    first, last = turns
+    if not 1 <= first <= last <= len(known):
+        raise UnusableError(f"there is no such turn: the session has {_count(len(known), 'turn')}")
+    return known[first - 1].start, known[last - 1].stop
+
+
+def _to_stdout(export: Export) -> None:
+    pieces = iter(export)
+    while True:
+        try:
+            piece = next(pieces, None)
+        except (OSError, ContextPersistentError) as error:
+            raise UnusableError(reason(error)) from error
+        if piece is None:
+            break
+        click.echo(piece.encode("utf-8"), nl=False)
+
+
+def _tell(export: Export) -> None:
+    if export.redacted:
+        click.echo(f"{redacted_values(export.redacted)} --no-redact leaves them.", err=True)
+
+
+def _show(report: Import, *, dry_run: bool) -> None:
+    roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.roles.items()))
+    done = "would be carried over" if dry_run else "carried over"
+    kind = {"log": "a log", "older": "a file of the older module", "transcript": "a host's transcript"}
+    _say(f"{report.source}: {kind.get(report.format, 'JSON Lines')}")
+    _say(f"  {_count(report.messages, 'message')} {done} ({roles})")
+    if report.derived_ids:
+        _say(f"  {report.derived_ids:,} without an id; each has one now")
+    if report.renamed:
+        _say(f"  {len(report.renamed):,} with another one's id; each has one of its own now")
+    if report.without_timestamp:
+        _say(f"  {report.without_timestamp:,} without a timestamp; they stay so")
+    if report.format == "transcript":
+        _say("  a transcript has no instructions and no thinking blocks: the host left them out")
+    if report.hidden:
+        _say(f"  {report.hidden:,} hidden by a clear or a reset stay behind; --format jsonl takes them, too")
+    if report.controls:
+        listed = ", ".join(f"{name} {count:,}" for name, count in sorted(report.controls.items()))
+        _say(f"  control records that stay behind: {listed}")
+    _show_losses("carried over although", report.notes)
+    _show_losses("NOT carried over", report.not_carried)
+    if dry_run:
+        _say("Nothing was done (--dry-run).")
+        return
+    named = f"Session {report.session_id}" if report.session_id else "The new session"
+    _say(f"{named}: {report.path}")
+
+
+def _show_losses(title: str, losses: Any) -> None:
+    if losses:
+        _say(f"  {title}: {len(losses):,}")
+    loss: Loss
+    for loss in losses[:_MOST_SHOWN]:
+        _say(f"  - line {loss.line:,}, byte {loss.offset:,}: {loss.reason}")
+    if len(losses) > _MOST_SHOWN:
+        _say(f"  ... and {len(losses) - _MOST_SHOWN:,} more; --json has all")
+
+
+@contextmanager
+def _progress(title: str, total_bytes: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on the standard error where that is a terminal."""
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total_bytes or None)
+        yield lambda done_bytes: progress.advance(task, done_bytes)
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def _named(error: Exception, otherwise: str) -> str:
+    """What an error is about."""
+    named = getattr(error, "filename", None)
+    return one_line(str(named or otherwise))
+
+
+def _say(text: str) -> None:
+    click.echo(escaped(one_line(text)))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
