@@ -89,13 +89,17 @@ def refused_messages(reader: LogReader, refused: Iterable[Carried]) -> list[Loss
     return [Loss(lines[offset], offset, reason) for offset, reason in sorted(reasons.items())]
 
 
-def unread(reader: LogReader) -> list[Loss]:
-    """What of a file is no message that can be read: damaged lines, a torn tail."""
-    found = [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
-    if torn := reader.torn:
-        (line,) = _line_numbers(reader, [torn.offset]).values()
-        found.append(Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record"))
-    return found
+def unread_lines(reader: LogReader) -> list[Loss]:
+    """The lines of a file that hold, beside what was found in them, bytes that are no record."""
+    return [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
+
+
+def torn_tail(reader: LogReader) -> list[Loss]:
+    """What an interrupted write left at a file's end."""
+    if (torn := reader.torn) is None:
+        return []
+    (line,) = _line_numbers(reader, [torn.offset]).values()
+    return [Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
 
 
 def _line_numbers(reader: LogReader, offsets: Sequence[int]) -> dict[int, int]:

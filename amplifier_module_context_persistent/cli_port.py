@@ -1,6 +1,6 @@
 """`context-persistent export` and `import`: sessions to and from other formats.
 
-Exit codes: 0 done, 1 something of a file could not be imported (the rest was), 2 nothing was done.
+Exit codes: 0 done, 1 something could not be read (the rest was taken over), 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def turn_range(value: str) -> tuple[int, int]:
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
+@click.pass_context
 def export(
+    context: click.Context,
     path: str,
     into: str,
     output: str | None,
@@ -76,7 +78,7 @@ def export(
             export = Export(transcript, into, redact=not no_redact, start=start, stop=stop)
             _to_stdout(export)
             _tell(export)
-            return
+            context.exit(_LOST if export.unread else 0)
     try:
         done = export_session(path, str(output), into, redact=not no_redact, start=start, stop=stop, force=force)
     except FileExistsError as error:
@@ -86,10 +88,12 @@ def export(
         raise UnusableError(f"{_named(error, str(output))}: {reason(error)}") from error
     if as_json:
         place = str(Path(str(output)).absolute())
-        click.echo(json.dumps({"path": place, "format": into, "messages": done.messages, "redacted": done.redacted}))
-        return
-    click.echo(escaped(f"{one_line(str(output))}: {_count(done.messages, 'message')}."), err=True)
-    _tell(done)
+        counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
+        click.echo(json.dumps({"path": place, "format": into, **counts}))
+    else:
+        click.echo(escaped(f"{one_line(str(output))}: {_count(done.messages, 'message')}."), err=True)
+        _tell(done)
+    context.exit(_LOST if done.unread else 0)
 
 
 @click.command("import")
@@ -169,6 +173,9 @@ def _to_stdout(export: Export) -> None:
 def _tell(export: Export) -> None:
     if export.redacted:
         click.echo(f"{redacted_values(export.redacted)} --no-redact leaves them.", err=True)
+    if export.unread:
+        lines = _count(export.unread, "line")
+        click.echo(f"{lines} of the log cannot be read; context-persistent verify says which.", err=True)
 
 
 def _show(report: Import, *, dry_run: bool) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .carry import unread_lines
 from .errors import ContextPersistentError
 from .markdown import inline, message_markdown
 from .new_file import NewFile
@@ -63,6 +64,8 @@ class Export:
         """Messages that were given out so far."""
         self.redacted = 0
         """Values of them in which something was replaced."""
+        self.unread = len(unread_lines(transcript.reader))
+        """Lines of the log that cannot be read, so no export has them."""
 
     def __len__(self) -> int:
         return max(0, self._stop - self._start)

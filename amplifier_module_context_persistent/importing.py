@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from . import clock
-from .carry import Carried, Loss, carry, refused_messages, unread, write_log
+from .carry import Carried, Loss, carry, refused_messages, torn_tail, unread_lines, write_log
 from .config import Config
 from .errors import ContextPersistentError
 from .index import UNCHAINED
@@ -142,7 +142,8 @@ def import_session(
         refused: list[Carried] = []
 
         def lost() -> list[Loss]:
-            return sorted([*refused_messages(reader, refused), *unread(reader)], key=lambda loss: loss.offset)
+            found = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+            return sorted(found, key=lambda loss: loss.offset)
 
         def bodies() -> Iterator[bytes]:
             yield encode_control(

@@ -57,9 +57,7 @@ async def test_json_lines_come_back_equal(tmp_path: Path) -> None:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(any_histories())
-async def test_any_history_comes_back_equal(
-    tmp_path_factory: pytest.TempPathFactory, history: list[Message]
-) -> None:
+async def test_any_history_comes_back_equal(tmp_path_factory: pytest.TempPathFactory, history: list[Message]) -> None:
     """Whatever messages hold."""
     if not history:
         return

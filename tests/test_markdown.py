@@ -87,7 +87,9 @@ def test_a_message_is_readable() -> None:
 def test_arguments_that_are_json_text_are_shown_as_json() -> None:
     """As the contract's shape has them; text that is no JSON stands as it is."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
-    assert '```json\n{\n  "a": 1\n}\n```' in message_markdown({"role": "assistant", "content": None, "tool_calls": [call]})
+    assert '```json\n{\n  "a": 1\n}\n```' in message_markdown(
+        {"role": "assistant", "content": None, "tool_calls": [call]}
+    )
     call["function"] = {"name": "f", "arguments": "{oops"}
     assert "```\n{oops\n```" in message_markdown({"role": "assistant", "content": None, "tool_calls": [call]})
 
