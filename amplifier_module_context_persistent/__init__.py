@@ -79,6 +79,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     await mount_recall(coordinator, manager)
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
+    coordinator.register_capability("context.request_retention", manager.get_messages_for_request_retaining)
     stop_listening = manager.listen()
 
     async def cleanup() -> None:

@@ -112,6 +112,11 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
     return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
 
 
+def gives_way(role: str, source: Any) -> bool:
+    """Whether a stored message is left out where a factory gives the system text."""
+    return role == "system" and source not in ("hook", MEMORY_FILE_SOURCE)
+
+
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message's metadata; empty where it has none."""
     metadata = message.get("metadata")

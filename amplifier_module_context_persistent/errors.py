@@ -1,8 +1,8 @@
 """The errors of this package, all under one base class.
 
-The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`), the disk's (`AppendError`,
-`LogFailedError`, `LogUnreadableError`, `LogCreateError`) or another process's (`LockTimeoutError`). Messages say what
-was found, where, and what to do; they never hold a message's content.
+The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`, `RetentionError`), the
+disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`) or another process's
+(`LockTimeoutError`). Messages say what was found, where, and what to do; they never hold a message's content.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ class FloorError(ContextPersistentError):
             f"the smallest view has {needed_tokens:,} tokens of a budget of {budget_tokens:,}; "
             f"compaction cannot make it fit. Fixed: {parts or 'nothing'}"
         )
+
+
+class RetentionError(ContextPersistentError, ValueError):
+    """A text that a view has to hold stands in no message that a view could show; the message holds nothing of it."""
 
 
 class RecallError(ContextPersistentError, ValueError):

@@ -23,6 +23,10 @@ class Ask:
     """The factory's system prompt; None where no factory is set."""
     tools_json: str = ""
     force: bool = False
+    retain: tuple[str, ...] = ()
+    """Bodies that the view has to hold complete."""
+    hard_fit: bool = False
+    """Plan anew for this budget, and let the session go on with that plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Request:
     """Stored system messages give way to the head, but for those of hooks and memory files."""
     force: bool = False
     """Plan now, whatever the view's size."""
+    retain: frozenset[int] = frozenset()
+    """Keys of messages that the view has to show whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def older_candidates(
     wanted: set[int] = set()
     for place, ordinal in enumerate(live[: start + _AROUND]):
         if index.flags[ordinal] & PINNED:
-            wanted.update(_group_around(live, place, classify_all))
+            wanted.update(group_around(live, place, classify_all))
         elif index.roles[ordinal] in (SYSTEM, DEVELOPER):
             wanted.add(ordinal)
     if first:
@@ -38,7 +38,7 @@ def older_candidates(
     return sorted(found, key=lambda entry: places[entry.key])
 
 
-def _group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[int]:
+def group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[int]:
     """The tool group of a pinned message, also where other messages stand between its own."""
     near = classify_all(live[max(0, place - _AROUND) : place + _AROUND])
     groups = ([entry.key for entry in group.entries()] for group in tool_groups(near))

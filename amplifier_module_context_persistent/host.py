@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
+from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
 from .budget import Window, read_window
@@ -29,6 +30,10 @@ EVENTS = (
     "context:degraded",
     "context:plan_not_stored",
 )
+
+
+class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
+    """A text that a view has to hold stands in no message that a view could show."""
 
 
 class Host:
@@ -52,8 +57,17 @@ class Host:
         except Exception:  # a subscriber's fault is not the memory's
             logger.warning("the event %s could not be emitted", event, exc_info=True)
 
-    def listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
-        """Let a function hear an event; the result stops that."""
+    def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
+        """Let functions hear events, by the events' names; the result stops that, and may be called twice."""
+        stops = [self._listen(event, handler) for event, handler in handlers.items()]
+
+        def stop() -> None:
+            for one in stops:
+                one()
+
+        return stop
+
+    def _listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
         hooks = getattr(self._coordinator, "hooks", None)
         if hooks is None:
             return lambda: None

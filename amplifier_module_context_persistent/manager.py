@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from amplifier_core.llm_errors import ContextLengthError
@@ -17,17 +18,19 @@ from .clock import new_id, utc_now
 from .collector import collector_paused
 from .config import Config
 from .entry import is_ephemeral
-from .errors import FloorError
+from .errors import FloorError, RetentionError
 from .exchange import Answer, Ask
-from .host import Host, provider_name, provider_window
+from .host import Host, NotRetainedError, provider_name, provider_window
 from .location import log_path
 from .log import Log
 from .lookup import recall
-from .meter import Meter, Reading, Recorder
+from .meter import Recorder
 from .recall import Question, RecallPage
-from .record import encode_control, to_plain
+from .record import to_plain
+from .retention import checked_bodies
 from .shape import Message, text_of
 from .store import Store
+from .usage import Usage
 
 logger = logging.getLogger(__name__)
 
@@ -73,9 +76,8 @@ class PersistentContextManager:
         self._host = Host(coordinator)
         self._now = now
         self._factory: SystemPromptFactory | None = None
-        self._readings: list[Reading] = []
-        corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
-        self._meter = Meter(enabled=corrects, session_id=session_id, on_reading=self._readings.append)
+        self._usage = Usage(self.config, self._host, session_id)
+        self._meter = self._usage.meter
         working_dir = working_dir or self._host.working_dir
         self._store = Store(
             self.config,
@@ -109,10 +111,7 @@ class PersistentContextManager:
         plain = to_plain(message)
         session = await self._store.open()
         if is_ephemeral(plain):
-            reminds = self.config.late_system == "reminder"
-            await session.commit.run(
-                lambda log: session.extras.add_ephemeral(log.index, plain, session.count, reminds=reminds)
-            )
+            await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
@@ -137,12 +136,35 @@ class PersistentContextManager:
             ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.
             LogUnreadableError: the log cannot be read.
         """
+        return await self._view(await self._ask(token_budget, provider))
+
+    async def get_messages_for_request_retaining(
+        self,
+        *,
+        retain_contents: Sequence[str],
+        provider: Any | None = None,
+        token_budget: int | None = None,
+        hard_fit: bool = False,
+    ) -> list[Message]:
+        """Make a view that holds given texts complete, such as the bodies of reminders that a hook wants in force.
+
+        The message that holds a text, wherever it stands in the session, stands in the view as it is. Where the view
+        that other requests get does not show it so, this request gets one of its own, and theirs stay what they are.
+
+        Args:
+            retain_contents: the texts.
+            provider: as `get_messages_for_request`.
+            token_budget: likewise.
+            hard_fit: plan anew for this budget, and go on with that plan in later requests: the provider has counted,
+                and the view was too large for it.
+
+        Raises:
+            ContextLengthError: it does not fit; or, as a `ValueError` too, no message holds one of the texts.
+            LogUnreadableError: the log cannot be read.
+        """
+        bodies = checked_bodies(retain_contents)
         ask = await self._ask(token_budget, provider)
-        answer = await self._answer(ask, may_plan=False)
-        if answer.view is None:
-            answer = await self._compact(ask, answer)
-        self._meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
-        return answer.view or []
+        return await self._view(replace(ask, retain=bodies, hard_fit=hard_fit))
 
     async def get_messages(self) -> list[Message]:
         """Return the whole live history, parsed afresh; nothing done to it reaches the log."""
@@ -196,37 +218,21 @@ class PersistentContextManager:
 
     def listen(self) -> Callable[[], None]:
         """Listen to the host's events; the result stops that, and may be called twice."""
-        stops = [
-            self._host.listen("llm:response", self.on_llm_response),
-            self._host.listen("provider:error", self.on_provider_error),
-        ]
-
-        def stop() -> None:
-            for one in stops:
-                one()
-
-        return stop
+        return self._host.listen({"llm:response": self.on_llm_response, "provider:error": self.on_provider_error})
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
         """Learn from what a provider reports of the view that was handed out last."""
         self._meter.on_response(event)
-        await self._take_readings()
+        await self._usage.settle(self._store)
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Learn from a provider's refusal of the view as too long: the next one is smaller."""
         self._meter.on_error(event)
-        await self._take_readings()
+        await self._usage.settle(self._store)
 
     def claim_usage(self) -> Recorder:
         """Claim the view that was handed out last: only what the returned recorder is told counts for it."""
         return self._meter.claim()
-
-    async def _take_readings(self) -> None:
-        while self._readings:
-            reading = self._readings.pop(0)
-            session = await self._store.open()
-            session.history.defer(encode_control("usage", **reading.record()))
-            await self._host.emit("context:usage", reading.payload())
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -241,7 +247,7 @@ class PersistentContextManager:
 
     async def close(self) -> None:
         """Finish what was begun and let the log go; may be called twice, and a later call opens it again."""
-        await self._take_readings()
+        await self._usage.settle(self._store)
         await self._store.close()
 
     # -- helpers -----------------------------------------------------------------------------------------------------
@@ -263,10 +269,17 @@ class PersistentContextManager:
         await session.commit.run(forget)
 
     async def _ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
-        await self._take_readings()
+        await self._usage.settle(self._store)
         head_text = str(await self._factory()) if self._factory is not None else None
         window = await provider_window(provider)
         return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force)
+
+    async def _view(self, ask: Ask) -> list[Message]:
+        answer = await self._answer(ask, may_plan=False)
+        if answer.view is None:
+            answer = await self._compact(ask, answer)
+        self._meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
+        return answer.view or []
 
     async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
         session = await self._store.open()
@@ -274,6 +287,8 @@ class PersistentContextManager:
             return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
         except FloorError as error:
             raise ContextLengthError(str(error)) from error
+        except RetentionError as error:
+            raise NotRetainedError(str(error)) from error
 
     async def _compact(self, ask: Ask, before: Answer) -> Answer:
         """Make a plan and the view that follows it, and report both."""

@@ -10,13 +10,14 @@ from .budget import budget_tokens
 from .compaction import OTHER_MESSAGES, needs_plan
 from .config import Config
 from .entry import metadata_of
-from .errors import LogError
+from .errors import LogError, RetentionError
 from .exchange import Answer, Ask, Request, View
 from .extras import Extras
 from .history import History
 from .log import Log
 from .meter import Meter
 from .receipts import Receipt, encode_head, extras_in, render_options, text_hash
+from .retention import Holders, shows_all
 from .shape import Message
 from .tokens import TokenCounter, count_message
 from .view import Item
@@ -42,7 +43,8 @@ class Requests:
         self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
         self._history, self._new_id = history, new_id
         self._window = Window(config, counter, extras, new_id)
-        self._side: OrderedDict[int, Window] = OrderedDict()
+        self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
+        self._holders = Holders(extras)
         self._tools: tuple[str, int] = ("", 0)
         self._own_budget: int | None = None
         self.last_budget_tokens = config.max_tokens
@@ -56,13 +58,20 @@ class Requests:
 
         Raises:
             FloorError: the view cannot be made to fit.
+            RetentionError: a body that the view has to hold stands nowhere.
             LogError: the log cannot be read.
         """
         budget, side = self._budget(ask)
         self.last_budget_tokens = budget
-        request = self._request(ask, budget)
-        window = self._side_window(log, request, budget) if side else self._window
+        log.follow()
+        request = self._request(log, ask, budget)
+        window = self._side_window(log, request, (budget, frozenset()), self._window) if side else self._window
         built = window.build(log, request, may_plan=may_plan)
+        if built.view is not None and request.retain and not window.retains(log, request):
+            window, side = self._retaining_window(log, request, budget, window), True
+            built = window.build(log, request, may_plan=may_plan)
+        if built.view is not None and not shows_all(built.view, ask.retain):
+            raise RetentionError("a body that the view has to hold stands in a message that no view can show")
         if self._config.receipts and built.view is not None and not ask.force and len(log.index):
             try:
                 self._note(log, ask, request, window, built, budget)
@@ -84,7 +93,7 @@ class Requests:
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
         """Whether the view as it stands is at the threshold."""
         budget, _ = self._budget(ask)
-        request = self._request(ask, budget)
+        request = self._request(log, ask, budget)
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
@@ -101,33 +110,45 @@ class Requests:
             self._own_budget = own
             return own, False
         budget = budget_tokens(self._config, ask.explicit_tokens, ask.provider)
-        return budget, budget < own
+        return budget, budget < own and not ask.hard_fit
 
-    def _request(self, ask: Ask, budget: int) -> Request:
+    def _request(self, log: Log, ask: Ask, budget: int) -> Request:
         head: tuple[Message, ...] = ()
         if ask.head_text is not None and ask.head_text.strip():
             head = ({"role": "system", "content": ask.head_text},)
         if ask.tools_json != self._tools[0]:
             self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json))
+        bodies = [body for body in ask.retain if not shows_all(head, [body])]
         fixed = self._tools[1] + sum(count_message(message, self._counter) for message in head)
         return Request(
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
             head=head,
             has_factory=ask.head_text is not None,
-            force=ask.force,
+            force=ask.force or ask.hard_fit,
+            retain=self._holders.find(log, bodies, has_factory=ask.head_text is not None),
         )
 
-    def _side_window(self, log: Log, request: Request, budget: int) -> Window:
-        window = self._side.get(budget)
+    def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: Window) -> Window:
+        """The window for an explicit budget, or for messages that have to be whole; it begins as another one stands."""
+        window = self._side.get(name)
         if window is None:
             window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
-            self._window.measure(log, request)  # takes in what is new
-            window.begin_with(self._window)
-            self._side[budget] = window
+            base.measure(log, request)  # takes in what is new
+            window.begin_with(base)
+            self._side[name] = window
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
-        self._side.move_to_end(budget)
+        self._side.move_to_end(name)
+        return window
+
+    def _retaining_window(self, log: Log, request: Request, budget: int, base: Window) -> Window:
+        """A window that shows what a request wants whole and another one does not; the session's plan stays."""
+        window = self._side_window(log, request, (budget, request.retain), base)
+        if not window.retains(log, request):
+            window.bring_back(log, request)
+            if window.plan is not None:
+                self._store_plan(log, window, side=True)
         return window
 
     def _note(self, log: Log, ask: Ask, request: Request, window: Window, built: View, budget: int) -> None:

@@ -38,10 +38,16 @@ class Session:
     extras: Extras
     history: History
     requests: Requests
+    config: Config
 
     def count(self, message: Message) -> int:
         """Count a message's tokens."""
         return count_message(message, self.counter)
+
+    def add_ephemeral(self, log: Log, message: Message) -> None:
+        """Let a message stand in this process's views behind the last record."""
+        reminds = self.config.late_system == "reminder"
+        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)
 
 
 class Store:
@@ -181,7 +187,7 @@ class Store:
             log, extras, session_id=self._session_id, tokenizer=counter.name, now=self._now, new_id=self._new_id
         )
         requests = Requests(self._config, counter, extras, history, self._meter, self._new_id)
-        return Session(log, commit, counter, extras, history, requests)
+        return Session(log, commit, counter, extras, history, requests, self._config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         if self._session is failed:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from .compaction import Compaction, compact, matters, needs_plan, worth_it
+from .breaker import Breaker
+from .compaction import Compaction, compact, worth_it
 from .config import Config
-from .entry import MEMORY_FILE_SOURCE, Entry, classify
+from .entry import Entry, classify, gives_way
 from .errors import FloorError
 from .exchange import Request, View
 from .extras import Extras
@@ -25,6 +28,7 @@ from .plan import Plan
 from .protection import protect
 from .receipts import Chain
 from .shape import Message
+from .standing import Standing
 from .stored_plan import kept_ordinals, live_places, plan_record
 from .tokens import TokenCounter, count_message
 from .view import Arrangement, arrange, render, shorten
@@ -69,12 +73,8 @@ class Window:
         """Without a plan, the budget for which the older part of a long history was left out."""
         self._dropped: set[int] = set()
         """Keys of messages in no log that a plan left out."""
-        self._tried: tuple[int, int, int] | None = None
-        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
-        grown by enough, another one is not tried."""
+        self._breaker = Breaker(config)
         self._floor: dict[str, int] | None = None
-        self._refused: tuple[int, FloorError] | None = None
-        """Tokens of a view that could not be made to fit, and why."""
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -89,14 +89,14 @@ class Window:
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        entries = self._compose(log, request)
-        arrangement = self._arrange(entries)
+        self._breaker.demand(request.retain)
+        arrangement = self._arrange(self._compose(log, request))
         tokens = request.fixed_tokens + arrangement.tokens
         messages, made = len(arrangement.items), None
-        if self._wants_plan(request, tokens, messages):
+        if self._breaker.wants_plan(request, tokens, messages):
             if not may_plan:
                 return View(None, tokens, messages)
-            made = self._plan(log, request, entries, tokens, messages)
+            made = self._plan(log, request, tokens, messages)
             if made is not None:
                 arrangement = made.arrangement
         view = render(
@@ -116,57 +116,68 @@ class Window:
         self._taken, self._left_out, self._far_budget = other._taken, other._left_out, other._far_budget
         self._logged, self._dropped = other._logged, set(other._dropped)
 
+    # -- messages that have to be whole ------------------------------------------------------------------------------
+
+    def retains(self, log: Log, request: Request) -> bool:
+        """Whether its view shows what a request wants whole."""
+        self._compose(log, request)
+        return self._standing.shows_whole(request.retain) and not self._dropped & request.retain
+
+    def bring_back(self, log: Log, request: Request) -> None:
+        """Let what a request wants whole stand so, by a plan of this window's own."""
+        self._compose(log, request)
+        standing = self._with_whole(log, request.retain)
+        last = log.index.live[self._taken - 1] if self._taken else None
+        self._entries, self.plan = standing.entries, standing.as_plan(self._new_id(), last)
+        self._cut_tokens, self._left_out = dict(standing.cut_tokens), standing.left_out
+        self._dropped -= request.retain
+
+    @property
+    def _standing(self) -> Standing:
+        return Standing(self._entries, self.plan, self._cut_tokens, self._left_out)
+
+    def _with_whole(self, log: Log, keys: AbstractSet[int]) -> Standing:
+        return self._standing.with_whole(keys, log.index.live, lambda wanted: self._classify_all(log, wanted))
+
     # -- planning ----------------------------------------------------------------------------------------------------
 
-    def _wants_plan(self, request: Request, tokens: int, messages: int) -> bool:
+    def _plan(self, log: Log, request: Request, tokens: int, messages: int) -> Compaction | None:
         budget = request.budget_tokens
-        if request.force:
-            return tokens > self._config.target_usage * budget
-        if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
-            return False
-        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
-            raise FloorError(budget, self._refused[1].needed_tokens, self._refused[1].fixed)
-        if self._tried is not None and tokens <= budget:
-            # A budget that follows the provider's counts moves a little with every request.
-            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
-            more_messages = messages - self._tried[1]
-            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
-        return True
-
-    def _plan(self, log: Log, request: Request, entries: list[Entry], tokens: int, messages: int) -> Compaction | None:
-        budget = request.budget_tokens
+        standing = self._with_whole(log, request.retain)
+        entries = self._merge(log, request, standing.entries, self._dropped - request.retain)
+        entries = [replace(entry, protected=True) if entry.key in request.retain else entry for entry in entries]
         protected = protect(
             entries,
             log.index.live,
             config=self._config,
             budget_tokens=budget,
             fixed_tokens=request.fixed_tokens,
-            tokens_of=lambda entry: self._cut_tokens.get(entry.id, entry.tokens),
+            tokens_of=lambda entry: standing.cut_tokens.get(entry.id, entry.tokens),
         )
         try:
             try:
-                made = self._compact(log, request, protected)
+                made = self._compact(log, request, standing, protected)
             except FloorError:
                 if protected is entries:
                     raise
-                made = self._compact(log, request, entries)  # a protection makes no request impossible
+                made = self._compact(log, request, standing, entries)  # a protection makes no request impossible
         except FloorError as error:
-            self._tried = (tokens, messages, budget)
+            self._breaker.pass_over(tokens, messages, budget)
             if tokens <= budget:
                 self._floor = error.fixed
                 return None
-            self._refused = (tokens, error)
+            self._breaker.refuse(tokens, error)
             raise
         if not request.force and not worth_it(
             self._config, made, budget_tokens=budget, tokens=tokens, messages=messages
         ):
-            self._tried = (tokens, messages, budget)
+            self._breaker.pass_over(tokens, messages, budget)
             self._floor = made.floor
             return None
-        self._follow_plan(log, made, has_factory=request.has_factory)
+        self._follow_plan(log, made, standing, has_factory=request.has_factory)
         return made
 
-    def _compact(self, log: Log, request: Request, entries: Sequence[Entry]) -> Compaction:
+    def _compact(self, log: Log, request: Request, standing: Standing, entries: Sequence[Entry]) -> Compaction:
         return compact(
             entries,
             config=self._config,
@@ -175,20 +186,21 @@ class Window:
             count=self._count,
             fetch=lambda wanted: self._fetch(log, wanted),
             plan_id=self._new_id(),
-            previous=self.plan,
-            cut_tokens=self._cut_tokens,
-            left_out=self._left_out,
+            previous=standing.plan,
+            cut_tokens=standing.cut_tokens,
+            left_out=standing.left_out,
         )
 
-    def _follow_plan(self, log: Log, made: Compaction, *, has_factory: bool) -> None:
+    def _follow_plan(self, log: Log, made: Compaction, standing: Standing, *, has_factory: bool) -> None:
         """Let the window stand for what a plan keeps, and for what gives way to the head in this process."""
         self.plan, self._cut_tokens = made.plan, dict(made.cut_tokens)
-        kept = [entry for entry in self._entries if entry.key in made.kept_keys or (has_factory and _gives_way(entry))]
+        hidden = {entry.key for entry in standing.entries if has_factory and gives_way(entry.role, entry.source)}
+        kept = [entry for entry in standing.entries if entry.key in made.kept_keys or entry.key in hidden]
         self._entries, self._taken = kept, len(log.index.live)
         self._left_out, self._far_budget = self._taken - len(kept), 0
-        self._tried = (made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
-        self._refused = None
-        self._dropped.update(self._extras.keys() - made.kept_keys)
+        self._breaker.follow_plan(made)
+        self._dropped -= made.kept_keys
+        self._dropped |= self._extras.keys() - made.kept_keys
 
     def plan_record(self, log: Log) -> bytes:
         """Encode the plan as a control record, its kept messages as runs of the live history."""
@@ -202,8 +214,10 @@ class Window:
         """All entries of the view: unsaved ones in front, ephemeral ones behind what they were added after."""
         log.follow()
         self._take_in(log, request)
-        entries = self._extras.merge(log.index, self._entries, self._dropped)
-        return _visible(entries, has_factory=request.has_factory)
+        return self._merge(log, request, self._entries, self._dropped)
+
+    def _merge(self, log: Log, request: Request, entries: list[Entry], without: AbstractSet[int]) -> list[Entry]:
+        return _visible(self._extras.merge(log.index, entries, without), has_factory=request.has_factory)
 
     def _take_in(self, log: Log, request: Request) -> None:
         index = log.index
@@ -228,7 +242,7 @@ class Window:
         self._index, self._generation = log.index, log.index.generation
         self.plan, self._cut_tokens, self._entries = None, {}, []
         self._taken = self._left_out = self._far_budget = 0
-        self._tried = self._refused = None
+        self._breaker.forget()
         record = log.index.plan
         if record is None:
             return
@@ -248,7 +262,8 @@ class Window:
             shown = shorten(entry, message, self.plan.cuts[entry.id], self._config.truncate_boundary)
             self._cut_tokens[entry.id] = self._count(shown)
         shown_entries = _visible(self._entries, has_factory=request.has_factory)
-        self._tried = (self.plan.tokens_after, len(self._arrange(shown_entries).items), self.plan.budget_tokens)
+        messages = len(self._arrange(shown_entries).items)
+        self._breaker.follow(self.plan.tokens_after, messages, self.plan.budget_tokens)
 
     def _take_far(self, log: Log, budget_tokens: int) -> None:
         """Take in a history without a plan, back to `FAR_BUDGETS` budgets; of what is older, what may be kept."""
@@ -298,9 +313,4 @@ class Window:
 
 
 def _visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
-    return [entry for entry in entries if not _gives_way(entry)] if has_factory else entries
-
-
-def _gives_way(entry: Entry) -> bool:
-    """Whether a stored message is left out where a factory gives the system text."""
-    return entry.role == "system" and entry.source not in ("hook", MEMORY_FILE_SOURCE)
+    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries

@@ -1,0 +1,91 @@
+"""What a window stands on: a plan and the entries that it leaves; and the same with some messages whole again.
+
+A message is whole where its tool group is shown and none of it is cut. One that a plan left out is had again from the
+log with its group, at its place.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from .entry import Entry
+from .far import ClassifyAll, group_around
+from .plan import Plan
+from .rules import Group, tool_groups
+from .stored_plan import live_places
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Entries of the live history in order, the plan that left them, and how many messages it left out."""
+
+    entries: list[Entry]
+    plan: Plan | None = None
+    cut_tokens: Mapping[str, int] = field(default_factory=dict)
+    """By message id, what the cut messages come to."""
+    left_out: int = 0
+
+    def shows_whole(self, keys: AbstractSet[int]) -> bool:
+        """Whether the messages of some keys are whole; those that are in no log are not looked for."""
+        cuts = self.plan.cuts if self.plan else {}
+        whole = {
+            entry.key
+            for group in tool_groups(self.entries)
+            for entry in group.entries()
+            if not any(other.id in cuts for other in group.entries())
+        }
+        return all(key in whole for key in keys if key >= 0)
+
+    def with_whole(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> Standing:
+        """The same with some messages whole; this very object where they are so already.
+
+        Args:
+            keys: which messages; each is live.
+            live: the live history.
+            classify_all: describes messages by their keys.
+        """
+        if self.shows_whole(keys):
+            return self
+        entries = self._with_groups(keys, live, classify_all)
+        held = {entry.id for group in _groups_of(entries, keys) for entry in group.entries()}
+        plan = self.plan
+        if plan is not None:
+            plan = replace(plan, cuts={key: cut for key, cut in plan.cuts.items() if key not in held})
+        return Standing(
+            entries,
+            plan,
+            {key: tokens for key, tokens in self.cut_tokens.items() if key not in held},
+            self.left_out - (len(entries) - len(self.entries)),
+        )
+
+    def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
+        shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
+        missing = [key for key in keys if key >= 0 and key not in shown]
+        wanted = {key for place in live_places(live, missing) for key in group_around(live, place, classify_all)}
+        wanted -= {entry.key for entry in self.entries}
+        if not wanted:
+            return self.entries
+        entries = self.entries + classify_all(sorted(wanted))
+        places = live_places(live, [entry.key for entry in entries])
+        return [entry for _, entry in sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])]
+
+    def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
+        """The plan of these entries under another id, up to the last live message; None where there is none."""
+        plan = self.plan
+        if plan is None:
+            return None
+        return replace(
+            plan,
+            id=plan_id,
+            upto=next((entry.id for entry in reversed(self.entries) if entry.key == last), plan.upto),
+            keep=tuple(entry.id for entry in self.entries),
+            notice=plan.notice if self.left_out else "",
+            dropped=self.left_out,
+        )
+
+
+def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
+    return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))
