@@ -30,7 +30,7 @@ _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 
 
 @click.command("list")
-@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path())
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(directories: tuple[str, ...], *, everywhere: bool, as_json: bool) -> None:
