@@ -184,7 +184,7 @@ def test_two_threads_with_a_loop_each_share_a_log(path: str, inline: bool) -> No
                 assert number in found
 
     async def tasks(thread: int) -> None:
-        await asyncio.gather(*(task(10_000 * thread + 100 * n) for n in range(16)))
+        await asyncio.gather(*(task(10_000 * thread + 100 * n) for n in range(32)))
 
     def run(thread: int) -> None:
         try:
@@ -199,7 +199,7 @@ def test_two_threads_with_a_loop_each_share_a_log(path: str, inline: bool) -> No
         thread.join(60)
     assert failures == []
     stored = stored_numbers(path)
-    assert len(stored) == len(set(stored)) == 320
+    assert len(stored) == len(set(stored)) == 640
     for group in {number // 100 for number in stored}:
         assert [n for n in stored if n // 100 == group] == list(range(100 * group, 100 * group + 10))
     asyncio.run(commit.close())

@@ -41,7 +41,8 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "fault", [{"short": 0}, {"short": 40}, {"code": errno.ENOSPC}, {"code": errno.EDQUOT}, {"code": errno.EIO}]
+    "fault",
+    [{"short": 0}, {"short": 40}, *({"code": code} for code in (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR))],
 )
 def test_a_refused_write_is_cut_back_and_the_log_goes_on(path: str, fault: dict[str, int]) -> None:
     """Nothing of a refused batch stays, its callers are told, and the next append works."""
@@ -177,8 +178,12 @@ def test_a_lock_that_the_system_refuses_loses_nothing(path: str, op: str) -> Non
     assert stored_numbers(path) == [*expected, 2, 3]
 
 
+CODES = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR)
+
+
+@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("forever", [False, True])
-def test_every_call_may_fail(tmp_path: Path, forever: bool) -> None:
+def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
     """Fail the n-th call for n = 1, 2, 3 … of a log's life: what was acknowledged is there, the rest whole or not."""
     nth, reached = 0, True
     while reached:
@@ -187,7 +192,7 @@ def test_every_call_may_fail(tmp_path: Path, forever: bool) -> None:
         directory.mkdir()
         path = str(directory / "a" / "log.jsonl")
         files = FakeFiles()
-        acknowledged, tried = live_through_faults(path, files, nth, forever=forever)
+        acknowledged, tried = live_through_faults(path, files, nth, forever=forever, code=code)
         reached = files.faults[0].seen >= nth
         stored = stored_numbers(path) if os.path.exists(path) else []
         assert stored == sorted(stored)
@@ -201,9 +206,11 @@ def test_every_call_may_fail(tmp_path: Path, forever: bool) -> None:
     print(f"I/O operations failed: {nth - 1}")
 
 
-def live_through_faults(path: str, files: FakeFiles, nth: int, *, forever: bool) -> tuple[list[int], list[int]]:
+def live_through_faults(
+    path: str, files: FakeFiles, nth: int, *, forever: bool, code: int
+) -> tuple[list[int], list[int]]:
     """Open, create, append, batch, tear, repair, reset, close and reopen with the n-th call failing."""
-    files.fail(nth=nth, forever=forever)
+    files.fail(nth=nth, forever=forever, code=code)
     log = FileLog(path, files=files)
     acknowledged: list[int] = []
     tried: list[int] = []
@@ -312,7 +319,7 @@ def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str
         write_before(path, torn=torn)
         files = FakeFiles()
         log = FileLog(path, files=files)
-        fault = files.fail(nth=nth, forever=forever, code=errno.ENOSPC if nth % 2 else errno.EIO)
+        fault = files.fail(nth=nth, forever=forever, code=CODES[nth % len(CODES)])
         try:
             append_bodies(log, *bodies)
             expected = [new]
