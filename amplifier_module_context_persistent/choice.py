@@ -72,8 +72,7 @@ class _Choice:
         for result in entries[1:]:
             if result.key not in self.elidable:
                 continue
-            known = draft.cuts.get(result.id)
-            now = known.head_chars + known.tail_chars if known else max(result.terms.text_chars)
+            known, now = draft.cuts.get(result.id), draft.chars_of(result)
             for plain, chars in zip(CUT, self.lengths, strict=True):
                 if chars >= now or (result.key, chars) in self.tried:
                     continue

@@ -13,9 +13,10 @@ from .config import Config
 from .draft import Draft
 from .entry import Entry
 from .errors import FloorError
-from .ladder import STEPS, shorten_largest
+from .ladder import shorten_largest
 from .plan import Plan
 from .rules import last_human
+from .strategies import STRATEGIES
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
 
 OTHER_MESSAGES = "other messages"
@@ -75,10 +76,11 @@ def compact(
         target_tokens=target,
         cuts=previous.cuts if previous else {},
         cut_tokens=cut_tokens or {},
+        silent=previous.silent if previous else (),
     )
     before = draft.total_tokens
     tokens = reached = 0
-    for step, apply in STEPS:
+    for step, apply in STRATEGIES[config.compaction_strategy]:
         if draft.fits:
             break
         apply(draft)
@@ -100,6 +102,7 @@ def compact(
             count,
             cuts=cuts,
             cut_tokens=draft.cut_tokens,
+            silent=draft.silent,
             notice=notice,
             notice_before=before_id,
         )
@@ -117,6 +120,7 @@ def compact(
         upto=stored[-1].id if stored else "",
         keep=tuple(entry.id for entry in alive if entry.id),
         cuts=cuts,
+        silent=frozenset(entry.id for entry in alive if entry.id in draft.silent),
         notice=notice,
         notice_before=before_id,
         step=reached,

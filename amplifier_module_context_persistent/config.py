@@ -20,7 +20,7 @@ from .tokens import ENCODINGS
 logger = logging.getLogger(__name__)
 
 ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
-STRATEGIES = ("truncate",)
+STRATEGIES = ("truncate", "sliding_window", "importance")
 
 Check = Callable[[Any], bool]
 
@@ -135,7 +135,15 @@ class Config:
     compact_min_gain: float = _option(
         0.05, "0 ≤ share ≤ 1", _share_or_zero, "A plan that frees less than this share of the budget is not made."
     )
-    compaction_strategy: str = _option("truncate", "`truncate`", _one_of(*STRATEGIES), "How views are made smaller.")
+    compaction_strategy: str = _option(
+        "truncate", ", ".join(f"`{name}`" for name in STRATEGIES), _one_of(*STRATEGIES), "How views are made smaller."
+    )
+    keep_recent: int = _option(
+        50,
+        "int ≥ 0",
+        _at_least(0),
+        "`sliding_window`: so many of the newest messages stay, widened to whole tool groups.",
+    )
     protected_recent: float = _option(
         0.3, "0 ≤ share ≤ 1", _share_or_zero, "The newest share of the target's tokens that is compacted last."
     )

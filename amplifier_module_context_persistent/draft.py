@@ -34,6 +34,8 @@ class Draft:
     kept: list[bool] = field(default_factory=list)
     cuts: dict[str, Cut] = field(default_factory=dict)
     cut_tokens: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    """The ids of messages whose thinking is left out."""
     fixed: set[int] = field(default_factory=set)
     members: list[tuple[Entry, ...]] = field(default_factory=list)
     """The messages of each group."""
@@ -58,6 +60,7 @@ class Draft:
         target_tokens: int,
         cuts: Mapping[str, Cut],
         cut_tokens: Mapping[str, int],
+        silent: Iterable[str] = (),
     ) -> Draft:
         """Begin with all that there is, cut as it was before."""
         groups = tool_groups(entries)
@@ -74,6 +77,7 @@ class Draft:
             kept=[True] * len(groups),
             cuts=dict(cuts),
             cut_tokens=dict(cut_tokens),
+            silent=set(silent),
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )
         draft.members = [group.entries() for group in groups]
@@ -93,7 +97,13 @@ class Draft:
 
     def tokens_of(self, entry: Entry) -> int:
         """What a message comes to, cut as it is."""
-        return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+        tokens = self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+        return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
+
+    def chars_of(self, entry: Entry) -> int:
+        """How many characters the longest text of a message has, cut as it is."""
+        known = self.cuts.get(entry.id)
+        return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
 
     def _group_tokens(self, place: int) -> int:
         tokens, group = sum(map(self.tokens_of, self.members[place])), self.groups[place]
@@ -113,13 +123,21 @@ class Draft:
     def cut(self, place: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
         """Shorten a message of a group if that saves enough."""
         (message,) = self.fetch([entry])
-        before = self.tokens_of(entry)
+        before = self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
             self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, after
             self.sizes[place] += after - before
             self.total_tokens += after - before
+
+    def silence(self, place: int) -> None:
+        """Leave out the thinking of a group."""
+        head = self.groups[place].head
+        if head.id and head.id not in self.silent:
+            self.silent.add(head.id)
+            self.sizes[place] -= head.thinking_tokens
+            self.total_tokens -= head.thinking_tokens
 
     def _hide(self, names: Iterable[str]) -> None:
         for name in names:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .reminder import REMINDER_PREFIX, as_reminder
-from .shape import Call, Message, calls_of, normalise, result_id_of, text_of
+from .shape import Call, Message, calls_of, normalise, result_id_of, text_of, without_thinking
 from .terms import NO_TERMS, Terms, terms_of
 
 COMPACTION_SOURCE = "context-compaction"
@@ -20,6 +20,8 @@ MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
+_ERROR = re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE)
+_ERROR_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ class Entry:
     """Whether it can be handed out as it was stored."""
     calls: tuple[Call, ...] = ()
     result_of: str | None = None
+    failed: bool = False
+    """A result: whether it tells of an error."""
     named: bool = False
     """A result: whether it says the tool's name."""
     source: str | None = None
     late: bool = False
     """System text behind the first message of the conversation that is shown as a user's reminder."""
+    thinking_tokens: int = 0
+    """What of its tokens is thinking."""
     refers_to: str = ""
     """A page that `recall` gave: the id of the message that it was taken from."""
     terms: Terms = NO_TERMS
@@ -69,20 +75,24 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
     late = late and message.get("role") in ("system", "developer")
     message_id = metadata.get("message_id")
     source = metadata.get("source")
+    tokens = count(as_reminder(accepted) if late else accepted) if accepted else 0
+    spoken = without_thinking(accepted) if accepted else None
     return Entry(
         key=key,
         id=message_id if key >= 0 and isinstance(message_id, str) else "",
         role=str(message.get("role")),
-        tokens=count(as_reminder(accepted) if late else accepted) if accepted else 0,
+        tokens=tokens,
         human=is_human(message),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
         plain=accepted is message,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
+        failed=tells_error(message),
         named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
         late=late,
+        thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
     )
@@ -96,6 +106,14 @@ def is_human(message: Mapping[str, Any]) -> bool:
     if metadata.get("source") or metadata.get("ephemeral"):
         return False
     return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
+
+
+def tells_error(message: Mapping[str, Any]) -> bool:
+    """Whether a result tells of an error, at its beginning or at its end, where errors stand."""
+    if message.get("role") not in ("tool", "function"):
+        return False
+    text = text_of(message)
+    return _ERROR.search(text, 0, _ERROR_CHARS) is not None or _ERROR.search(text[-_ERROR_CHARS:]) is not None
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """The ladder: steps that make a view smaller, each only as far as needed, whole tool groups only.
 
-Each step is a function over a `Draft`. Steps 0 (superseded results) and 2 (thinking of finished turns) have their place
-in `STEPS` and come later. Shares are of tokens, never of message counts.
+Each step is a function over a `Draft`. Shares are of tokens, never of message counts.
 
 Never touched by steps 1 to 5: system text, pins, the last human message, open calls, the newest group. Step 6 may
 shorten the results and texts of the newest group, as nothing else is left by then; it never touches the others.
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from .choice import lose_least
 from .draft import Draft
 from .elide import cut_for
+from .entry import Entry
 from .rules import first_human, last_human
 
 HUMAN_FACTOR = 2  # a human message keeps so many times `truncate_chars`
@@ -21,6 +21,34 @@ LEAST_CHARS = 160  # the least that step 6 leaves of a text
 
 
 Step = Callable[[Draft], None]
+
+
+def supersede_results(draft: Draft) -> None:
+    """Step 0: a result goes, but for its reference, where the same tool was called with the same arguments later."""
+    answered: set[bytes] = set()
+    older: list[tuple[int, Entry]] = []
+    for place in reversed(draft.left()):
+        group = draft.groups[place]
+        for call, result in reversed(list(zip(group.head.calls, group.results, strict=True))):
+            if result is None:
+                continue
+            if call.asks in answered and result.id and place not in draft.fixed:
+                older.append((place, result))
+            answered.add(call.asks)
+    for place, result in reversed(older):
+        if draft.fits:
+            return
+        draft.cut(place, result, cut_for(0))
+
+
+def silence_turns(draft: Draft) -> None:
+    """Step 2: the thinking of finished turns goes, the oldest turn first; pins keep theirs."""
+    turn = last_human(draft.groups) or 0
+    for place in draft.left():
+        if draft.fits or place >= turn:
+            return
+        if not draft.groups[place].pinned and draft.groups[place].head.thinking_tokens:
+            draft.silence(place)
 
 
 def shorten_humans(draft: Draft) -> None:
@@ -33,9 +61,7 @@ def shorten_humans(draft: Draft) -> None:
         if draft.fits:
             return
         head = draft.groups[place].head
-        known = draft.cuts.get(head.id)
-        now = known.head_chars + known.tail_chars if known else max(head.terms.text_chars, default=0)
-        if place != last and head.id and now > chars:
+        if place != last and head.id and draft.chars_of(head) > chars:
             draft.cut(place, head, cut_for(chars))
 
 
@@ -74,11 +100,14 @@ def shorten_largest(draft: Draft) -> None:
                 draft.cut(place, entry, cut_for(keep), least_saved=1)
 
 
-STEPS: tuple[tuple[int, Step], ...] = (
-    # (0, supersede_results) and (2, drop_thinking) come with a later issue
+LAST_STEPS: tuple[tuple[int, Step], ...] = ((4, shorten_humans), (5, narrow_protections))
+"""The steps that every strategy falls on to; `shorten_largest` comes behind them."""
+
+LADDER: tuple[tuple[int, Step], ...] = (
+    (0, supersede_results),
+    (2, silence_turns),
     (3, lose_least),  # with step 1
-    (4, shorten_humans),
-    (5, narrow_protections),
+    *LAST_STEPS,
 )
 
 

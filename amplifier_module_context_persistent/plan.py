@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 
@@ -24,7 +25,8 @@ class Cut:
 class Plan:
     """What a view keeps of the history up to `upto`.
 
-    `keep` names the kept messages in order, `cuts` those of them that are shortened. `notice` is the text that stands
+    `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
+    thinking. `notice` is the text that stands
     before the message `notice_before`. `step` is the ladder's last step that was needed.
     """
 
@@ -32,6 +34,8 @@ class Plan:
     upto: str
     keep: tuple[str, ...]
     cuts: Mapping[str, Cut] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
+    """Kept messages whose thinking is left out."""
     notice: str = ""
     notice_before: str = ""
     step: int = 0
@@ -45,11 +49,13 @@ class Plan:
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
+        silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
         return {
             "id": self.id,
             "upto": self.upto,
             "keep": [list(run) for run in runs],
             "cuts": {message_id: [cut.head_chars, cut.tail_chars] for message_id, cut in self.cuts.items()},
+            **silent,
             "notice": self.notice,
             "notice_before": self.notice_before,
             "step": self.step,
@@ -60,6 +66,11 @@ class Plan:
             "tokens_after": self.tokens_after,
             "strategy": self.strategy,
         }
+
+    def _silent_runs(self) -> list[tuple[str, str]]:
+        """`silent` as first and last ids of runs of kept messages."""
+        runs = [list(run) for silent, run in groupby(self.keep, self.silent.__contains__) if silent]
+        return [(run[0], run[-1]) for run in runs]
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
@@ -74,6 +85,7 @@ class Plan:
                 upto=str(record["upto"]),
                 keep=tuple(keep),
                 cuts={str(key): Cut(int(head), int(tail)) for key, (head, tail) in record["cuts"].items()},
+                silent=_between(keep, record.get("silent", [])),
                 notice=str(record["notice"]),
                 notice_before=str(record["notice_before"]),
                 step=int(record["step"]),
@@ -88,3 +100,10 @@ class Plan:
             raise ValueError("not a plan: it is nested too deeply") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a plan: {error!r}") from error
+
+
+def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """The kept messages in some runs of them; a run of others silences nobody."""
+    places = {message_id: place for place, message_id in enumerate(keep)} if runs else {}
+    found = [(places[first], places[last]) for first, last in runs if first in places and last in places]
+    return frozenset(message_id for first, last in found for message_id in keep[first : last + 1])

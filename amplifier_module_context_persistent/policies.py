@@ -6,7 +6,8 @@
 - `sliding`: the newest whole tool groups that fit, and the first and the last human message; the window moves at the
   upper watermark, down to the lower one. A simple reference, on the package's arranging and writing of views; a newest
   group that is larger than the budget goes over it.
-- `truncate`: the package's default, through its context manager, in memory.
+- `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
+  manager, in memory.
 
 Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
 """
@@ -182,5 +183,16 @@ class Managed:
         await self._manager.close()
 
 
-POLICIES: dict[str, Open] = {"none": Whole, "stateless": Stateless, "sliding": Sliding, "truncate": Managed}
-"""By name; the package's further strategies are `Managed` with a `compaction_strategy` of their own."""
+def _strategy(name: str) -> Open:
+    return lambda budget, counter, options: Managed(budget, counter, {**options, "compaction_strategy": name})
+
+
+POLICIES: dict[str, Open] = {
+    "none": Whole,
+    "stateless": Stateless,
+    "sliding": Sliding,
+    "truncate": Managed,
+    "importance": _strategy("importance"),
+    "sliding_window": _strategy("sliding_window"),
+}
+"""By name."""

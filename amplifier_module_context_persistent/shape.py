@@ -13,7 +13,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 Message = dict[str, Any]
@@ -28,10 +29,11 @@ _UNKNOWN_BLOCK_CHARS = 2_000  # a longer block of an unknown type is named, not 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call: its id and the tool's name."""
+    """A tool call: its id, the tool's name, and a digest that calls with the same name and arguments share."""
 
     id: str
     name: str
+    asks: bytes = field(default=b"", compare=False, repr=False)
 
 
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
@@ -42,10 +44,10 @@ def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
     listed = message.get("tool_calls")
     for call in listed if isinstance(listed, list) else ():
         if isinstance(call, dict) and (call_id := _call_id(call)) is not None:
-            calls.setdefault(call_id, Call(call_id, _call_name(call)))
+            calls.setdefault(call_id, _call(call_id, call))
     for block in blocks_of(message, _CALL_BLOCKS):
         if (call_id := _call_id(block)) is not None:
-            calls.setdefault(call_id, Call(call_id, _call_name(block)))
+            calls.setdefault(call_id, _call(call_id, block))
     return tuple(calls.values())
 
 
@@ -101,6 +103,25 @@ def normalise(message: Message) -> Message | None:
     if not changed.get("tool_calls", True):  # providers refuse an empty list
         del changed["tool_calls"]
     return changed
+
+
+def without_thinking(message: Message) -> Message:
+    """Leave out what an assistant thought, in all copies; the same object if it thought nothing."""
+    if message.get("role") != "assistant":
+        return message
+    changes: Message = {}
+    for key in ("content", "content_blocks"):
+        if isinstance(blocks := message.get(key), list):
+            spoken = [block for block in blocks if not _is_thinking(block)]
+            if len(spoken) < len(blocks):
+                changes[key] = spoken or ("" if key == "content" else [])
+    if not changes and "thinking_block" not in message:
+        return message
+    return {key: changes.get(key, value) for key, value in message.items() if key != "thinking_block"}
+
+
+def _is_thinking(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in _SILENT_BLOCKS
 
 
 def _listed_calls(message: Message) -> Any:
@@ -219,6 +240,12 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
     )
     same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
     return (content if same else agreed), calls
+
+
+def _call(call_id: str, call: Mapping[str, Any]) -> Call:
+    name = _call_name(call)
+    asked = json.dumps([name, _call_arguments(call)], sort_keys=True, default=str)
+    return Call(call_id, name, blake2b(asked.encode(), digest_size=8).digest())
 
 
 def _call_id(call: Mapping[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from .entry import COMPACTION_SOURCE, Entry
 from .plan import Cut
 from .reminder import as_reminder
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
-from .shape import Call, Message, normalise
+from .shape import Call, Message, normalise, without_thinking
 
 INTERRUPTED = "[interrupted: this call has no result]"
 CONTINUED = "[continued]"
@@ -31,6 +32,8 @@ class Item:
 
     entry: Entry | None = None
     cut: Cut | None = None
+    silent: bool = False
+    """Whether its thinking is left out."""
     call_ids: tuple[str, ...] = ()
     """A message with calls: the ids that they have in the view, where they differ from their own."""
     result: tuple[str, str] | None = None
@@ -53,6 +56,7 @@ def arrange(
     *,
     cuts: Mapping[str, Cut] | None = None,
     cut_tokens: Mapping[str, int] | None = None,
+    silent: AbstractSet[str] = frozenset(),
     notice: str = "",
     notice_before: str = "",
 ) -> Arrangement:
@@ -62,7 +66,8 @@ def arrange(
         entries: the kept entries, in the history's order.
         count: counts a message that is inserted.
         cuts: by message id, how messages are shortened.
-        cut_tokens: by message id, what they come to then.
+        cut_tokens: by message id, what they come to then, with their thinking.
+        silent: the ids of messages whose thinking is left out.
         notice: a text to insert as a user's message.
         notice_before: the id of the message that it is put before; else it stands in front.
     """
@@ -83,7 +88,7 @@ def arrange(
         pairs = list(zip(ids, head.calls, strict=True))
         renaming = sum(_longer(count, call, call_id) for call_id, call in pairs)
         changed = ids if any(call_id != call.id for call_id, call in pairs) else ()
-        items.append(_stored(head, cuts, cut_tokens, more=renaming, call_ids=changed))
+        items.append(_stored(head, cuts, cut_tokens, silent=head.id in silent, more=renaming, call_ids=changed))
         for (call_id, call), result in zip(pairs, group.results, strict=True):
             if result is not None:
                 more = _longer(count, call, call_id, name="" if result.named else call.name)
@@ -128,6 +133,8 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
 
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
     message = shorten(entry, message, item.cut, boundary)
+    if item.silent:
+        message = without_thinking(message)
     if item.call_ids:
         new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
         message = _rename_calls(message, new_ids)
@@ -159,10 +166,19 @@ def _rename_results(message: Message, call_id: str) -> Message:
     return {**message, "content": blocks}
 
 
-def _stored(entry: Entry, cuts: Mapping[str, Cut], cut_tokens: Mapping[str, int], *, more: int = 0, **how: Any) -> Item:
+def _stored(
+    entry: Entry,
+    cuts: Mapping[str, Cut],
+    cut_tokens: Mapping[str, int],
+    *,
+    silent: bool = False,
+    more: int = 0,
+    **how: Any,
+) -> Item:
     cut = cuts.get(entry.id)
     tokens = cut_tokens.get(entry.id, entry.tokens) if cut else entry.tokens
-    return Item(entry=entry, cut=cut, tokens=tokens + more, **how)
+    thinking = entry.thinking_tokens if silent else 0
+    return Item(entry=entry, cut=cut, silent=thinking > 0, tokens=tokens - thinking + more, **how)
 
 
 def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:

@@ -292,6 +292,7 @@ class Window:
             self._count,
             cuts=plan.cuts,
             cut_tokens=self._cut_tokens,
+            silent=plan.silent,
             notice=plan.notice,
             notice_before=plan.notice_before,
         )

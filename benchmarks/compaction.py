@@ -107,7 +107,7 @@ def missed(rows: Sequence[Measures]) -> list[str]:
 
 
 HEAD = (
-    f"{'session':<12} {'budget':>6} {'policy':<10} {'req':>4} {'ref':>4} {'inv':>4} {'over':>4} {'brk':>4} {'max':>4} "
+    f"{'session':<12} {'budget':>6} {'policy':<14} {'req':>4} {'ref':>4} {'inv':>4} {'over':>4} {'brk':>4} {'max':>4} "
     f"{'cached':>6} {'billed':>6} {'far':>6} {'+ins':>6} {'ins':>6} {'ms':>7} {'worst':>7}"
 )
 
@@ -115,7 +115,7 @@ HEAD = (
 def line_of(row: Measures) -> str:
     """A row of the table."""
     return (
-        f"{row.session:<12} {row.budget_tokens:>6} {row.policy:<10} {row.requests:>4} {row.refused:>4} "
+        f"{row.session:<12} {row.budget_tokens:>6} {row.policy:<14} {row.requests:>4} {row.refused:>4} "
         f"{row.invalid:>4} {row.over:>4} {row.breaks:>4} {row.breaks_allowed:>4} {row.cached_share:>6.3f} "
         f"{row.billed_ratio or 0:>6.3f} {row.far:>6.3f} {row.far_gain:>+6.3f} {row.inserted_share:>6.2%} "
         f"{row.mean_ms:>7.2f} {row.max_ms:>7.1f}"

@@ -256,7 +256,7 @@ def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatc
     assert "no transcripts" in printed
     assert "by the estimate" in printed
     rows = json.loads(out.read_text())["rows"]
-    assert [one["policy"] for one in rows] == ["none", "sliding", "truncate"]
+    assert [one["policy"] for one in rows] == ["none", "sliding", "truncate", "importance", "sliding_window"]
     assert rows[0]["billed_ratio"] == 1
     assert {"cached_share", "far", "far_gain", "inserted_share", "mean_ms", "over"} <= set(rows[0])
     assert all(one["session"] in printed for one in rows)

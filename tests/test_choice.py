@@ -53,7 +53,7 @@ def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
 
 
 def drafted(monkeypatch, messages: list[dict[str, Any]], target: int, **config: Any):
-    monkeypatch.setattr("tests.test_ladder.history", lambda _: messages)
+    monkeypatch.setattr("tests.test_ladder.history", lambda *_: messages)
     return draft("", target, protected_recent=0.0, **config)
 
 

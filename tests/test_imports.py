@@ -33,6 +33,7 @@ PURE = {
     "reminder",
     "rules",
     "shape",
+    "strategies",
     "tokens",
     "view",
 }

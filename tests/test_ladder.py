@@ -3,7 +3,7 @@
 A token is four characters of text here, and a message costs nothing beside.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,41 +17,56 @@ from amplifier_module_context_persistent.ladder import (
     narrow_protections,
     shorten_humans,
     shorten_largest,
+    silence_turns,
+    supersede_results,
 )
-from amplifier_module_context_persistent.shape import text_of
+from amplifier_module_context_persistent.plan import Cut
+from amplifier_module_context_persistent.shape import blocks_of, text_of
 
 Message = dict[str, Any]
 
 
+NOTHING: Mapping[int, int] = {}
+
+
 def count(message: Message) -> int:
-    return len(text_of(message)) // 4
+    thoughts = blocks_of(message, frozenset({"thinking"}))
+    return (len(text_of(message)) + sum(len(block["thinking"]) for block in thoughts)) // 4
 
 
-def history(words: str) -> list[Message]:
-    """Messages from words: `u:400` a human's of 400 tokens (`b` in blocks), `r` a hook's, `t` a call and a result."""
+def history(words: str, same: Mapping[int, int] = NOTHING) -> list[Message]:
+    """Messages from words: `u:400` a human's of 400 tokens (`b` in blocks), `r` a hook's, `t` a call and a result.
+
+    `same` names calls that ask for what another place's call asks for. `h` is an assistant's thought, with a word.
+    """
     found: list[Message] = []
     for at, word in enumerate(words.split()):
         kind, size = word.rstrip("!").split(":")
         text = f"{at:03} line of text.\n" * (int(size) * 4 // 18) + "x" * (int(size) * 4 % 18)
         more: Message = {"pinned": True} if word.endswith("!") else {}
         if kind == "t":
-            found.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{at}", "tool": "bash"}]})
+            call = {"id": f"c{at}", "tool": "bash", "arguments": {"line": same.get(at, at)}}
+            found.append({"role": "assistant", "content": "", "tool_calls": [call]})
             found.append({"role": "tool", "tool_call_id": f"c{at}", "name": "bash", "content": text})
+        elif kind == "h":
+            thinking = {"type": "thinking", "thinking": text, "signature": "s"}
+            content = [thinking, {"type": "text", "text": "so"}]
+            found.append({"role": "assistant", "content": content, "thinking_block": dict(thinking)})
         elif kind == "r":
             found.append({"role": "user", "content": text})
             more["source"] = "hook"
         else:
             roles = {"u": "user", "a": "assistant", "s": "system", "b": "user"}
-            content: Any = [{"type": "text", "text": text}] if kind == "b" else text
-            found.append({"role": roles[kind], "content": content})
+            said: Any = [{"type": "text", "text": text}] if kind == "b" else text
+            found.append({"role": roles[kind], "content": said})
         found[-1]["metadata"] = {"message_id": f"m{at}", **more}
     for at, message in enumerate(found):
         message.setdefault("metadata", {"message_id": f"call{at}"})
     return found
 
 
-def draft(words: str, target: int, **config: Any) -> Draft:
-    messages = history(words)
+def draft(words: str, target: int, *, same: Mapping[int, int] = NOTHING, **config: Any) -> Draft:
+    messages = history(words, same)
     entries = [classify(key, message, count) for key, message in enumerate(messages)]
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
@@ -81,6 +96,63 @@ def cut(made: Draft) -> str:
 def check_total(made: Draft) -> None:
     assert made.total_tokens == sum(made.sizes[place] for place in made.left())
     assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "same", "ids"),
+    [
+        ("u:10 t:90 t:90 t:90 u:1", 100, {}, ""),  # nothing is asked for twice
+        ("u:10 t:90 t:90 t:90 u:1", 100, {1: 3}, "m1"),
+        ("u:10 t:90 t:90 t:90 u:1", 100, {1: 3, 2: 3}, "m1 m2"),
+        ("u:10 t:90 t:90 t:90 u:1", 240, {1: 3, 2: 3}, "m1"),  # only as far as needed
+        ("u:10 t:90! t:90 t:90 u:1", 100, {1: 3, 2: 3}, "m2"),  # no pins
+        ("u:10 t:9 t:90 t:90 u:1", 100, {1: 3}, ""),  # a marker would be longer
+    ],
+)
+def test_step_0_leaves_out_superseded_results(words: str, target: int, same: dict[int, int], ids: str) -> None:
+    """Of results of one tool with the same arguments the newest stays; of the older ones, nothing but the reference."""
+    made = draft(words, target, same=same)
+    supersede_results(made)
+    assert cut(made) == ids
+    assert all(made.cuts[one] == Cut(0, 0) for one in ids.split())
+    check_total(made)
+
+
+def test_a_call_without_a_result_supersedes_nothing() -> None:
+    """What has not been answered anew is kept."""
+    messages = history("u:10 t:90 t:90 a:1", {1: 2})
+    entries = [classify(key, message, count) for key, message in enumerate(messages) if key != 4]
+    made = draft("u:1", 10)
+    made = Draft.of(
+        entries,
+        config=made.config,
+        count=count,
+        fetch=made.fetch,
+        fixed_tokens=0,
+        target_tokens=10,
+        cuts={},
+        cut_tokens={},
+    )
+    supersede_results(made)
+    assert cut(made) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:10 h:90 a:1 h:90 u:10 h:90", 10, "m1 m3"),  # not the turn in progress
+        ("u:10 h:90 a:1 h:90 u:10 h:90", 220, "m1"),  # the oldest first, only as far as needed
+        ("u:10 h:90! h:90 u:10 h:90", 10, "m2"),
+        ("h:90 h:90 r:10 h:90", 10, ""),  # without a person's word all is one turn
+    ],
+)
+def test_step_2_leaves_out_the_thinking_of_finished_turns(words: str, target: int, ids: str) -> None:
+    """Turns before the last human message lose what was thought, and nothing else; pins keep it."""
+    made = draft(words, target)
+    silence_turns(made)
+    assert " ".join(sorted(made.silent)) == ids
+    assert cut(made) == ""
+    check_total(made)
 
 
 @pytest.mark.parametrize(

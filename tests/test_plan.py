@@ -35,6 +35,18 @@ def test_a_plan_survives_its_record(plan: Plan) -> None:
     assert Plan.from_record(record, [first for first, _ in record["keep"]]) == plan
 
 
+def test_silent_messages_are_runs_of_kept_ones() -> None:
+    """Whose thinking goes takes two ids a run; a plan of before that key was known silences nobody."""
+    plan = Plan("p", "m9", ("m1", "m2", "m4", "m6", "m9"), silent=frozenset({"m1", "m2", "m6"}))
+    record = json.loads(json.dumps(plan.to_record([("m1", "m9")])))
+    assert record["silent"] == [["m1", "m2"], ["m6", "m6"]]
+    assert Plan.from_record(record, plan.keep) == plan
+    assert "silent" not in Plan("p", "m2", ("m1", "m2")).to_record([("m1", "m2")])
+    assert Plan.from_record({**record, "silent": [["m1", "m7"]]}, plan.keep).silent == frozenset()
+    del record["silent"]
+    assert Plan.from_record(record, plan.keep).silent == frozenset()
+
+
 RECORD = Plan("p", "m2", ("m1", "m2"), cuts={"m1": Cut(3, 4)}).to_record([("m1", "m2")])
 
 
@@ -52,7 +64,16 @@ def test_a_record_that_lacks_a_field_is_no_plan(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"cuts": []}, {"cuts": {"m1": 3}}, {"cuts": {"m1": [1, 2, 3]}}, {"step": None}, {"step": "x"}]
+    "wrong",
+    [
+        {"cuts": []},
+        {"cuts": {"m1": 3}},
+        {"cuts": {"m1": [1, 2, 3]}},
+        {"step": None},
+        {"step": "x"},
+        {"silent": 3},
+        {"silent": [["m1"]]},
+    ],
 )
 def test_a_record_of_another_shape_is_no_plan(wrong: dict[str, Any]) -> None:
     """Whatever is wrong with it, the error is a `ValueError`."""

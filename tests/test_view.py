@@ -181,3 +181,38 @@ def test_shorten_brings_into_shape_and_cuts() -> None:
     shown = shorten(classify(0, message, count), message, Cut(1, 1))
     assert shown["content"] == [{"type": "text", "text": "a\n[… 898 of 900 characters elided; recall m0 …]\na"}]
     assert message == before
+
+
+def test_thinking_is_left_out_of_silent_messages_in_all_its_copies() -> None:
+    """What was thought goes with its copy, everything else stays as it was, and the tokens are those of what stays."""
+    thinking = {"type": "thinking", "thinking": "hm " * 40, "signature": "s"}
+    call = {"type": "tool_call", "id": "c", "name": "bash", "input": {}}
+    said = {"type": "text", "text": "so", "key": 1}
+    message = {
+        **says("", "c"),
+        "content": [thinking, said, call],
+        "thinking_block": dict(thinking),
+        "content_blocks": [dict(thinking), dict(said)],
+    }
+    before = copy.deepcopy(message)
+    whole, _ = view_of([user("go"), message, result("c")])
+    view, arrangement = view_of([user("go"), message, result("c")], silent={"m1"})
+    assert message == before
+    assert whole[1]["content"] == [thinking, said, call]
+    assert view[1]["content"] == [said, call]
+    assert view[1]["content_blocks"] == [said]
+    assert "thinking_block" not in view[1]
+    assert {key: view[1][key] for key in ("role", "tool_calls", "metadata")} == {
+        key: whole[1][key] for key in ("role", "tool_calls", "metadata")
+    }
+    assert [view[0], view[2]] == [whole[0], whole[2]]
+    assert arrangement.tokens == sum(map(count, view))
+    assert_valid(view, history=whole)
+
+
+def test_a_message_of_thoughts_and_calls_keeps_its_calls() -> None:
+    """Where nothing but thinking stands beside the calls, the content is empty."""
+    message = {**says("", "c"), "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]}
+    view, _ = view_of([user("go"), message, result("c")], silent={"m1"})
+    assert view[1]["content"] == ""
+    assert_valid(view)
