@@ -67,6 +67,35 @@ def test_secrets_without_a_form_are_found_beside_their_names(text: str, expected
 
 
 @pytest.mark.parametrize(
+    "secret",
+    [
+        *(prefix + "QYLPMN5HFIQR7XYA" for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
+        *(f"gh{kind}_{LETTERS[:36]}" for kind in "oprsu"),
+        "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\nlQ",
+        "xoxe.xoxp-" + LETTERS[:20],
+    ],
+)
+def test_every_beginning_is_known_alone(secret: str) -> None:
+    """Nothing else in the text has to hint at it."""
+    assert redact_text(secret) == REDACTED
+
+
+@pytest.mark.parametrize("name", ["api_key", "APIKEY", "api-key", "access_key", "private-key", "secret", "password"])
+@pytest.mark.parametrize("letters", ["{}", "x-{}"])
+def test_every_name_is_known_alone(name: str, letters: str) -> None:
+    """In any case."""
+    assert redact_text(f"{letters.format(name)}={LETTERS[:20]}") == f"{letters.format(name)}={REDACTED}"
+
+
+@pytest.mark.parametrize(
+    "name", ["passwd", "Token", "credential", "credentials", "auth", "TO\u212aEN", "pa\u017fsword"]
+)
+def test_letters_that_fold_to_those_of_a_name_count(name: str) -> None:
+    """As the pattern has it: the Kelvin sign is a K, the long s is an s."""
+    assert redact_text(f"{name}={LETTERS[:20]}") == f"{name}={REDACTED}"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "the token count is 123456",
