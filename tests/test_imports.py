@@ -23,6 +23,7 @@ PURE = {
     "draft",
     "ladder",
     "terms",
+    "markdown",
     "media",
     "original",
     "pattern",
