@@ -22,6 +22,7 @@ from .errors import (
     LogFailedError,
     LogUnreadableError,
     MemoryFilesError,
+    PinError,
     RecallError,
     RecordError,
 )
@@ -30,7 +31,7 @@ from .in_memory import InMemoryContextManager
 from .log import FileLog, MemoryLog
 from .manager import PersistentContextManager
 from .recall import RecallPage
-from .tools import mount_recall
+from .tools import mount_tools
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"
@@ -49,6 +50,7 @@ __all__ = [
     "MemoryFilesError",
     "MemoryLog",
     "PersistentContextManager",
+    "PinError",
     "RecallError",
     "RecallPage",
     "RecordError",
@@ -76,7 +78,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
         **dict(config or {}),
     )
     await coordinator.mount("context", manager)
-    await mount_recall(coordinator, manager)
+    await mount_tools(coordinator, manager)
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
     coordinator.register_capability("context.request_retention", manager.get_messages_for_request_retaining)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
 
 from .compaction import Compaction, matters, needs_plan
 from .config import Config
@@ -24,16 +24,20 @@ class Breaker:
         grown by enough, another one is not tried."""
         self._refused: tuple[int, FloorError] | None = None
         """Tokens of a view that could not be made to fit, and why."""
-        self._demands: Hashable = None
+        self._retained: AbstractSet[int] = frozenset()
+        self._pins: AbstractSet[int] = frozenset()
 
     def forget(self) -> None:
         """Begin anew, as after the history was replaced."""
         self._tried = self._refused = None
 
-    def demand(self, demands: Hashable) -> None:
-        """Take in what views have to show whole: a refusal holds for the same demands only."""
-        if demands != self._demands:
-            self._demands, self._refused = demands, None
+    def demand(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
+        """Take in what plans have to leave whole: a refusal holds for the same alone, and pins change what is freed."""
+        if pins != self._pins:
+            self._pins = frozenset(pins)
+            self.forget()
+        if retained != self._retained:
+            self._retained, self._refused = retained, None
 
     def wants_plan(self, request: Request, tokens: int, messages: int) -> bool:
         """Whether a plan is to be tried for a view of so many tokens and messages.

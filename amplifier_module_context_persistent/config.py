@@ -184,6 +184,9 @@ class Config:
         _flag,
         "Whether the tool `recall` is mounted, which reads back what views leave out (`max_tokens` ≥ 10,000).",
     )
+    pin: bool = _option(
+        False, "bool", _flag, "Whether the tool `pin` is mounted, by which the model keeps a message from compaction."
+    )
     output_reserve_fraction: float = _option(
         1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
     )

@@ -49,6 +49,10 @@ class RetentionError(ContextPersistentError, ValueError):
     """A text that a view has to hold stands in no message that a view could show; the message holds nothing of it."""
 
 
+class PinError(ContextPersistentError, ValueError):
+    """A message cannot be pinned: the error says why, and what can be."""
+
+
 class RecallError(ContextPersistentError, ValueError):
     """What is asked of `recall` cannot be given: the message says why, and what can be asked instead."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from .errors import PinError
 from .extras import Extras
 from .index import SYSTEM, Index
 from .log import Log, Prepare
@@ -122,6 +123,22 @@ class History:
             content = self._framed(index, items)
             reset = encode_control("reset", id=reset_id, reason=reason, count=len(content), time=timestamp)
             return [*self._header(index), reset, *content, encode_control("commit", id=reset_id)]
+
+        return prepare
+
+    def pin(self, message_id: str, *, pinned: bool, reason: str, time: str) -> Prepare:
+        """Prepare the record that lets a pin hold a live message, or lets go of it; none where that is so already."""
+        pin_id = self._new_id()
+
+        def prepare(index: Index) -> list[bytes]:
+            ordinal = index.find_all([message_id]).get(message_id)
+            if ordinal is None or not index.is_live(ordinal):
+                raise PinError(f"no message of this session has the id {message_id!r:.80}; take one from a view")
+            if (ordinal in index.pins) == pinned:
+                return []
+            fields = {"id": pin_id, "message_id": message_id, "pinned": pinned, "reason": reason, "time": time}
+            record = encode_control("pin", **{key: value for key, value in fields.items() if value != ""})
+            return [*self._header(index), record]
 
         return prepare
 

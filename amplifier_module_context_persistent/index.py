@@ -61,6 +61,8 @@ class Index:
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
+    pins: set[int] = field(default_factory=set)
+    """The ordinals of live messages that `pin` records hold; those pinned by their metadata are flagged `PINNED`."""
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """By provider and model, the last record of what a view came to."""
     heads: set[str] = field(default_factory=set)
@@ -99,7 +101,16 @@ class Index:
         for ordinal in self.live:
             self.flags[ordinal] |= LIVE
         self.plan = None
+        self.pins.intersection_update(self.live)
         self.generation += 1
+
+    def pin(self, message_id: str, *, pinned: bool) -> None:
+        """Let a pin hold a message or let go of it; one that is not live is held by none."""
+        ordinal = self.find_all([message_id]).get(message_id)
+        if ordinal is not None and pinned and self.is_live(ordinal):
+            self.pins.add(ordinal)
+        elif ordinal is not None:
+            self.pins.discard(ordinal)
 
     def cut(self, count: int) -> None:
         """Forget the records from ordinal `count` on; none of them may be live."""

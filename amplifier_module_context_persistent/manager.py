@@ -148,15 +148,14 @@ class PersistentContextManager:
     ) -> list[Message]:
         """Make a view that holds given texts complete, such as the bodies of reminders that a hook wants in force.
 
-        The message that holds a text, wherever it stands in the session, stands in the view as it is. Where the view
-        that other requests get does not show it so, this request gets one of its own, and theirs stay what they are.
+        The message that holds a text stands in the view as it is. Where the view that other requests get does not show
+        it so, this request gets one of its own, and theirs stay what they are.
 
         Args:
             retain_contents: the texts.
             provider: as `get_messages_for_request`.
             token_budget: likewise.
-            hard_fit: plan anew for this budget, and go on with that plan in later requests: the provider has counted,
-                and the view was too large for it.
+            hard_fit: plan anew for this budget, and go on with that plan: the last view was too large for a provider.
 
         Raises:
             ContextLengthError: it does not fit; or, as a `ValueError` too, no message holds one of the texts.
@@ -213,6 +212,15 @@ class PersistentContextManager:
     async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
         """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
         return await recall(await self._store.open(), reference, **question)
+
+    async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "") -> None:
+        """Have every plan from the next one on leave a message and its tool group whole; or let go of it.
+
+        Raises:
+            PinError: no live message has this id.
+        """
+        time = self._now()
+        await self._store.append(lambda history: history.pin(message_id, pinned=pinned, reason=reason, time=time))
 
     # -- usage -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ Rules:
 - `cleared`: what is live stays, in its order, without the resets that brought it there.
 - `everything`: the headers stay (of earlier purges nothing is said any more).
 - A plan or any other control record goes with each message that it names, and with what stood before the message of
-  `before`. A `view` record, whose hash stands for messages that it does not name, goes with whatever goes before it.
+  `before`; a pin goes with its message only. A `view` record, whose hash stands for messages that it does not name,
+  goes with whatever goes before it.
 - A message without an id of its own is given the one that it had by its place, so that it keeps it at its new place.
 """
 
@@ -188,7 +189,7 @@ class Rewrite:
             self._counts.controls_removed += 1
         elif kind in _FRAME:
             self._take_frame(kind, line, value)
-        elif kind not in _KEPT and (offset < self._cut_offset or self._is_void(kind, value)):
+        elif kind not in _KEPT and ((offset < self._cut_offset and kind != "pin") or self._is_void(kind, value)):
             self._counts.controls_removed += 1
         elif self._purge.cleared and kind not in _KEPT:
             self._late.append(_body(line, value))

@@ -239,6 +239,8 @@ class Scanner:
             self.index.headers.append(value)
         elif kind == "plan":
             self.index.plan = value
+        elif kind == "pin":
+            self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
         elif kind == "usage":
             self.index.usage[name_of(value.get("provider")), name_of(value.get("model"))] = value
         elif kind == "system":

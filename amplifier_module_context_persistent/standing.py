@@ -87,5 +87,17 @@ class Standing:
         )
 
 
+def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
+    """The entries that a plan is made of, with those marked that it has to leave as they are."""
+    if not pins and not retained:
+        return entries
+    return [
+        replace(entry, pinned=entry.pinned or entry.key in pins, protected=entry.key in retained)
+        if entry.key in pins or entry.key in retained
+        else entry
+        for entry in entries
+    ]
+
+
 def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
     return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))

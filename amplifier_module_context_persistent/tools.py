@@ -1,4 +1,4 @@
-"""The tools that this module gives the model: `recall`.
+"""The tools that this module gives the model: `recall` and `pin`.
 
 They are mounted with the context or not at all: a definition that comes later breaks the provider's cached prefix. What
 a tool says of itself depends on nothing.
@@ -13,15 +13,17 @@ from typing import Any
 from amplifier_core.models import ToolResult
 
 from .entry import RECALL_TOOL
-from .errors import LogError, RecallError
+from .errors import LogError, PinError, RecallError
 from .manager import PersistentContextManager
 
 logger = logging.getLogger(__name__)
 
+PIN_TOOL = "pin"
+MOST_REASON_CHARS = 500
 LEAST_BUDGET_TOKENS = 10_000
 """The definition of `recall` is about a twentieth of this."""
 
-_DESCRIPTION = """\
+_RECALL_DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
 it when a text says "characters elided; recall ID", or when something that was said, read or run earlier is not shown
 any more and you need its exact words. It is cheaper than running a tool again, but a file may have changed since.
@@ -29,7 +31,7 @@ Either by `reference`: the text of one message, from character `offset` on. Or b
 match a regular expression, newest first, each with its id, the place of the match and an excerpt. An answer has at most
 4,000 tokens and says how to get the next page; ask with `offset` and `limit` for no more than you need."""
 
-_SCHEMA: dict[str, Any] = {
+_RECALL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "reference": {"type": "string", "description": "The id of one message, as an elision or a hit names it."},
@@ -54,8 +56,8 @@ class RecallTool:
     """Amplifier's tool `recall` over a context manager."""
 
     name = RECALL_TOOL
-    description = _DESCRIPTION
-    input_schema = _SCHEMA
+    description = _RECALL_DESCRIPTION
+    input_schema = _RECALL_SCHEMA
 
     def __init__(self, manager: PersistentContextManager) -> None:
         self._manager = manager
@@ -63,20 +65,69 @@ class RecallTool:
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
         """Give a page of the log; what is wrong with the question is an answer too."""
         try:
-            if not isinstance(input, Mapping):
-                raise RecallError(f"the input must be an object, not {type(input).__name__}")
-            if unknown := sorted(map(str, input.keys() - _SCHEMA["properties"].keys())):
-                raise RecallError(
-                    f"{unknown[0]}: there is no such parameter; allowed: {', '.join(_SCHEMA['properties'])}"
-                )
+            _check_input(input, _RECALL_SCHEMA, RecallError)
             page = await self._manager.recall(**input)
         except (RecallError, LogError) as error:
-            return ToolResult(success=False, output=f"recall failed: {error}", error={"message": str(error)})
+            return _failed(RECALL_TOOL, error)
         return ToolResult(output=_well_formed(page.output))
 
 
+_PIN_DESCRIPTION = """\
+Keep a message of this conversation from being shortened or left out when the conversation gets long: it stays whole,
+and if it was shortened before, it is whole again from the next compaction on. Pin what you will need word by word until
+the end (a decision, a specification, a rule), and little of it: pins take the room of everything else. Let go with
+pinned=false what is no longer needed."""
+
+_PIN_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reference": {"type": "string", "description": "The id of the message, as an elision or `recall` names it."},
+        "pinned": {"type": "boolean", "description": "false lets go of it (true)."},
+        "reason": {"type": "string", "maxLength": MOST_REASON_CHARS, "description": "Why; kept in the log."},
+    },
+    "required": ["reference"],
+    "additionalProperties": False,
+}
+
+
+class PinTool:
+    """Amplifier's tool `pin` over a context manager."""
+
+    name = PIN_TOOL
+    description = _PIN_DESCRIPTION
+    input_schema = _PIN_SCHEMA
+
+    def __init__(self, manager: PersistentContextManager) -> None:
+        self._manager = manager
+
+    async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
+        """Pin a message or let go of it; what is wrong with the input is an answer too."""
+        try:
+            _check_input(input, _PIN_SCHEMA, PinError)
+            reference, pinned, reason = input.get("reference"), input.get("pinned"), input.get("reason")
+            if not isinstance(reference, str) or not reference:
+                raise PinError("reference: must be the id of a message")
+            if not isinstance(pinned, bool | None):
+                raise PinError(f"pinned: must be true or false, not {type(pinned).__name__}")
+            if not isinstance(reason, str | None) or len(reason or "") > MOST_REASON_CHARS:
+                raise PinError(f"reason: must be a text of at most {MOST_REASON_CHARS} characters")
+            await self._manager.pin(reference, pinned=pinned is not False, reason=_well_formed(reason or ""))
+        except (PinError, LogError) as error:
+            return _failed(PIN_TOOL, error)
+        if pinned is False:
+            return ToolResult(output=f"{reference} is pinned no longer.")
+        return ToolResult(output=f"{reference} is pinned: from the next compaction on it stays whole.")
+
+
+async def mount_tools(coordinator: Any, manager: PersistentContextManager) -> None:
+    """Mount the tools that are configured beside a manager, each unless a tool of that name is there already."""
+    await mount_recall(coordinator, manager)
+    if manager.config.pin:
+        await _mount(coordinator, PinTool(manager))
+
+
 async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount `recall` beside a manager; a tool of that name that is there already is left alone.
+    """Mount `recall` beside a manager.
 
     Where `max_tokens` is configured below `LEAST_BUDGET_TOKENS` it is not mounted: its definition travels with every
     request, and would take more of such a budget than what it gives back is worth.
@@ -84,13 +135,26 @@ async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> N
     config = manager.config
     if not config.recall or ("max_tokens" in config.configured and config.max_tokens < LEAST_BUDGET_TOKENS):
         return
+    await _mount(coordinator, RecallTool(manager))
+
+
+async def _mount(coordinator: Any, tool: RecallTool | PinTool) -> None:
     mounted = coordinator.get("tools")
-    if isinstance(mounted, Mapping) and RECALL_TOOL in mounted:
-        logger.warning(
-            "a tool named %r is mounted already; it is left alone, and the log's is not mounted", RECALL_TOOL
-        )
+    if isinstance(mounted, Mapping) and tool.name in mounted:
+        logger.warning("a tool named %r is mounted already; it is left alone, and the log's is not mounted", tool.name)
         return
-    await coordinator.mount("tools", RecallTool(manager), name=RECALL_TOOL)
+    await coordinator.mount("tools", tool, name=tool.name)
+
+
+def _check_input(given: Any, schema: Mapping[str, Any], error: type[RecallError | PinError]) -> None:
+    if not isinstance(given, Mapping):
+        raise error(f"the input must be an object, not {type(given).__name__}")
+    if unknown := sorted(map(str, given.keys() - schema["properties"].keys())):
+        raise error(f"{unknown[0]}: there is no such parameter; allowed: {', '.join(schema['properties'])}")
+
+
+def _failed(tool: str, error: Exception) -> ToolResult:
+    return ToolResult(success=False, output=f"{tool} failed: {error}", error={"message": str(error)})
 
 
 def _well_formed(text: str) -> str:

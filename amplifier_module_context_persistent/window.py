@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from .breaker import Breaker
 from .compaction import Compaction, compact, worth_it
@@ -28,7 +27,7 @@ from .plan import Plan
 from .protection import protect
 from .receipts import Chain
 from .shape import Message
-from .standing import Standing
+from .standing import Standing, mark
 from .stored_plan import kept_ordinals, live_places, plan_record
 from .tokens import TokenCounter, count_message
 from .view import Arrangement, arrange, render, shorten
@@ -89,8 +88,8 @@ class Window:
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        self._breaker.demand(request.retain)
         arrangement = self._arrange(self._compose(log, request))
+        self._breaker.demand(request.retain, log.index.pins)
         tokens = request.fixed_tokens + arrangement.tokens
         messages, made = len(arrangement.items), None
         if self._breaker.wants_plan(request, tokens, messages):
@@ -143,9 +142,9 @@ class Window:
 
     def _plan(self, log: Log, request: Request, tokens: int, messages: int) -> Compaction | None:
         budget = request.budget_tokens
-        standing = self._with_whole(log, request.retain)
+        standing = self._with_whole(log, request.retain | log.index.pins)
         entries = self._merge(log, request, standing.entries, self._dropped - request.retain)
-        entries = [replace(entry, protected=True) if entry.key in request.retain else entry for entry in entries]
+        entries = mark(entries, pins=log.index.pins, retained=request.retain)
         protected = protect(
             entries,
             log.index.live,

@@ -47,6 +47,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "compaction_notice_min_level": COUNTS,
     "compaction_notice_token_reserve": COUNTS,
     "recall": FLAGS,
+    "pin": FLAGS,
     "output_reserve_fraction": SHARES_OR_ZERO,
 }
 
