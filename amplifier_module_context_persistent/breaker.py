@@ -51,7 +51,8 @@ class Breaker:
         if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
             return False
         if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
-            raise FloorError(budget, self._refused[1].needed_tokens, self._refused[1].fixed)
+            known = self._refused[1]
+            raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
         if self._tried is not None and tokens <= budget:
             # A budget that follows the provider's counts moves a little with every request.
             more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)

@@ -95,7 +95,9 @@ def compact(
         kept = {entry.key for place in draft.left() for entry in draft.members[place]}
         dropped = left_out + len(entries) - len(kept)
         cuts = {entry.id: draft.cuts[entry.id] for entry in entries if entry.key in kept and entry.id in draft.cuts}
-        notice = _notice(config, reached, dropped, len(cuts), budget_tokens, count) if with_notice else ""
+        last = next((entry.id for entry in reversed(entries) if entry.key not in kept and entry.id), "")
+        gone = _Gone(dropped, len(cuts), last)
+        notice = _notice(config, reached, gone, budget_tokens, count) if with_notice else ""
         before_id = _first_behind_gap(draft, previous)
         arrangement = arrange(
             [entry for entry in entries if entry.key in kept],
@@ -112,7 +114,7 @@ def compact(
         draft.goal_tokens = min(draft.goal_tokens, draft.total_tokens) - (tokens - budget_tokens)
     else:
         inserted = {"inserted messages": tokens - draft.total_tokens}
-        raise FloorError(budget_tokens, tokens, floor(draft) | inserted)
+        raise FloorError(budget_tokens, tokens, floor(draft) | inserted, _pins(draft))
     alive = [entry for entry in entries if entry.key in kept]
     stored = [entry for entry in entries if entry.id]
     plan = Plan(
@@ -153,6 +155,16 @@ def floor(draft: Draft) -> dict[str, int]:
     return parts | names
 
 
+def _pins(draft: Draft) -> list[tuple[str, int]]:
+    """The pinned messages of a draft, each with the tokens of the tool group that it holds."""
+    found = []
+    for place in draft.left():
+        if draft.groups[place].pinned:
+            named = next((entry.id for entry in draft.members[place] if entry.pinned and entry.id), "")
+            found.append((named or draft.groups[place].head.id or "a message in no log", draft.sizes[place]))
+    return found
+
+
 def _first_behind_gap(draft: Draft, previous: Plan | None) -> str:
     """The id of the first kept message behind the last group that was left out, by this plan or the one before it."""
     groups = draft.groups
@@ -164,16 +176,34 @@ def _first_behind_gap(draft: Draft, previous: Plan | None) -> str:
     return next((head.id for head in heads if head.id and not head.instructs), "")
 
 
-def _notice(config: Config, step: int, dropped: int, cut: int, budget_tokens: int, count: Count) -> str:
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """What a view does not show."""
+
+    dropped: int
+    cut: int
+    last: str
+    """The id of the newest message that this plan leaves out."""
+
+
+def _notice(config: Config, step: int, gone: _Gone, budget_tokens: int, count: Count) -> str:
     """The text that tells the model what it does not see; as long as configured, or as the budget allows."""
-    if not config.compaction_notice_enabled or step < config.compaction_notice_min_level or not dropped:
+    if not config.compaction_notice_enabled or step < config.compaction_notice_min_level or not gone.dropped:
         return ""
-    minimal = f"{_number(dropped, 'earlier message')} left out of this view."
-    shortened = f" {_number(cut, 'long text')} shortened." if cut else ""
-    normal = (
-        f"{minimal}{shortened} They are kept in the session's log; "
-        "work from what is shown, and look again at a file or a result rather than guess what it said."
-    )
+    minimal = f"{_number(gone.dropped, 'earlier message')} left out of this view."
+    shortened = f" {_number(gone.cut, 'long text')} shortened." if gone.cut else ""
+    if config.offers_recall:
+        newest = f"; the last of them is {gone.last}" if gone.last else ""
+        way_back = (
+            "The tool recall gives them back: by search (query), or by reference, an id as elided texts name it"
+            f"{newest}. Recall or look again rather than guess what was said."
+        )
+    else:
+        way_back = (
+            "They are kept in the session's log; "
+            "work from what is shown, and look again at a file or a result rather than guess what it said."
+        )
+    normal = f"{minimal}{shortened} {way_back}"
     verbose = f"{normal} Compaction went to step {step} to fit {budget_tokens:,} tokens."
     levels = {"minimal": [minimal], "normal": [normal, minimal], "verbose": [verbose, normal, minimal]}
     most = min(config.compaction_notice_token_reserve, int(budget_tokens * NOTICE_SHARE))

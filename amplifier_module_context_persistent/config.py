@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
 STRATEGIES = ("truncate", "sliding_window", "importance")
+RECALL_LEAST_TOKENS = 10_000
 
 Check = Callable[[Any], bool]
 
@@ -193,6 +194,11 @@ class Config:
 
     configured: frozenset[str] = frozenset()
     """The keys that were given; `max_tokens` caps the budget only then."""
+
+    @property
+    def offers_recall(self) -> bool:
+        """Whether the model gets the tool `recall`: its definition is a twentieth of `RECALL_LEAST_TOKENS`."""
+        return self.recall and not ("max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS)
 
     @classmethod
     def options(cls) -> dict[str, Any]:

@@ -7,6 +7,10 @@ disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+_NAMED_PINS = 5
+
 
 class ContextPersistentError(Exception):
     """Base class of everything that this package raises on purpose."""
@@ -31,18 +35,29 @@ class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):
 class FloorError(ContextPersistentError):
     """A request cannot be made to fit: what may not be compacted is larger than the budget.
 
-    `fixed` says by what: tokens by name.
+    `fixed` says by what: tokens by name. `pins` are the pinned messages among it, with the tokens that each holds.
     """
 
-    def __init__(self, budget_tokens: int, needed_tokens: int, fixed: dict[str, int]) -> None:
+    def __init__(
+        self, budget_tokens: int, needed_tokens: int, fixed: dict[str, int], pins: Sequence[tuple[str, int]] = ()
+    ) -> None:
         self.budget_tokens = budget_tokens
         self.needed_tokens = needed_tokens
         self.fixed = fixed
+        self.pins = tuple(pins)
         parts = " + ".join(f"{name} {tokens:,}" for name, tokens in fixed.items() if tokens)
         super().__init__(
             f"the smallest view has {needed_tokens:,} tokens of a budget of {budget_tokens:,}; "
-            f"compaction cannot make it fit. Fixed: {parts or 'nothing'}"
+            f"compaction cannot make it fit. Fixed: {parts or 'nothing'}{self._pinned()}"
         )
+
+    def _pinned(self) -> str:
+        if not self.pins:
+            return ""
+        largest = sorted(self.pins, key=lambda pin: -pin[1])
+        named = [f"{message_id} ({tokens:,} tokens)" for message_id, tokens in largest[:_NAMED_PINS]]
+        more = [f"and {len(largest) - _NAMED_PINS:,} more"] if len(largest) > _NAMED_PINS else []
+        return f". Pinned: {', '.join(named + more)}"
 
 
 class RetentionError(ContextPersistentError, ValueError):

@@ -20,8 +20,6 @@ logger = logging.getLogger(__name__)
 
 PIN_TOOL = "pin"
 MOST_REASON_CHARS = 500
-LEAST_BUDGET_TOKENS = 10_000
-"""The definition of `recall` is about a twentieth of this."""
 
 _RECALL_DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
@@ -129,11 +127,10 @@ async def mount_tools(coordinator: Any, manager: PersistentContextManager) -> No
 async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> None:
     """Mount `recall` beside a manager.
 
-    Where `max_tokens` is configured below `LEAST_BUDGET_TOKENS` it is not mounted: its definition travels with every
+    Where `max_tokens` is configured below `RECALL_LEAST_TOKENS` it is not mounted: its definition travels with every
     request, and would take more of such a budget than what it gives back is worth.
     """
-    config = manager.config
-    if not config.recall or ("max_tokens" in config.configured and config.max_tokens < LEAST_BUDGET_TOKENS):
+    if not manager.config.offers_recall:
         return
     await _mount(coordinator, RecallTool(manager))
 

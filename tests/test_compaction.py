@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction import Compaction, compact, matters, needs_plan, worth_it
@@ -98,6 +99,30 @@ def test_the_floor_says_what_is_fixed_and_by_what(words: str, budget: int, fixed
         assert f"{name} {error.fixed[name]:,}" in str(error)
 
 
+def test_pins_that_do_not_fit_are_named() -> None:
+    """The largest five by id, with the tokens that each holds, and how many more there are."""
+    with pytest.raises(FloorError) as caught:
+        plan("u:10 " + " ".join(f"a:{100 + n}!" for n in range(7)) + " t:300! u:5 a:1", 500)
+    named = "m8 (300 tokens), m7 (106 tokens), m6 (105 tokens), m5 (104 tokens), m4 (103 tokens), and 3 more"
+    assert str(caught.value).endswith(f". Pinned: {named}")
+    assert len(caught.value.pins) == 8
+    with pytest.raises(FloorError) as caught:
+        plan("u:900", 500)
+    assert "Pinned" not in str(caught.value)
+
+
+async def test_the_error_of_a_request_names_its_pins() -> None:
+    """The caller learns which messages to unpin, each time it asks."""
+    manager = InMemoryContextManager(max_tokens=1_000, tokenizer="estimate")
+    pinned = {"role": "user", "content": "word " * 3_000, "metadata": {"pinned": True, "message_id": "my-pin"}}
+    await manager.add_message(pinned)
+    await manager.add_message({"role": "user", "content": "go on"})
+    for _ in range(2):
+        with pytest.raises(ContextLengthError, match=r"Pinned: my-pin \(3,\d\d\d tokens\)"):
+            await manager.get_messages_for_request()
+    await manager.close()
+
+
 def test_what_fits_exactly_is_no_floor() -> None:
     """The error's own figure is a budget that does."""
     with pytest.raises(FloorError) as caught:
@@ -130,6 +155,9 @@ NOTICES: list[tuple[dict[str, Any], str]] = [
     ({"compaction_notice_verbosity": "minimal"}, "are left out of this view.\n</system-reminder>"),
     ({"compaction_notice_verbosity": "verbose"}, "went to step 3 to fit 10,000 tokens"),
     ({"compaction_notice_enabled": False}, ""),
+    ({"recall": False}, "look again at a file or a result rather than guess"),
+    ({}, "The tool recall gives them back"),
+    ({"max_tokens": 9_999}, "They are kept in the session's log"),  # too small a session for it
     ({"compaction_notice_min_level": 4}, ""),
     ({"compaction_notice_min_level": 3}, "rather than guess"),
     ({"compaction_notice_token_reserve": 5}, ""),
@@ -144,6 +172,14 @@ def test_what_the_notice_says(config: dict[str, Any], text: str) -> None:
     assert text in made.plan.notice
     assert bool(made.plan.notice) is bool(text)
     assert sum(item.inserted is not None for item in made.arrangement.items) == bool(text)
+
+
+def test_the_notice_names_the_newest_message_that_went() -> None:
+    """By its id it can be recalled, and what stands around it."""
+    made = plan(LONG, 10_000, compact_threshold=0.3, target_usage=0.1)
+    ids = [message["metadata"]["message_id"] for message in history(LONG)]
+    gone = [message_id for message_id in ids if message_id not in made.plan.keep]
+    assert f"the last of them is {gone[-1]}." in made.plan.notice
 
 
 def test_a_small_budget_has_no_notice() -> None:

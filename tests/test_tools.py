@@ -11,9 +11,10 @@ from amplifier_core.testing import MockCoordinator
 
 import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
+from amplifier_module_context_persistent.config import RECALL_LEAST_TOKENS
 from amplifier_module_context_persistent.recall import Question
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
-from amplifier_module_context_persistent.tools import LEAST_BUDGET_TOKENS, RecallTool
+from amplifier_module_context_persistent.tools import RecallTool
 from tests.checker import check_view
 from tests.conftest import StartSession
 
@@ -47,7 +48,7 @@ async def test_it_is_not_mounted_with_recall_false() -> None:
     assert not coordinator.get("tools")
 
 
-@pytest.mark.parametrize(("max_tokens", "mounted"), [(100, False), (LEAST_BUDGET_TOKENS, True)])
+@pytest.mark.parametrize(("max_tokens", "mounted"), [(100, False), (RECALL_LEAST_TOKENS, True)])
 async def test_a_small_budget_is_left_to_the_messages(max_tokens: int, mounted: bool) -> None:
     """Where its definition would take more than a twentieth of the configured budget it is not mounted."""
     coordinator = MockCoordinator()
