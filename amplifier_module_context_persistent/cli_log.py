@@ -19,6 +19,7 @@ from .cli_session import complete, session_argument
 from .clock import utc_now
 from .errors import ContextPersistentError
 from .log import FileLog
+from .progress import progress
 from .purge import plan_purge, purge_log
 from .removal import Purge, PurgeCounts
 from .sessions import find_session
@@ -46,7 +47,8 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
         path = name
         try:
             path = str(find_session(name))
-            report = verify_log(path)
+            with progress(path, title="verifying") as files:
+                report = verify_log(path, files=files)
         except (OSError, ValueError) as error:
             why = reason(error)
             logs.append({"path": path, "status": "unusable", "error": why})

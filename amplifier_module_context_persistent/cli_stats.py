@@ -11,6 +11,7 @@ from rich.text import Text
 
 from .cli_session import session_argument
 from .errors import LogError
+from .progress import progress
 from .stats import Statistics, collect
 from .terminal import UnusableError, console, one_line, open_transcript, reason
 from .tokens import open_counter
@@ -31,7 +32,7 @@ def stats(path: str, tokenizer: str, turns: int, *, as_json: bool) -> None:
     """
     try:
         counter = open_counter(tokenizer)
-        with open_transcript(path) as transcript:
+        with progress(path, title="counting") as files, open_transcript(path, files=files) as transcript:
             found = collect(transcript.reader, counter)
     except (LogError, ValueError) as error:
         raise UnusableError(reason(error)) from error

@@ -9,11 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from .original import full_text
 from .pattern import Pattern
 from .transcript import Placed, Transcript
+
+MOST_SPANS = 1_000
+"""Of more matches in one line, these are told: a line may have millions of characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,17 @@ def search(
 
 def matching_lines(text: str, pattern: Pattern, *, context: int = 0) -> Iterator[Line]:
     """The lines of a text in which something matches, and so many lines around each, in order and once."""
-    spans = list(pattern.spans(text))
-    if not spans:
+    spans = pattern.spans(text)
+    if (span := next(spans, None)) is None:
         return
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     marked: dict[int, list[tuple[int, int]]] = {}
-    for start, end in spans:
+    for start, end in chain((span,), spans):
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         for at in range(first, last + 1):
-            inside = (max(0, start - starts[at]), min(len(lines[at]), end - starts[at]))
-            marked.setdefault(at, []).append(inside)
+            if len(inside := marked.setdefault(at, [])) < MOST_SPANS:
+                inside.append((max(0, start - starts[at]), min(len(lines[at]), end - starts[at])))
     given = 0
     for at, following in pairwise([*sorted(marked), len(lines)]):
         begin, given = max(given, at - context), min(at + context + 1, following)

@@ -55,7 +55,7 @@ def test_the_links_lead_somewhere():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["append", "resume", "request", "tokens"])
+@pytest.mark.parametrize("name", ["append", "resume", "request", "tokens", "cli"])
 def test_the_benchmarks_that_are_named_exist(name):
     """Each benchmark command of the README starts as the README says it."""
     assert f"-m benchmarks.{name} " in README

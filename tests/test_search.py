@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.pattern import regex_pattern, text_pattern
-from amplifier_module_context_persistent.search import Line, matching_lines
+from amplifier_module_context_persistent.search import MOST_SPANS, Line, matching_lines
 
 TEXT = "one\ntwo two\nthree\nfour\nfive\nsix\ntwo"
 
@@ -44,6 +44,12 @@ def test_a_line_says_where_its_matches_are() -> None:
         Line(7, "two", ((0, 3),)),
     ]
     assert list(matching_lines("ab\nba", regex_pattern("b\nb"))) == [Line(1, "ab", ((1, 2),)), Line(2, "ba", ((0, 1),))]
+
+
+def test_not_every_match_of_a_very_long_line_is_told() -> None:
+    """The first ones are."""
+    (line,) = matching_lines("ab" * (MOST_SPANS + 1), regex_pattern("b"))
+    assert line.spans == tuple((at, at + 1) for at in range(1, 2 * MOST_SPANS, 2))
 
 
 @given(
