@@ -47,7 +47,7 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
         path = name
         try:
             path = str(find_session(name))
-            with progress(path, title="verifying") as files:
+            with progress(path, title="verifying", passes=2) as files:
                 report = verify_log(path, files=files)
         except (OSError, ValueError) as error:
             why = reason(error)

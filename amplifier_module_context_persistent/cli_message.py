@@ -80,7 +80,7 @@ class MessagePrinter:
             self._folded(part.text, _RESULT_LINES, indent=_INDENT, style="dim italic")
         elif result_id_of(message) is not None:
             self._folded(part.text, _RESULT_LINES, indent=_INDENT)
-        elif part.text:
+        elif part.text.strip():
             self._folded(part.text, _TEXT_LINES, as_markdown=message.get("role") == "assistant")
 
     def _folded(self, text: str, lines: int, *, indent: int = 0, style: str = "", as_markdown: bool = False) -> None:

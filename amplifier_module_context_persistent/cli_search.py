@@ -126,7 +126,7 @@ def _search(
     """
     total = 0
     bar = ExitStack()
-    with bar, open_transcript(path, files=bar.enter_context(progress(path, title="searching"))) as transcript:
+    with bar, open_transcript(path, files=bar.enter_context(progress(path, title="searching", passes=2))) as transcript:
         try:
             for placed, lines in search(transcript, pattern, role=role, tool=tool, context=context):
                 total += sum(bool(line.spans) for line in lines)

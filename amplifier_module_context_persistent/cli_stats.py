@@ -32,7 +32,7 @@ def stats(path: str, tokenizer: str, turns: int, *, as_json: bool) -> None:
     """
     try:
         counter = open_counter(tokenizer)
-        with progress(path, title="counting") as files, open_transcript(path, files=files) as transcript:
+        with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
             found = collect(transcript.reader, counter)
     except (LogError, ValueError) as error:
         raise UnusableError(reason(error)) from error

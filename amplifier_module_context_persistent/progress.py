@@ -1,6 +1,6 @@
 """Progress of long reading, on the error stream and only where that is a terminal.
 
-A bar shows how far into its file a log was read. It is gone before anything else is printed, and never begun for what
+A bar shows how much of a log was read. It is gone before anything else is printed, and never begun for what
 is read at once.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from .files import Files
 
@@ -28,13 +28,13 @@ class WatchedFiles(Files):
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
         block = super().read(fd, size, offset)
-        self._bar.update(self._task, completed=offset + len(block))
+        self._bar.advance(self._task, len(block))
         return block
 
 
 @contextmanager
-def progress(path: str, *, title: str = "reading") -> Iterator[Files]:
-    """Give what a log is to be read with; while this lasts, a long one shows a bar."""
+def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[Files]:
+    """Give what a log is to be read with, so many times; while this lasts, a long one shows a bar."""
     try:
         size = os.stat(path).st_size
     except OSError:
@@ -42,7 +42,7 @@ def progress(path: str, *, title: str = "reading") -> Iterator[Files]:
     if size < LONG_BYTES or not sys.stderr.isatty():
         yield Files()
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     screen = Console(file=sys.stderr)
     with Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        yield WatchedFiles(bar, bar.add_task(title, total=size))
+        yield WatchedFiles(bar, bar.add_task(title, total=size * passes))

@@ -90,7 +90,7 @@ def plain(output: str) -> str:
     return "\n".join(line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", output).split("\n"))
 
 
-def said(text: str, role: str = "assistant") -> dict[str, Any]:
+def said(text: Any, role: str = "assistant") -> dict[str, Any]:
     return {"role": role, "content": text}
 
 
@@ -176,6 +176,14 @@ def test_arguments_stand_by_name() -> None:
     assert output.split("\n", 1)[1] == (
         "-> edit  c1\n    path: a.py\n    new:\n    one\n    two\n    n: 3\n-> odd  c2\n    not json\n-> none  c3\n"
     )
+
+
+def test_blank_text_takes_no_room() -> None:
+    """Nor does a message that says nothing."""
+    assert shown(said([{"type": "text", "text": " \n\n"}, {"type": "text", "text": "word"}]), PLAIN).endswith(
+        "\nword\n"
+    )
+    assert shown(said(""), PLAIN).count("\n") == 1
 
 
 def test_thinking_stands_before_the_text() -> None:

@@ -41,7 +41,7 @@ def test_a_long_log_shows_how_far_it_was_read(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdout", output)
     assert read(path) == 7
     assert "reading" in errors.getvalue()
-    assert "/" in errors.getvalue()
+    assert "100%" in errors.getvalue()
     assert errors.getvalue().rstrip().endswith("\x1b[2K")
     assert output.getvalue() == ""
 

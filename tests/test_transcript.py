@@ -41,6 +41,24 @@ async def test_messages_are_the_live_history(path: Path) -> None:
         assert (len(transcript), transcript.path, transcript.header["session_id"]) == (5, str(path), "seen")
 
 
+def test_messages_are_placed_and_picked(path: Path) -> None:
+    """By place, role and line; what is refused by its line is not parsed."""
+    with Transcript(path) as transcript:
+        assert [placed.number for placed in transcript.placed()] == [1, 2, 3, 4, 5]
+        assert [placed.number for placed in transcript.placed(1, 3)] == [2, 3]
+        assert [placed.number for placed in transcript.placed(-1)] == [5]
+        assert [placed.number for placed in transcript.placed(role="user")] == [2, 3, 5]
+        assert [placed.number for placed in transcript.placed(may_match=lambda line: b"ye" in line.lower())] == [4, 5]
+        assert [placed.message for placed in transcript.placed()] == list(transcript.messages())
+
+
+def test_lines_that_others_wrote_are_parsed_whatever_they_hold(tmp_path: Path) -> None:
+    """Their JSON may write a text in many ways."""
+    (tmp_path / "log.jsonl").write_text('{"role": "user", "content": "a"}\n')
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        assert len(list(transcript.placed(may_match=lambda _: False))) == 1
+
+
 def test_a_turn_begins_at_a_human_message(path: Path) -> None:
     """What stands before the first one belongs to its turn; reminders begin none."""
     with Transcript(path) as transcript:
