@@ -14,12 +14,14 @@ from amplifier_module_context_persistent import LogUnreadableError, PersistentCo
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.fork import fork_session
 from amplifier_module_context_persistent.location import LOG_NAME, project_slug
+from amplifier_module_context_persistent.log import FileLog
 from amplifier_module_context_persistent.past import PlaceError, following_plan, past_at
+from amplifier_module_context_persistent.record import encode_control
 from amplifier_module_context_persistent.transcript import Transcript
 from amplifier_module_context_persistent.verify import verify_log
 from tests.checker import assert_valid, common_prefix, same
 from tests.histories import messages as any_histories
-from tests.logs import assert_sound
+from tests.logs import append_bodies, assert_sound, reset_bodies
 
 Message = dict[str, Any]
 CONFIG: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tokens": 2_000, "recall": False}
@@ -257,15 +259,20 @@ async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
 
 
 async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
-    """One that was made before a reset that changed what it covers does not come along."""
+    """One that was made before a reset that changed what it covers does not come along, though all it names is live."""
     await play(tmp_path / "log", 12)
     history, _ = await read(tmp_path / "log")
-    fresh = PersistentContextManager(tmp_path / "log", **CONFIG)
-    await fresh.clear()
-    await fresh.add_message(history[-1])
-    await fresh.close()
+    ids = [message["metadata"]["message_id"] for message in history]
+    plan = records(tmp_path / "log", "plan")[-1]
+    gone = next(place for place in range(1, len(ids)) if ids[place] not in json.dumps(plan))
     with Transcript(tmp_path / "log") as transcript:
-        assert len(transcript.book.made_for) >= 1
+        found = following_plan(transcript.book, past_at(transcript).ordinals)
+        assert (found or {}).get("id") == plan["id"]
+    runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
+    keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
+    append_bodies(FileLog(tmp_path / "log"), *reset_bodies("r", *keeps))
+    with Transcript(tmp_path / "log") as transcript:
+        assert len(transcript) == len(history) - 1
         assert following_plan(transcript.book, past_at(transcript).ordinals) is None
 
 

@@ -196,6 +196,8 @@ def test_a_log_that_is_there_is_never_touched(tmp_path: Path) -> None:
     for place in (tmp_path / "there", source):
         with pytest.raises(FileExistsError):
             import_session(source, path=place)
+        with pytest.raises(FileExistsError):
+            import_session(source, path=place, dry_run=True)
     assert (tmp_path / "there").read_bytes() == b""
     assert sorted(os.listdir(tmp_path)) == ["in", "there"]
 
