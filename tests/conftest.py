@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from amplifier_core import AmplifierSession, HookResult
+from hypothesis import settings
 
 from amplifier_module_context_persistent.demo_session import ScriptedLoader
 from amplifier_module_context_persistent.host import EVENTS
+
+settings.register_profile("project", deadline=None)  # a busy machine is no fault
+settings.load_profile("project")
 
 Events = list[tuple[str, dict[str, Any]]]
 StartSession = Callable[..., Awaitable[Any]]
