@@ -31,7 +31,8 @@ Manager = PersistentContextManager
 EXAMPLES = int(os.environ.get("HYPOTHESIS_VIEWS_EXAMPLES", "0"))
 INTERRUPTED = "[interrupted: this call has no result]"
 FLOOR = re.compile(
-    r"the smallest view has ([\d,]+) tokens of a budget of ([\d,]+); compaction cannot make it fit\. Fixed: (.+?)(\. Pinned: .+)?$"
+    r"the smallest view has ([\d,]+) tokens of a budget of ([\d,]+); compaction cannot make it fit\. "
+    r"Fixed: (.+?)(\. Pinned: .+)?"
 )
 
 
