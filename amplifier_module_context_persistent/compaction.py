@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .config import Config
+from .config import SUMMARIZE, Config
 from .draft import Draft
 from .entry import Entry
 from .errors import FloorError
 from .ladder import shorten_largest
 from .plan import Plan
 from .rules import last_human
+from .span import Summary, drop_span, summary_text
 from .strategies import STRATEGIES
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
 
 OTHER_MESSAGES = "other messages"
+FALLBACK = "truncate"  # where there is no summary
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 
 
@@ -48,6 +50,7 @@ def compact(
     previous: Plan | None = None,
     cut_tokens: Mapping[str, int] | None = None,
     left_out: int = 0,
+    summary: Summary | None = None,
 ) -> Compaction:
     """Make a plan for the view of `entries`.
 
@@ -62,6 +65,7 @@ def compact(
         previous: the plan that was followed so far; its cuts stay.
         cut_tokens: what its cut messages come to.
         left_out: messages of the history that are not among `entries`.
+        summary: stands for some of them; else that of the previous plan is gone on with.
 
     Raises:
         FloorError: what may not be compacted is larger than the budget.
@@ -79,8 +83,18 @@ def compact(
         silent=previous.silent if previous else (),
     )
     before = draft.total_tokens
+    said = summary.text if summary is not None else previous.summary if previous is not None else ""
+    if said:
+        draft.fixed_tokens += (stands := count(inserted_message("user", summary_text(said))))
+        draft.total_tokens += stands
     tokens = reached = 0
-    for step, apply in STRATEGIES[config.compaction_strategy]:
+    strategy = config.compaction_strategy
+    if strategy == SUMMARIZE and summary is None:
+        strategy = FALLBACK
+    elif summary is not None:
+        drop_span(draft, summary)
+        reached = 3
+    for step, apply in STRATEGIES[strategy]:
         if draft.fits:
             break
         apply(draft)
@@ -88,7 +102,7 @@ def compact(
     limit = int(budget_tokens * config.compact_threshold)
     if draft.total_tokens > limit:
         draft.goal_tokens = (target + limit) // 2
-    for with_notice in (True, True, True, False):
+    for with_notice, with_summary in ((True, True), (True, True), (True, True), (False, True), (False, False)):
         if draft.total_tokens > draft.goal_tokens:
             shorten_largest(draft)
             reached = 6
@@ -98,6 +112,8 @@ def compact(
         last = next((entry.id for entry in reversed(entries) if entry.key not in kept and entry.id), "")
         gone = _Gone(dropped, len(cuts), last)
         notice = _notice(config, reached, gone, budget_tokens, count) if with_notice else ""
+        if said and with_summary:
+            notice = f"{summary_text(said)}\n\n{notice}".rstrip()
         before_id = _first_behind_gap(draft, previous)
         arrangement = arrange(
             [entry for entry in entries if entry.key in kept],
@@ -131,7 +147,7 @@ def compact(
         target_tokens=target,
         tokens_before=before,
         tokens_after=tokens,
-        strategy=config.compaction_strategy,
+        strategy=strategy,
     )
     cut_tokens_kept = {key: draft.cut_tokens[key] for key in cuts}
     return Compaction(plan, arrangement, cut_tokens_kept, frozenset(kept), floor(draft))

@@ -20,7 +20,8 @@ from .tokens import ENCODINGS
 logger = logging.getLogger(__name__)
 
 ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
-STRATEGIES = ("truncate", "sliding_window", "importance")
+SUMMARIZE = "summarize"
+STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
 RECALL_LEAST_TOKENS = 10_000
 
 Check = Callable[[Any], bool]
@@ -144,6 +145,16 @@ class Config:
         "int ≥ 0",
         _at_least(0),
         "`sliding_window`: so many of the newest messages stay, widened to whole tool groups.",
+    )
+    summary_prompt: Any = _option(
+        None,
+        "text",
+        lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
+        "`summarize`: what the provider is asked for, instead of the prompt in `docs/compaction.md`.",
+    )
+    summary_max_tokens: int = _option(2_000, "int ≥ 100", _at_least(100), "`summarize`: the cap on a summary.")
+    summary_timeout_s: float = _option(
+        120.0, "seconds > 0", lambda v: _is_number(v) and 0 < v < math.inf, "`summarize`: how long it may take."
     )
     protected_recent: float = _option(
         0.3, "0 ≤ share ≤ 1", _share_or_zero, "The newest share of the target's tokens that is compacted last."

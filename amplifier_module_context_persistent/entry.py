@@ -139,3 +139,8 @@ def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message's metadata; empty where it has none."""
     metadata = message.get("metadata")
     return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
+
+
+def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
+    """The entries that a view may show where a factory gives the system text, or none does."""
+    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries

@@ -68,6 +68,10 @@ class PinError(ContextPersistentError, ValueError):
     """A message cannot be pinned: the error says why, and what can be."""
 
 
+class SummaryError(ContextPersistentError):
+    """There is no summary: the message says why, and nothing of what was answered."""
+
+
 class RecallError(ContextPersistentError, ValueError):
     """What is asked of `recall` cannot be given: the message says why, and what can be asked instead."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from .budget import Window as ProviderWindow
 from .compaction import Compaction
 from .shape import Message
+from .span import Summary
 from .view import Item
 
 
@@ -23,10 +24,14 @@ class Ask:
     """The factory's system prompt; None where no factory is set."""
     tools_json: str = ""
     force: bool = False
+    summarizer: Any | None = None
+    """The provider itself, which can be asked for a summary."""
     retain: tuple[str, ...] = ()
     """Bodies that the view has to hold complete."""
     hard_fit: bool = False
     """Plan anew for this budget, and let the session go on with that plan."""
+    summary: Summary | None = None
+    """What a provider made of the older part, for the plan that is to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class Request:
     """Plan now, whatever the view's size."""
     retain: frozenset[int] = frozenset()
     """Keys of messages that the view has to show whole."""
+    summary: Summary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +105,8 @@ class View:
     items: Sequence[Item] = ()
     last: int | None = None
     """The last live message that was taken in."""
+
+
+def sizes(messages: int, tokens: int) -> dict[str, int]:
+    """What `context:pre_compact` and `context:post_compact` say of a view."""
+    return {"message_count": messages, "tokens": tokens, "token_count": tokens}

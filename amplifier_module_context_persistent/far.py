@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .config import Config
 from .entry import Entry
 from .index import DEVELOPER, PINNED, SYSTEM, USER, Index
 from .rules import tool_groups
@@ -17,6 +18,24 @@ _AROUND = 64
 """How far from a pin the other messages of its tool group are looked for."""
 
 ClassifyAll = Callable[[Sequence[int]], list[Entry]]
+
+
+FAR_BUDGETS = 1
+"""History behind so many budgets is not looked at message by message."""
+
+
+def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
+    """Entries of a live history that has no plan: all back to `FAR_BUDGETS` budgets, and of the rest what may stay."""
+    live, near, tokens = index.live, list[list[Entry]](), 0
+    start = len(live)
+    while start > 0 and tokens <= FAR_BUDGETS * budget_tokens:
+        batch = classify_all(live[max(0, start - _BATCH) : start])
+        tokens += sum(entry.tokens for entry in batch)
+        near.append(batch)
+        start = max(0, start - _BATCH)
+    most = int(config.target_usage * budget_tokens)  # a plan keeps no more, even of people's words
+    older = older_candidates(index, live, start, classify_all, most, first=config.protect_first)
+    return older + [entry for batch in reversed(near) for entry in batch]
 
 
 def older_candidates(

@@ -16,7 +16,7 @@ from .log import Log, Prepare
 from .memory_files import is_memory_file
 from .record import FORMAT_VERSION, Message, encode_control, encode_plain
 from .replayed import TimestampReplays, find_by_id, given_id, keep_runs
-from .window import live_places
+from .stored_plan import live_places
 
 logger = logging.getLogger(__name__)
 

@@ -27,6 +27,8 @@ EVENTS = (
     "context:message_added:debug",
     "context:set_messages_ignored",
     "context:usage",
+    "context:summary",
+    "context:summary_failed",
     "context:degraded",
     "context:plan_not_stored",
 )

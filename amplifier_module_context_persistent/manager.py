@@ -19,7 +19,7 @@ from .collector import collector_paused
 from .config import Config
 from .entry import is_ephemeral
 from .errors import FloorError, RetentionError
-from .exchange import Answer, Ask
+from .exchange import Answer, Ask, sizes
 from .host import Host, NotRetainedError, provider_name, provider_window
 from .location import log_path
 from .log import Log
@@ -30,6 +30,7 @@ from .record import to_plain
 from .retention import checked_bodies
 from .shape import Message, text_of
 from .store import Store
+from .summary import sum_up
 from .usage import Usage
 
 logger = logging.getLogger(__name__)
@@ -280,7 +281,7 @@ class PersistentContextManager:
         await self._usage.settle(self._store)
         head_text = str(await self._factory()) if self._factory is not None else None
         window = await provider_window(provider)
-        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force)
+        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider)
 
     async def _view(self, ask: Ask) -> list[Message]:
         answer = await self._answer(ask, may_plan=False)
@@ -300,8 +301,9 @@ class PersistentContextManager:
 
     async def _compact(self, ask: Ask, before: Answer) -> Answer:
         """Make a plan and the view that follows it, and report both."""
-        await self._host.emit("context:pre_compact", _sizes(before.messages, before.tokens))
-        after = await self._answer(ask, may_plan=True)
+        await self._host.emit("context:pre_compact", sizes(before.messages, before.tokens))
+        summary = await sum_up(self._store, self._meter, ask, config=self.config, host=self._host)
+        after = await self._answer(replace(ask, summary=summary), may_plan=True)
         made = after.compaction
         if after.futile:
             await self._host.emit("context:compaction_futile", after.futile)
@@ -312,9 +314,5 @@ class PersistentContextManager:
                 await self._host.emit("context:plan_not_stored", {"plan_id": made.plan.id, "error": after.plan_error})
         else:
             messages, tokens = after.messages, after.tokens
-        await self._host.emit("context:post_compact", _sizes(messages, tokens))
+        await self._host.emit("context:post_compact", sizes(messages, tokens))
         return after
-
-
-def _sizes(messages: int, tokens: int) -> dict[str, int]:
-    return {"message_count": messages, "tokens": tokens, "token_count": tokens}

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
@@ -46,6 +48,12 @@ class Plan:
     tokens_before: int = 0
     tokens_after: int = 0
     strategy: str = "truncate"
+
+    @property
+    def summary(self) -> str:
+        """The summary that the notice begins with; empty where it has none."""
+        before, opened, rest = self.notice.partition(SUMMARY_TAGS[0])
+        return rest.partition(SUMMARY_TAGS[1])[0] if opened and not before else ""
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""

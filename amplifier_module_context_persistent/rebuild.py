@@ -17,6 +17,7 @@ from .batch import CONTROL_HEAD, Outcome, Prepare
 from .config import Config
 from .entry import metadata_of
 from .errors import ConfigError
+from .exchange import Request
 from .extras import Extras
 from .index import DAMAGED, Index
 from .plan import Plan
@@ -26,7 +27,7 @@ from .record import Message, decode, name_of
 from .scan import Scanner
 from .stored_plan import kept_ordinals, live_places
 from .tokens import EstimateCounter
-from .window import Request, Window
+from .window import Window
 
 
 @dataclass(frozen=True, slots=True)

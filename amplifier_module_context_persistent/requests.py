@@ -10,7 +10,7 @@ from .budget import budget_tokens
 from .compaction import OTHER_MESSAGES, needs_plan
 from .config import Config
 from .entry import metadata_of
-from .errors import LogError, RetentionError
+from .errors import LogError, RetentionError, SummaryError
 from .exchange import Answer, Ask, Request, View
 from .extras import Extras
 from .history import History
@@ -19,6 +19,7 @@ from .meter import Meter
 from .receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from .retention import Holders, shows_all
 from .shape import Message
+from .span import Span
 from .tokens import TokenCounter, count_message
 from .view import Item
 from .window import Window
@@ -97,6 +98,17 @@ class Requests:
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
+    def span(self, log: Log, ask: Ask) -> Span:
+        """What a summary in the next plan would stand for.
+
+        Raises:
+            SummaryError: there is nothing to sum up, or no room to ask for it.
+        """
+        budget, side = self._budget(ask)
+        if side:
+            raise SummaryError("the request has a smaller budget of its own")
+        return self._window.span(log, self._request(log, ask, budget))
+
     def forget(self) -> None:
         """Let go of the side windows, after the history was replaced."""
         self._side.clear()
@@ -127,6 +139,7 @@ class Requests:
             has_factory=ask.head_text is not None,
             force=ask.force or ask.hard_fit,
             retain=self._holders.find(log, bodies, has_factory=ask.head_text is not None),
+            summary=ask.summary,
         )
 
     def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: Window) -> Window:

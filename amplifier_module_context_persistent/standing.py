@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from .entry import Entry
 from .far import ClassifyAll, group_around
+from .log import Log
 from .plan import Plan
 from .rules import Group, tool_groups
-from .stored_plan import live_places
+from .shape import Message
+from .stored_plan import kept_ordinals, live_places
+from .view import Count, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +104,21 @@ def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[
 
 def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
     return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))
+
+
+def stored_standing(
+    log: Log, record: Message, classify_all: ClassifyAll, count: Count, boundary: str
+) -> tuple[Standing, int]:
+    """Take up a plan that the log holds; and how much of the live history it stands for.
+
+    Raises:
+        ValueError: it cannot be followed.
+    """
+    keys, upto = kept_ordinals(log.index, record)
+    entries = classify_all(keys)
+    plan = Plan.from_record(record, [entry.id for entry in entries])
+    cut = [entry for entry in entries if entry.id in plan.cuts]
+    messages = zip(cut, log.read([entry.key for entry in cut]), strict=True)
+    shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
+    cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
+    return Standing(entries, plan, cut_tokens, upto + 1 - len(keys)), upto + 1

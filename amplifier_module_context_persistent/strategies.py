@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .choice import lose_least
+from .config import SUMMARIZE
 from .draft import Draft
 from .elide import cut_for
 from .ladder import LADDER, LAST_STEPS, Step
@@ -82,6 +83,7 @@ def scores(draft: Draft) -> list[int]:
 
 STRATEGIES: Mapping[str, tuple[tuple[int, Step], ...]] = {
     "truncate": LADDER,
+    SUMMARIZE: LADDER,  # behind the summary
     "sliding_window": ((3, slide), (3, lose_least), *LAST_STEPS),
     "importance": ((3, lose_unimportant), *LAST_STEPS),
 }

@@ -10,35 +10,33 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
+from .asking import span_of
 from .breaker import Breaker
 from .compaction import Compaction, compact, worth_it
 from .config import Config
-from .entry import Entry, classify, gives_way
+from .entry import Entry, classify, gives_way, visible
 from .errors import FloorError
 from .exchange import Request, View
 from .extras import Extras
-from .far import older_candidates
+from .far import near_and_older
 from .index import Index
 from .log import Log
 from .plan import Plan
 from .protection import protect
 from .receipts import Chain
 from .shape import Message
-from .standing import Standing, mark
-from .stored_plan import kept_ordinals, live_places, plan_record
+from .span import Span
+from .standing import Standing, mark, stored_standing
+from .stored_plan import plan_record
 from .tokens import TokenCounter, count_message
-from .view import Arrangement, arrange, render, shorten
-
-__all__ = ["Request", "View", "Window", "live_places"]
+from .view import Arrangement, arrange, render
 
 logger = logging.getLogger(__name__)
 
-FAR_BUDGETS = 1
-"""Without a plan, history behind so many budgets is not looked at message by message: only people, system and pins."""
-_BATCH = 256
+_BATCH = 256  # a longer history without a plan is taken in from its end
 
 
 class Window:
@@ -108,6 +106,28 @@ class Window:
         last = log.index.live[self._taken - 1] if self._taken else None
         return View(view, tokens, messages, made, floor, arrangement.items, last)
 
+    def span(self, log: Log, request: Request) -> Span:
+        """What a summary in the next plan would stand for, and the request for it.
+
+        Raises:
+            SummaryError: there is nothing to sum up, or no room to ask for it.
+        """
+        entries = self._compose(log, request)
+        return span_of(
+            entries,
+            self._arrange(entries),
+            self._standing,
+            request,
+            config=self._config,
+            basis=self._basis,
+            count=self._count,
+            fetch=lambda wanted: self._fetch(log, wanted),
+        )
+
+    @property
+    def _basis(self) -> Hashable:  # what a summary holds good for
+        return self._generation, self.plan.id if self.plan is not None else ""
+
     def begin_with(self, other: Window) -> None:
         """Take over another window's plan and entries."""
         self._index, self._generation, self.plan = other._index, other._generation, other.plan
@@ -167,9 +187,8 @@ class Window:
                 return None
             self._breaker.refuse(tokens, error)
             raise
-        if not request.force and not worth_it(
-            self._config, made, budget_tokens=budget, tokens=tokens, messages=messages
-        ):
+        sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
+        if not (request.force or worth_it(self._config, made, **sizes)):
             self._breaker.pass_over(tokens, messages, budget)
             self._floor = made.floor
             return None
@@ -188,6 +207,7 @@ class Window:
             previous=standing.plan,
             cut_tokens=standing.cut_tokens,
             left_out=standing.left_out,
+            summary=request.summary if request.summary and request.summary.basis == self._basis else None,
         )
 
     def _follow_plan(self, log: Log, made: Compaction, standing: Standing, *, has_factory: bool) -> None:
@@ -216,7 +236,7 @@ class Window:
         return self._merge(log, request, self._entries, self._dropped)
 
     def _merge(self, log: Log, request: Request, entries: list[Entry], without: AbstractSet[int]) -> list[Entry]:
-        return _visible(self._extras.merge(log.index, entries, without), has_factory=request.has_factory)
+        return visible(self._extras.merge(log.index, entries, without), has_factory=request.has_factory)
 
     def _take_in(self, log: Log, request: Request) -> None:
         index = log.index
@@ -247,39 +267,25 @@ class Window:
             return
         self._logged = str(record.get("id"))
         try:
-            keys, upto = kept_ordinals(log.index, record)
-            self._entries = self._classify_all(log, keys)
-            self.plan = Plan.from_record(record, [entry.id for entry in self._entries])
+            standing, self._taken = stored_standing(
+                log, record, lambda keys: self._classify_all(log, keys), self._count, self._config.truncate_boundary
+            )
         except ValueError as error:
             logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
-            self._entries, self.plan = [], None
             return
-        self._taken = upto + 1
-        self._left_out = self._taken - len(keys)
-        cut = [entry for entry in self._entries if entry.id in self.plan.cuts]
-        for entry, message in zip(cut, log.read([entry.key for entry in cut]), strict=True):
-            shown = shorten(entry, message, self.plan.cuts[entry.id], self._config.truncate_boundary)
-            self._cut_tokens[entry.id] = self._count(shown)
-        shown_entries = _visible(self._entries, has_factory=request.has_factory)
-        messages = len(self._arrange(shown_entries).items)
-        self._breaker.follow(self.plan.tokens_after, messages, self.plan.budget_tokens)
+        self._entries, self.plan, self._left_out = standing.entries, standing.plan, standing.left_out
+        self._cut_tokens = dict(standing.cut_tokens)
+        if self.plan is not None:
+            shown = visible(self._entries, has_factory=request.has_factory)
+            self._breaker.follow(self.plan.tokens_after, len(self._arrange(shown).items), self.plan.budget_tokens)
 
     def _take_far(self, log: Log, budget_tokens: int) -> None:
-        """Take in a history without a plan, back to `FAR_BUDGETS` budgets; of what is older, what may be kept."""
-        index, live = log.index, log.index.live
-        near: list[list[Entry]] = []
-        tokens, start = 0, len(live)
-        while start > 0 and tokens <= FAR_BUDGETS * budget_tokens:
-            batch = self._classify_all(log, live[max(0, start - _BATCH) : start])
-            tokens += sum(entry.tokens for entry in batch)
-            near.append(batch)
-            start = max(0, start - _BATCH)
-        most = int(self._config.target_usage * budget_tokens)  # a plan keeps no more, even of people's words
-        far = older_candidates(
-            index, live, start, lambda keys: self._classify_all(log, keys), most, first=self._config.protect_first
+        """Take in a history without a plan: what is near, and of what is older what may be kept."""
+        self._entries = near_and_older(
+            log.index, lambda keys: self._classify_all(log, keys), budget_tokens, self._config
         )
-        self._entries = far + [entry for batch in reversed(near) for entry in batch]
-        self._taken, self._left_out = len(live), start - len(far)
+        self._taken = len(log.index.live)
+        self._left_out = self._taken - len(self._entries)
         self._far_budget = budget_tokens if self._left_out else 0
 
     def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
@@ -310,7 +316,3 @@ class Window:
         stored = log.read([entry.key for entry in entries if entry.key >= 0])
         for entry in entries:
             yield next(stored) if entry.key >= 0 else self._extras.message(entry.key)
-
-
-def _visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
-    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import window
 from amplifier_module_context_persistent.far import older_candidates
 from tests.checker import assert_valid
 from tests.test_views import examples
@@ -69,7 +68,7 @@ def test_people_system_text_and_pins_survive(monkeypatch: pytest.MonkeyPatch) ->
     """The view has the same lasting messages, and the same newest ones, as if all had been looked at."""
     desk = long_history()
     far = built(desk)
-    monkeypatch.setattr(window, "FAR_BUDGETS", 10**9)
+    monkeypatch.setattr("amplifier_module_context_persistent.far.FAR_BUDGETS", 10**9)
     near = built(desk)
     assert_valid(far, budget_tokens=BUDGET, count=count)
     assert lasting(far) == lasting(near)

@@ -34,6 +34,7 @@ PURE = {
     "reminder",
     "rules",
     "shape",
+    "span",
     "strategies",
     "tokens",
     "view",

@@ -9,11 +9,12 @@ import pytest
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
+from amplifier_module_context_persistent.exchange import Request, View
 from amplifier_module_context_persistent.extras import Extras
 from amplifier_module_context_persistent.memory_log import MemoryLog
 from amplifier_module_context_persistent.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
-from amplifier_module_context_persistent.window import Request, View, Window
+from amplifier_module_context_persistent.window import Window
 from fixtures.generate import generate_session
 from tests.checker import assert_valid, same
 from tests.logs import append_bodies
