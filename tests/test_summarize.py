@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.message_models import ChatRequest, ChatResponse, TextBlock
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
+from amplifier_module_context_persistent.config import STRATEGIES
+from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
+from tests import histories
 from tests.checker import assert_valid
 
 BUDGET = 4_000
@@ -281,3 +287,37 @@ async def test_a_smaller_budget_of_its_own_asks_for_no_summary() -> None:
         await work(manager, number)
     assert_valid(await manager.get_messages_for_request(token_budget=1_500, provider=provider))
     assert provider.asked == []
+
+
+ANSWERS = st.sampled_from(["", "short", "word " * 60, "word " * 5_000, None])
+
+
+@settings(max_examples=150)
+@given(
+    histories.messages(), st.sampled_from(STRATEGIES), st.integers(60, 3_000), st.lists(ANSWERS, min_size=1, max_size=5)
+)
+async def test_any_history_gives_valid_views_within_any_budget(
+    messages: list[dict[str, Any]], strategy: str, budget: int, answers: list[str | None]
+) -> None:
+    """By every strategy, whatever the provider answers; or the error says what is fixed."""
+
+    class Moody(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            answer = answers[len(self.asked) % len(answers)]
+            self.fails = RuntimeError() if answer is None else None
+            self.said = answer or ""
+            return await super().complete(request)
+
+    counter, provider = EstimateCounter(), Moody()
+    config = {**CONFIG, "max_tokens": budget, "compaction_strategy": strategy, "keep_recent": 6}
+    manager = InMemoryContextManager(**config, recall=False)
+    for place, message in enumerate(messages):
+        await manager.add_message(message)
+        if place % 4 == 3:
+            try:
+                view = await manager.get_messages_for_request(provider=provider)
+            except ContextLengthError as error:
+                assert "Fixed: " in str(error)
+                continue
+            assert_valid(view, budget_tokens=budget, count=lambda m: count_message(m, counter))
+    await manager.close()
