@@ -15,6 +15,7 @@ import click
 from .cli_session import session_argument
 from .errors import ContextPersistentError
 from .fork import Fork, fork_session
+from .progress import progress
 from .rewind import Rewind, rewind_session
 from .terminal import UnusableError, ask, escaped, one_line, reason
 
@@ -54,7 +55,10 @@ def fork(
     also one that a clear or a rewind has hidden. SESSION is only read. The compaction in force there comes along, so
     the provider's prompt cache still has what the fork sends first.
     """
-    done = _run(path, lambda: fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run))
+    with progress(path, title="forking") as files:
+        done = _run(
+            path, lambda: fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
+        )
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
     else:

@@ -6,35 +6,25 @@ Exit codes: 0 done, 1 something could not be read (the rest was taken over), 2 n
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from .carry import Loss
 from .cli_session import session_argument
+from .cli_show import Span, SpanType, chosen_places
 from .errors import ContextPersistentError
 from .exporting import FORMATS as EXPORT_FORMATS
 from .exporting import Export, export_session, redacted_values
 from .importing import FORMATS as IMPORT_FORMATS
 from .importing import Import, import_session
+from .progress import progress
 from .terminal import UnusableError, escaped, one_line, open_transcript, reason
 from .transcript import Transcript
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has all
 _LOST = 1
-
-
-def turn_range(value: str) -> tuple[int, int]:
-    """Read turns, `N` or `N-M`, as the first and the last one."""
-    first, dash, last = value.partition("-")
-    if not (first.isdecimal() and (last.isdecimal() or not dash)):
-        raise click.BadParameter("give a turn's number, or two: 3, or 3-5")
-    return int(first), int(last) if dash else int(first)
 
 
 @click.command("export")
@@ -48,7 +38,8 @@ def turn_range(value: str) -> tuple[int, int]:
     help="For people, every message as it is, or what the host's command line writes.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a new file (mode 0600); else to the standard output.")
-@click.option("--turn", "turns", type=turn_range, metavar="N[-M]", help="Only this turn, or these.")
+@click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
@@ -58,8 +49,9 @@ def export(
     path: str,
     into: str,
     output: str | None,
-    turns: tuple[int, int] | None,
     *,
+    turn_span: Span | None,
+    span: Span | None,
     no_redact: bool,
     force: bool,
     as_json: bool,
@@ -72,15 +64,20 @@ def export(
     """
     if as_json and output in (None, "-"):
         raise click.UsageError("--json is about a file; name one with -o")
-    with open_transcript(path) as transcript:
-        start, stop = _places(transcript, turns)
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript:
+        start, stop = _places(transcript, turn_span, span)
         if output in (None, "-"):
             export = Export(transcript, into, redact=not no_redact, start=start, stop=stop)
             _to_stdout(export)
             _tell(export)
             context.exit(_LOST if export.unread else 0)
     try:
-        done = export_session(path, str(output), into, redact=not no_redact, start=start, stop=stop, force=force)
+        with progress(path, title="exporting") as files:
+            done = export_session(
+                path, str(output), into, redact=not no_redact, start=start, stop=stop, force=force, files=files
+            )
     except FileExistsError as error:
         hint = "" if force else "; --force replaces a file"
         raise UnusableError(f"{one_line(str(output))}: {reason(error)}{hint}") from error
@@ -127,14 +124,14 @@ def import_(
     read are reported and passed over. Ids and timestamps are kept. A log that is there is never touched.
     """
     try:
-        with _progress(f"Importing {one_line(Path(file).name)}", _size(file), quiet=as_json) as advance:
+        with progress(file, title="importing") as files:
             report = import_session(
                 file,
                 session_id=session_id,
                 path=output,
                 source_format=source_format,
                 dry_run=dry_run,
-                on_message=advance,
+                files=files,
             )
     except (OSError, ContextPersistentError, ValueError) as error:
         raise UnusableError(f"{_named(error, file)}: {reason(error)}") from error
@@ -145,17 +142,12 @@ def import_(
     context.exit(_LOST if report.not_carried else 0)
 
 
-def _places(transcript: Transcript, turns: tuple[int, int] | None) -> tuple[int, int | None]:
-    if turns is None:
-        return 0, None
+def _places(transcript: Transcript, turn_span: Span | None, span: Span | None) -> tuple[int, int]:
     try:
-        known = transcript.turns()
+        turns = transcript.turns() if turn_span else []
     except OSError as error:
         raise UnusableError(f"{one_line(transcript.path)}: {reason(error)}") from error
-    first, last = turns
-    if not 1 <= first <= last <= len(known):
-        raise UnusableError(f"there is no such turn: the session has {_count(len(known), 'turn')}")
-    return known[first - 1].start, known[last - 1].stop
+    return chosen_places(len(transcript), turns, turn_span, span)
 
 
 def _to_stdout(export: Export) -> None:
@@ -214,23 +206,6 @@ def _show_losses(title: str, losses: Any) -> None:
         _say(f"  - line {loss.line:,}, byte {loss.offset:,}: {loss.reason}")
     if len(losses) > _MOST_SHOWN:
         _say(f"  ... and {len(losses) - _MOST_SHOWN:,} more; --json has all")
-
-
-@contextmanager
-def _progress(title: str, total_bytes: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on the standard error where that is a terminal."""
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
-        task = progress.add_task(title, total=total_bytes or None)
-        yield lambda done_bytes: progress.advance(task, done_bytes)
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
 
 
 def _named(error: Exception, otherwise: str) -> str:

@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 unusable, or what was asked for is not there.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from .errors import LogError
 from .progress import progress
 from .record import ROLES
 from .terminal import UnusableError, open_transcript, reason
-from .transcript import Transcript
+from .transcript import Transcript, Turn
 
 _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
 
@@ -61,18 +62,12 @@ def show(
     Numbers of turns and messages begin at 1, and negative ones count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message. Long results are folded.
     """
-    if turn_span and span:
-        raise click.UsageError("give either --turn or --range")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript:
         try:
             turns = transcript.turns()
-            if turn_span:
-                first, last = _places(turn_span, len(turns), "turn")
-                start, stop = (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
-            else:
-                start, stop = _places(span or (None, None), len(transcript), "message")
+            start, stop = chosen_places(len(transcript), turns, turn_span, span)
             printer = MessagePrinter(full=full, as_json=as_json)
             begun = {turn.start + 1: turn.number for turn in turns}
             for placed in transcript.placed(start, stop, role=role, tool=tool):
@@ -81,6 +76,21 @@ def show(
             raise UnusableError(reason(error)) from error
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
+
+
+def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
+    """The places of the chosen messages among `count`: the first one, and the one behind the last.
+
+    Raises:
+        UnusableError: nothing is there.
+        UsageError: both turns and messages were chosen.
+    """
+    if turn_span and span:
+        raise click.UsageError("give either --turn or --range")
+    if turn_span:
+        first, last = _places(turn_span, len(turns), "turn")
+        return (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
+    return _places(span or (None, None), count, "message")
 
 
 def _places(span: Span, count: int, what: str) -> tuple[int, int]:

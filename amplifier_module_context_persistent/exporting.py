@@ -19,6 +19,7 @@ from typing import Any
 
 from .carry import unread_lines
 from .errors import ContextPersistentError
+from .files import Files
 from .markdown import inline, message_markdown
 from .new_file import NewFile
 from .record import MARK, Message, encode_object
@@ -113,6 +114,7 @@ def export_session(
     start: int = 0,
     stop: int | None = None,
     force: bool = False,
+    files: Files | None = None,
 ) -> Export:
     """Export a session's live history to a file.
 
@@ -124,6 +126,7 @@ def export_session(
         start: the place in the live history to begin at.
         stop: the place to end before.
         force: replace a file that is there.
+        files: the system calls that read the log, to watch them.
 
     Returns:
         The finished export: how many messages it holds, and in how many values something was replaced.
@@ -134,7 +137,7 @@ def export_session(
         FileExistsError: the file is there already.
         OSError: it cannot be written.
     """
-    with Transcript(session) as transcript:
+    with Transcript(session, files=files) as transcript:
         if os.path.exists(path) and os.path.samefile(path, transcript.path):
             raise ExportRefusedError("this is the session's log itself, which no export replaces; name another file")
         export = Export(transcript, into, redact=redact, start=start, stop=stop)

@@ -19,6 +19,7 @@ from uuid import uuid4
 from . import clock
 from .carry import Carried, Loss, carry, refused_messages, write_log
 from .config import Config
+from .files import Files
 from .location import LOG_NAME, log_path
 from .new_file import check_free
 from .past import Past, following_plan, past_at
@@ -66,6 +67,7 @@ def fork_session(
     dry_run: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
+    files: Files | None = None,
 ) -> Fork:
     """Make a new session's log with the history of another one, up to a place in it.
 
@@ -79,6 +81,7 @@ def fork_session(
         dry_run: only say what would be done.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
+        files: the system calls that read the origin, to watch them.
 
     Raises:
         PlaceError: the history has no such place.
@@ -88,7 +91,7 @@ def fork_session(
     """
     if session_id is None and path is None:
         session_id = str(uuid4())
-    with Transcript(origin) as transcript:
+    with Transcript(origin, files=files) as transcript:
         past = past_at(transcript, at)
         target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
         check_free(target)

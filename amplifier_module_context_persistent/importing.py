@@ -24,6 +24,7 @@ from . import clock
 from .carry import Carried, Loss, carry, refused_messages, torn_tail, unread_lines, write_log
 from .config import Config
 from .errors import ContextPersistentError
+from .files import Files
 from .index import UNCHAINED
 from .location import check_session_id, log_path
 from .new_file import check_free
@@ -101,7 +102,7 @@ def import_session(
     dry_run: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
-    on_message: Callable[[int], None] | None = None,
+    files: Files | None = None,
 ) -> Import:
     """Make a new session's log from a file of messages; never over a log that is there.
 
@@ -114,7 +115,7 @@ def import_session(
         dry_run: only say what would be done.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        on_message: told after each message how many bytes of the file it took.
+        files: the system calls that read the file, to watch them.
 
     Raises:
         ImportRefusedError: there is no message in it, or it is not of the format that was named.
@@ -131,7 +132,7 @@ def import_session(
     place = path or log_path(Config(), session_id=session_id, working_dir=working_dir)
     target = os.path.abspath(os.path.expanduser(str(place)))
     check_free(target)
-    with Transcript(os.path.realpath(source)) as transcript:
+    with Transcript(os.path.realpath(source), files=files) as transcript:
         reader = transcript.reader
         is_log = _is_log(reader)
         if source_format == "log" and not is_log:
@@ -156,8 +157,6 @@ def import_session(
                 imported_from=report.format,
             )
             for one in carry(reader, ordinals, new_id=new_id):
-                if on_message is not None:
-                    on_message(reader.index.lengths[one.ordinal])
                 if one.body is None:
                     refused.append(one)
                     continue

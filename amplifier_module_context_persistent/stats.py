@@ -144,9 +144,12 @@ def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
     gathered.largest = [large for _, _, large in sorted(largest, reverse=True)]
     reports: list[dict[str, Any]] = []
     known: dict[tuple[str, str], int] = {}
+    seen: list[Any] = []
     for record in _controls(reader):
         if record["_record"] == "plan":
-            gathered.plans.append(_plan(record))
+            if record.get("id") not in seen:  # a rewind writes the plan in force again
+                gathered.plans.append(_plan(record))
+                seen.append(record.get("id"))
         elif record["_record"] == "usage":
             reports.append(record)
         elif record["_record"] == "view":

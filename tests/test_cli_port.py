@@ -75,14 +75,17 @@ def test_an_export_goes_to_a_file(log: Path, tmp_path: Path) -> None:
 
 def test_turns_are_exported(log: Path) -> None:
     """One, or some in a row; what is no turn is refused."""
-    both = run("export", log, "--format", "jsonl", "--turn", "2-3")
+    both = run("export", log, "--format", "jsonl", "--turn", "2:3")
     assert [json.loads(line)["role"] for line in both.stdout.splitlines()] == ["user", "user"]
     one = run("export", log, "--format", "jsonl", "--turn", "1")
     assert len(one.stdout.splitlines()) == 5
-    for wrong in ("0", "4", "3-2", "2-9"):
-        assert "no such turn" in refused(run("export", log, "--turn", wrong))
-    for wrong in ("x", "-1", "1-", "1-x"):
-        assert "3, or 3-5" in refused(run("export", log, f"--turn={wrong}"))
+    assert run("export", log, "--format", "jsonl", "--range=-2:").stdout == both.stdout
+    assert run("export", log, "--format", "jsonl", "--turn=-2:").stdout == both.stdout
+    for wrong in ("4", "3:2", "-4"):
+        assert "there is no turn" in refused(run("export", log, f"--turn={wrong}"))
+    for wrong in ("x", "0", "1-", "1:x"):
+        assert "a range A:B" in refused(run("export", log, f"--turn={wrong}"))
+    assert "either" in refused(run("export", log, "--turn", "1", "--range", "1"))
 
 
 def test_json_is_about_a_file(log: Path) -> None:

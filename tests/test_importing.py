@@ -254,8 +254,6 @@ def test_a_session_id_stays_in_its_directory(tmp_path: Path) -> None:
 def test_a_dry_run_reports_the_same_and_writes_nothing(tmp_path: Path) -> None:
     """But for the ids that would be new."""
     write_lines(tmp_path / "in", said("one"), "oops", said("two", metadata=3))
-    seen: list[int] = []
-    dry = import_session(tmp_path / "in", path=tmp_path / "new", dry_run=True, on_message=seen.append)
+    dry = import_session(tmp_path / "in", path=tmp_path / "new", dry_run=True)
     assert os.listdir(tmp_path) == ["in"]
     assert dry.to_json() == import_session(tmp_path / "in", path=tmp_path / "new").to_json()
-    assert sum(seen) == (tmp_path / "in").stat().st_size - len("oops\n")

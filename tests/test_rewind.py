@@ -14,7 +14,10 @@ from amplifier_module_context_persistent.files import Files
 from amplifier_module_context_persistent.fork import fork_session
 from amplifier_module_context_persistent.log import FileLog
 from amplifier_module_context_persistent.past import PlaceError
+from amplifier_module_context_persistent.reader import LogReader
 from amplifier_module_context_persistent.rewind import RewindError, rewind_session
+from amplifier_module_context_persistent.stats import collect
+from amplifier_module_context_persistent.tokens import EstimateCounter
 from tests.checker import assert_valid, same
 from tests.logs import append, assert_sound, body, numbers, sealed
 from tests.test_fork import CONFIG, play, read, records, turn
@@ -69,6 +72,19 @@ async def test_views_that_were_handed_out_before_can_still_be_proved(tmp_path: P
     views = made(tmp_path / "log")
     assert len(views) == 14
     assert all(view.proved for view in views)
+
+
+async def test_a_plan_that_is_written_again_is_one_compaction(tmp_path: Path) -> None:
+    """Statistics count it once."""
+    await play(tmp_path / "log", 12)
+    reader = LogReader(tmp_path / "log")
+    reader.follow()
+    before = collect(reader, EstimateCounter()).plans
+    rewind_session(tmp_path / "log", 11)
+    assert len(records(tmp_path / "log", "plan")) == len(before) + 1
+    reader.follow()
+    assert collect(reader, EstimateCounter()).plans == before
+    reader.close()
 
 
 async def test_a_session_that_is_open_follows(tmp_path: Path) -> None:
