@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,13 @@ Span = tuple[int | None, int | None]
 """The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
 
 
-class SpanType(click.ParamType[Span]):
+if TYPE_CHECKING:
+    _SpanBase = click.ParamType[Span]
+else:
+    _SpanBase = click.ParamType  # older versions of click have no generic one
+
+
+class SpanType(_SpanBase):
     """A number, or a range of numbers `A:B`, both of which belong to it."""
 
     name = "A:B"
