@@ -182,6 +182,13 @@ class Config:
     truncate_boundary: str = _option(
         "line", "`line`, `char`", _one_of("line", "char"), "Whether an elided text is cut at the ends of lines."
     )
+    offload_threshold: Any = _option(
+        None,
+        "int > 0",
+        lambda v: v is None or (_is_int(v) and v > 0),
+        "A tool result of more tokens is shown as head and tail from its first view on; fixed when it is added.",
+    )
+    preview_tokens: int = _option(500, "int ≥ 0", _at_least(0), "How many tokens are shown of such a result.")
     compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether the view says that messages were left out.")
     compaction_notice_verbosity: str = _option(
         "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much it says."

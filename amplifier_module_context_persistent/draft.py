@@ -63,6 +63,7 @@ class Draft:
         silent: Iterable[str] = (),
     ) -> Draft:
         """Begin with all that there is, cut as it was before."""
+        offloaded = [entry for entry in entries if entry.offload is not None]
         groups = tool_groups(entries)
         goal_messages = None if config.max_messages is None else max(1, int(config.max_messages * config.target_usage))
         draft = cls(
@@ -75,8 +76,8 @@ class Draft:
             target_tokens=target_tokens,
             goal_messages=goal_messages,
             kept=[True] * len(groups),
-            cuts=dict(cuts),
-            cut_tokens=dict(cut_tokens),
+            cuts={entry.id: entry.offload for entry in offloaded if entry.offload} | dict(cuts),
+            cut_tokens={entry.id: entry.tokens for entry in offloaded} | dict(cut_tokens),
             silent=set(silent),
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .elide import elide_message
+from .plan import Cut
 from .reminder import REMINDER_PREFIX, as_reminder
 from .shape import Call, Message, calls_of, normalise, result_id_of, text_of, without_thinking
 from .terms import NO_TERMS, Terms, terms_of
@@ -18,6 +20,7 @@ from .terms import NO_TERMS, Terms, terms_of
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
+OFFLOAD_KEY = "offload"
 
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 _ERROR = re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE)
@@ -54,6 +57,8 @@ class Entry:
     """System text behind the first message of the conversation that is shown as a user's reminder."""
     thinking_tokens: int = 0
     """What of its tokens is thinking."""
+    offload: Cut | None = None
+    """A result that is shown by this cut where no plan says otherwise."""
     refers_to: str = ""
     """A page that `recall` gave: the id of the message that it was taken from."""
     terms: Terms = NO_TERMS
@@ -75,7 +80,13 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
     late = late and message.get("role") in ("system", "developer")
     message_id = metadata.get("message_id")
     source = metadata.get("source")
-    tokens = count(as_reminder(accepted) if late else accepted) if accepted else 0
+    offload = offload_cut(message) if key >= 0 and message_id else None
+    shown = accepted
+    if accepted is not None and offload is not None:
+        shown = elide_message(accepted, offload, reference=str(message_id))
+    elif accepted is not None and late:
+        shown = as_reminder(accepted)
+    tokens = count(shown) if shown else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
         key=key,
@@ -93,9 +104,19 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
         source=source if isinstance(source, str) else None,
         late=late,
         thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
+        offload=offload,
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
     )
+
+
+def offload_cut(message: Mapping[str, Any]) -> Cut | None:
+    """The cut that a result's metadata fixes; None for what is no such mark, or no result."""
+    mark = metadata_of(message).get(OFFLOAD_KEY)
+    if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
+        return None
+    head, tail = mark
+    return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
 
 
 def is_human(message: Mapping[str, Any]) -> bool:
@@ -139,8 +160,3 @@ def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message's metadata; empty where it has none."""
     metadata = message.get("metadata")
     return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
-
-
-def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
-    """The entries that a view may show where a factory gives the system text, or none does."""
-    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries

@@ -114,6 +114,7 @@ class PersistentContextManager:
         if is_ephemeral(plain):
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
+            plain = await session.offloaded(plain)
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
             if plain["role"] == "assistant":
@@ -266,16 +267,12 @@ class PersistentContextManager:
         return os.fspath(path) if path is not None else None
 
     async def _replace(self, messages: Sequence[Message], reason: str) -> None:
-        timestamp = self._now()
+        session, timestamp = await self._store.open(), self._now()
+        messages = [await session.offloaded(message) for message in messages]
         session = await self._store.append(
             lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
         )
-
-        def forget(_: Log) -> None:
-            session.extras.clear()
-            session.requests.forget()
-
-        await session.commit.run(forget)
+        await session.commit.run(lambda _: session.forget())
 
     async def _ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
         await self._usage.settle(self._store)

@@ -23,6 +23,10 @@ class Cut:
     tail_chars: int
 
 
+WHOLE = Cut((1 << 31) - 1, 0)
+"""The cut that shortens nothing: for what is shortened without one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a view keeps of the history up to `upto`.

@@ -1,20 +1,20 @@
 """What a window stands on: a plan and the entries that it leaves; and the same with some messages whole again.
 
-A message is whole where its tool group is shown and none of it is cut. One that a plan left out is had again from the
-log with its group, at its place.
+A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is had
+again from the log with its group, at its place.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from .entry import Entry
+from .entry import Entry, gives_way
 from .far import ClassifyAll, group_around
 from .log import Log
-from .plan import Plan
+from .plan import WHOLE, Plan
 from .rules import Group, tool_groups
 from .shape import Message
 from .stored_plan import kept_ordinals, live_places
@@ -33,36 +33,39 @@ class Standing:
 
     def shows_whole(self, keys: AbstractSet[int]) -> bool:
         """Whether the messages of some keys are whole; those that are in no log are not looked for."""
-        cuts = self.plan.cuts if self.plan else {}
-        whole = {
-            entry.key
-            for group in tool_groups(self.entries)
-            for entry in group.entries()
-            if not any(other.id in cuts for other in group.entries())
-        }
+        groups = (group.entries() for group in tool_groups(self.entries))
+        whole = {entry.key for group in groups if not any(map(self._is_cut, group)) for entry in group}
         return all(key in whole for key in keys if key >= 0)
 
-    def with_whole(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> Standing:
+    def _is_cut(self, entry: Entry) -> bool:
+        cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
+        return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
+
+    def with_whole(
+        self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll, count_whole: Callable[[Entry], int]
+    ) -> Standing:
         """The same with some messages whole; this very object where they are so already.
 
         Args:
             keys: which messages; each is live.
             live: the live history.
             classify_all: describes messages by their keys.
+            count_whole: counts a message as it was given.
         """
         if self.shows_whole(keys):
             return self
         entries = self._with_groups(keys, live, classify_all)
-        held = {entry.id for group in _groups_of(entries, keys) for entry in group.entries()}
-        plan = self.plan
+        held = {entry.id: entry for group in _groups_of(entries, keys) for entry in group.entries()}
+        opened = [entry for entry in held.values() if entry.offload is not None]
+        plan, cut_tokens = self.plan, {key: n for key, n in self.cut_tokens.items() if key not in held}
+        if plan is None and opened:
+            plan = Plan(id="", upto="", keep=())
         if plan is not None:
-            plan = replace(plan, cuts={key: cut for key, cut in plan.cuts.items() if key not in held})
-        return Standing(
-            entries,
-            plan,
-            {key: tokens for key, tokens in self.cut_tokens.items() if key not in held},
-            self.left_out - (len(entries) - len(self.entries)),
-        )
+            cuts = {key: cut for key, cut in plan.cuts.items() if key not in held}
+            cuts |= {entry.id: WHOLE for entry in opened}
+            cut_tokens |= {entry.id: count_whole(entry) for entry in opened}
+            plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
+        return Standing(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
 
     def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
@@ -88,6 +91,11 @@ class Standing:
             notice=plan.notice if self.left_out else "",
             dropped=self.left_out,
         )
+
+
+def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
+    """The entries that views show where a factory gives the system text, or none does."""
+    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries
 
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:

@@ -21,6 +21,7 @@ from .host import Host
 from .log import FileLog, Log, MemoryLog, Prepare
 from .memory_files import check_memory_files, load_memory_files
 from .meter import Meter
+from .offload import may_offload, offload
 from .requests import Requests
 from .shape import Message
 from .tokens import TokenCounter, count_message, open_counter
@@ -43,6 +44,20 @@ class Session:
     def count(self, message: Message) -> int:
         """Count a message's tokens."""
         return count_message(message, self.counter)
+
+    def forget(self) -> None:
+        """Forget what belonged to the history that was replaced."""
+        self.extras.clear()
+        self.requests.forget()
+
+    async def offloaded(self, message: Message) -> Message:
+        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
+        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
+        if not may_offload(message, threshold):
+            return message
+        return await self.commit.run(
+            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
+        )
 
     def add_ephemeral(self, log: Log, message: Message) -> None:
         """Let a message stand in this process's views behind the last record."""

@@ -123,9 +123,14 @@ def render(
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
-    """A stored message as a view shows it: in accepted form, cut, and late system text as a reminder."""
+    """A stored message as a view shows it: in accepted form, cut, and late system text as a reminder.
+
+    What is offloaded is always cut at the ends of lines: its bytes depend on nothing but its record.
+    """
     if not entry.plain:
         message = normalise(message) or message
+    if entry.offload is not None and cut in (None, entry.offload):
+        cut, boundary = entry.offload, "line"
     if cut is not None:
         message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
     return as_reminder(message) if entry.late else message

@@ -17,22 +17,22 @@ from .asking import span_of
 from .breaker import Breaker
 from .compaction import Compaction, compact, worth_it
 from .config import Config
-from .entry import Entry, classify, gives_way, visible
+from .entry import Entry, classify, gives_way
 from .errors import FloorError
 from .exchange import Request, View
 from .extras import Extras
 from .far import near_and_older
 from .index import Index
 from .log import Log
-from .plan import Plan
+from .plan import WHOLE, Plan
 from .protection import protect
 from .receipts import Chain
 from .shape import Message
 from .span import Span
-from .standing import Standing, mark, stored_standing
+from .standing import Standing, mark, stored_standing, visible
 from .stored_plan import plan_record
 from .tokens import TokenCounter, count_message
-from .view import Arrangement, arrange, render
+from .view import Arrangement, arrange, render, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,12 @@ class Window:
         return Standing(self._entries, self.plan, self._cut_tokens, self._left_out)
 
     def _with_whole(self, log: Log, keys: AbstractSet[int]) -> Standing:
-        return self._standing.with_whole(keys, log.index.live, lambda wanted: self._classify_all(log, wanted))
+        return self._standing.with_whole(
+            keys,
+            log.index.live,
+            classify_all=lambda wanted: self._classify_all(log, wanted),
+            count_whole=lambda entry: self._count(shorten(entry, next(self._fetch(log, [entry])), WHOLE)),
+        )
 
     # -- planning ----------------------------------------------------------------------------------------------------
 
@@ -251,9 +256,13 @@ class Window:
             self._entries, self._taken, self._left_out = [], 0, 0
         new = index.live[self._taken :]
         if self.plan is None and not self._entries and len(new) > _BATCH:
-            self._take_far(log, request.budget_tokens)
-            return
-        self._entries.extend(self._classify_all(log, new))
+            self._entries = near_and_older(
+                index, lambda keys: self._classify_all(log, keys), request.budget_tokens, self._config
+            )
+            self._left_out = len(index.live) - len(self._entries)
+            self._far_budget = request.budget_tokens if self._left_out else 0
+        else:
+            self._entries.extend(self._classify_all(log, new))
         self._taken = len(index.live)
 
     def _restart(self, log: Log, request: Request) -> None:
@@ -278,15 +287,6 @@ class Window:
         if self.plan is not None:
             shown = visible(self._entries, has_factory=request.has_factory)
             self._breaker.follow(self.plan.tokens_after, len(self._arrange(shown).items), self.plan.budget_tokens)
-
-    def _take_far(self, log: Log, budget_tokens: int) -> None:
-        """Take in a history without a plan: what is near, and of what is older what may be kept."""
-        self._entries = near_and_older(
-            log.index, lambda keys: self._classify_all(log, keys), budget_tokens, self._config
-        )
-        self._taken = len(log.index.live)
-        self._left_out = self._taken - len(self._entries)
-        self._far_budget = budget_tokens if self._left_out else 0
 
     def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
         plan = self.plan

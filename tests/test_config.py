@@ -48,6 +48,8 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "late_system": (["system", "reminder"], ["user", "", True]),
     "truncate_chars": COUNTS,
     "truncate_boundary": (["line", "char"], ["word", "", 3]),
+    "offload_threshold": ([None, 1, 10**6], [0, -1, 2.0, "2", True]),
+    "preview_tokens": COUNTS,
     "compaction_notice_enabled": FLAGS,
     "compaction_notice_verbosity": (["minimal", "normal", "verbose"], ["loud", "", 3]),
     "compaction_notice_min_level": COUNTS,

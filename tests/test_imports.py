@@ -25,6 +25,7 @@ PURE = {
     "terms",
     "markdown",
     "media",
+    "offload",
     "original",
     "pattern",
     "plan",

@@ -252,6 +252,8 @@ policies = st.fixed_dictionaries(
         "truncate_boundary": st.just("char"),
         "preserve_system": st.just(False),
         "late_system": st.just("reminder"),
+        "offload_threshold": st.sampled_from((1, 100, 1_000)),
+        "preview_tokens": st.sampled_from((0, 50, 500)),
         "compact_min_gain": st.sampled_from((0.0, 0.5)),
         "compaction_notice_verbosity": st.sampled_from(("minimal", "verbose")),
         "compaction_notice_token_reserve": st.sampled_from((0, 5_000)),
