@@ -34,7 +34,7 @@ _RENDERED_CHARS = 20_000  # a longer text is written as it is: rendering and wra
 _INDENT = 4
 _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
 
-_parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+_parser = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 _parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
 
 

@@ -15,10 +15,11 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "tool", "tool_call_id": "c2", "content": "two"},
     {"role": "tool", "tool_call_id": "c1", "name": "renamed", "content": "one"},
     {"role": "tool", "tool_call_id": "c9", "content": "an orphan"},
+    {"role": "tool", "tool_call_id": "c3", "content": "three"},
     {"role": "assistant", "content": "", "tool_calls": [{"id": "c2", "tool": "read", "arguments": {}}]},
     {"role": "tool", "tool_call_id": "c2", "content": "two again"},
 ]
-TOOLS = [(), ("bash", "grep"), ("grep",), ("renamed",), (), ("read",), ("read",)]
+TOOLS = [(), ("bash", "grep"), ("grep",), ("renamed",), (), ("bash",), ("read",), ("read",)]
 
 
 @pytest.fixture
@@ -38,4 +39,4 @@ def test_messages_are_picked_by_tool(path: Path) -> None:
     with Transcript(path) as transcript:
         assert [placed.number for placed in transcript.placed(tool="grep")] == [2, 3]
         assert [placed.number for placed in transcript.placed(2, tool="grep")] == [3]
-        assert [placed.number for placed in transcript.placed(tool="bash")] == [2]
+        assert [placed.number for placed in transcript.placed(tool="bash")] == [2, 6]

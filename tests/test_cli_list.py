@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
@@ -60,6 +62,13 @@ def test_all_projects_are_listed_one_after_the_other() -> None:
     names = [row.split()[-1] for row in rows if not row.startswith("     ")]
     here, other = (log_of("x", place).parents[2].name for place in (".", "../other"))
     assert names == [here, "third", "first", other, "second"]
+
+
+def test_reminders_are_no_human_words() -> None:
+    """The line is the first one that a person wrote, blank ones aside."""
+    words = ["<system-reminder>x</system-reminder>", " \n\n  asked  \nmore"]
+    write(log_of("s1"), [{"role": "user", "content": word} for word in words])
+    assert listed()["s1"]["first_line"] == "asked"
 
 
 def test_the_list_as_json() -> None:
@@ -161,6 +170,9 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     (store / "empty").mkdir()
     os.mkfifo(store / "fifo.jsonl")
     assert set(listed(str(store))) == {"sub", "store", "named"}
+    written(write(tmp_path / "more" / "old" / "context-messages.jsonl"), hours_ago=1)
+    written(store / "sub" / "context-messages.jsonl", hours_ago=2)
+    assert [*listed(str(store), str(tmp_path / "more"))][-2:] == ["old", "sub"]
     assert run("list", tmp_path / "nobody").exit_code == 2
     assert run("list", store / "transcript.jsonl").exit_code == 2
     assert run("list", store, "--all").exit_code == 2
@@ -175,6 +187,7 @@ def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
     assert done.exit_code == 0, done.output
     assert is_harmless(done.output)
     assert "[bold]" in done.output
+    assert max(cell_len(row) for row in re.sub(r"\x1b\[[0-9;]*m", "", done.output).splitlines()) == 80
 
 
 def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.cli_message import MessagePrinter, fold
 from amplifier_module_context_persistent.transcript import Placed
 from tests import histories
-from tests.sessions_of_a_home import PLAIN, TERMINAL, is_harmless
+from tests.sessions_of_a_home import COMMAND, PLAIN, TERMINAL, is_harmless, write
 
 PIECES = (
     *(
@@ -133,6 +136,33 @@ def test_markdown_hides_nothing(text: str) -> None:
     """Every word of a text can be seen, whatever Markdown makes of it."""
     rendered = "".join(plain(shown(said(text), TERMINAL)).split())
     assert [word for word in re.findall(r"[A-Za-z]+|&#27;|&amp;|&lt;", text) if word not in rendered] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("&amp; &#27;[2J", "&amp; &#27;[2J"),
+        ("<b>word</b>", "<b>word</b>"),
+        ("![alt](http://a)", "!alt (http://a)"),
+        ("[text](http://a)", "text (http://a)"),
+        ("\n\n[ref]: http://a", "[ref]: http://a"),
+    ],
+)
+def test_what_markdown_would_hide_is_rendered_as_text(text: str, seen: str) -> None:
+    """Without giving up the rendering of what stands beside it."""
+    rendered = plain(shown(said(f"**bold** {text}"), TERMINAL))
+    assert "bold" in rendered
+    assert "**" not in rendered
+    assert seen in rendered
+
+
+def test_a_terminal_that_knows_ascii_only(tmp_path: Path) -> None:
+    """What it lacks is escaped, of Markdown's own signs too."""
+    path = write(tmp_path / "log.jsonl", [said("- é\n- b\n\n> quote")])
+    environment = {**os.environ, **TERMINAL, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([COMMAND, "show", path], env=environment, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\xe9" in done.stdout
 
 
 def test_lines_stay_lines() -> None:

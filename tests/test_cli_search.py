@@ -78,6 +78,7 @@ def test_sessions_are_named_where_there_are_several() -> None:
     lines = run("search", "total").output.splitlines()
     assert lines[0] == "short"
     assert lines[4] == "talk"
+    assert [line for line in lines if not line.startswith((" ", "["))] == ["short", "", "talk", ""]
     assert max(map(len, lines)) <= 80
 
 

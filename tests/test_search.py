@@ -43,6 +43,7 @@ def test_a_line_says_where_its_matches_are() -> None:
         Line(2, "two two", ((0, 3), (4, 7))),
         Line(7, "two", ((0, 3),)),
     ]
+    assert list(matching_lines("ab\nba", regex_pattern("b\n"))) == [Line(1, "ab", ((1, 2),))]
     assert list(matching_lines("ab\nba", regex_pattern("b\nb"))) == [Line(1, "ab", ((1, 2),)), Line(2, "ba", ((0, 1),))]
 
 
