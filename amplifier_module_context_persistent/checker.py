@@ -13,13 +13,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from amplifier_core.message_models import Message
 
 Messages = Sequence[dict[str, Any]]
+Numbered = Iterable[tuple[int, dict[str, Any]]]
 
 type_of_call = frozenset({"tool_call", "tool_use"})
 type_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -36,18 +37,23 @@ class Call:
     arguments: Any
 
 
-def view_violations(view: Messages) -> list[str]:
-    """Return what is wrong with a view, one sentence a violation."""
+def view_violations(view: Messages, *, fresh: Sequence[int] | None = None) -> list[str]:
+    """Return what is wrong with a view, one sentence a violation.
+
+    `fresh` are the positions of the messages that no valid view held before: what a message must keep by itself is
+    looked at in those alone. Without it, all are looked at.
+    """
     strangers = [i for i, message in enumerate(view) if not isinstance(message, dict)]
     if strangers:
         return [f"builds: message {i} is no dictionary" for i in strangers]
+    alone = list(enumerate(view)) if fresh is None else [(i, view[i]) for i in fresh]
     return [
-        *_reserved(view),
-        *_builds(view),
-        *_content(view),
+        *_reserved(alone),
+        *_builds(alone),
+        *_content(alone),
         *_first_user(view),
-        *twins(view),
-        *_thinking(view),
+        *twins(alone),
+        *_thinking(alone),
         *_groups(view),
         *_identity(view),
     ]
@@ -72,23 +78,23 @@ def message_id(message: dict[str, Any]) -> str | None:
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-def _reserved(view: Messages) -> Iterator[str]:
-    for i, message in enumerate(view):
+def _reserved(alone: Numbered) -> Iterator[str]:
+    for i, message in alone:
         for key in reserved_keys:
             if key in message:
                 yield f"reserved: message {i} carries {key}, which belongs to the log"
 
 
-def _builds(view: Messages) -> Iterator[str]:
-    for i, message in enumerate(view):
+def _builds(alone: Numbered) -> Iterator[str]:
+    for i, message in alone:
         try:
             Message(**message)
         except (TypeError, ValueError) as error:
             yield f"builds: message {i} does not build as amplifier_core's Message ({str(error).splitlines()[0]})"
 
 
-def _content(view: Messages) -> Iterator[str]:
-    for i, message in enumerate(view):
+def _content(alone: Numbered) -> Iterator[str]:
+    for i, message in alone:
         content = message.get("content")
         if isinstance(content, str):
             beside_calls = message.get("role") == "assistant" and bool(calls_of(message))
@@ -111,9 +117,9 @@ def _first_user(view: Messages) -> Iterator[str]:
         return
 
 
-def twins(view: Messages) -> Iterator[str]:
-    """Tell where the two forms of a message's calls differ."""
-    for i, message in enumerate(view):
+def twins(alone: Numbered) -> Iterator[str]:
+    """Tell where the two forms of messages' calls differ."""
+    for i, message in alone:
         top_level, blocks = top_level_calls(message), block_calls(message)
         if not top_level or not blocks:
             continue
@@ -127,8 +133,8 @@ def twins(view: Messages) -> Iterator[str]:
                 yield f"twins: message {i} gives call {call.id} another name or arguments in content"
 
 
-def _thinking(view: Messages) -> Iterator[str]:
-    for i, message in enumerate(view):
+def _thinking(alone: Numbered) -> Iterator[str]:
+    for i, message in alone:
         copies = thinking_copies(message)
         own = message.get("thinking_block")
         if own and copies and thought(own) not in copies:

@@ -9,10 +9,12 @@ from typing import Any
 import click
 
 from . import __version__
+from .cli_compare import compare
 from .cli_fork import fork, rewind
 from .cli_list import list_sessions
 from .cli_log import purge, repair, verify
 from .cli_port import export, import_
+from .cli_replay import replay
 from .cli_search import search_command
 from .cli_show import show
 from .cli_stats import stats
@@ -82,6 +84,8 @@ main.add_command(search_command)
 main.add_command(stats)
 main.add_command(views)
 main.add_command(view)
+main.add_command(replay)
+main.add_command(compare)
 main.add_command(verify)
 main.add_command(repair)
 main.add_command(purge)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ _HEX = re.compile(r"(?<![\w-])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}(?!\w)
 _QUOTED = re.compile(r"(?<!\w)([\"'`])((?:(?!\1)\S){6,80})\1(?!\w)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LEAST_CHARS = 6
+_WORD = re.compile(r"\w+")
 
 
 def identifiers(text: str) -> set[str]:
@@ -92,23 +94,57 @@ def action_text(message: Mapping[str, Any]) -> str:
     return "\n".join(text for call in calls for text in _strings(_arguments(call)))
 
 
-def far_evidence(messages: Sequence[Message]) -> dict[int, list[str]]:
+Progress = Callable[[int], None]
+"""Is told how many messages were looked at."""
+
+
+def far_evidence(messages: Sequence[Message], progress: Progress | None = None) -> dict[int, list[str]]:
     """By the position of an assistant message with calls, the far identifiers that its arguments use."""
-    texts = ["\n".join(parts_of(message)) for message in messages]
-    stands: dict[str, list[int]] = {}
+    places = _Places("\n".join(parts_of(message)) for message in messages)
     evidence: dict[int, list[str]] = {}
     for place, message in enumerate(messages):
+        if progress is not None:
+            progress(place + 1)
         terms = identifiers(action_text(message)) if message.get("role") == "assistant" else set()
         far = []
         for term in sorted(terms):
-            if term not in stands:
-                stands[term] = [at for at, text in enumerate(texts) if term in text]
-            before = bisect_left(stands[term], place)
-            if before and place - stands[term][before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * place:
+            stands = places.of(term)
+            before = bisect_left(stands, place)
+            if before and place - stands[before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * place:
                 far.append(term)
         if far:
             evidence[place] = far
     return evidence
+
+
+class _Places:
+    """Where terms stand in texts, found by their longest word, so that few texts are searched for each."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = list(texts)
+        self._holding: dict[str, array[int]] = {}
+        for place, text in enumerate(self._texts):
+            for word in set(_WORD.findall(text)):
+                self._holding.setdefault(word, array("I")).append(place)
+        self._words = "\n".join(["", *self._holding, ""])
+        self._known: dict[str, list[int]] = {}
+
+    def of(self, term: str) -> list[int]:
+        """The texts that contain a term, in order."""
+        known = self._known.get(term)
+        if known is None:
+            holding = {place for word in self._words_with(term) for place in self._holding[word]}
+            known = self._known[term] = sorted(place for place in holding if term in self._texts[place])
+        return known
+
+    def _words_with(self, term: str) -> Iterator[str]:
+        """The words that contain the longest word of a term."""
+        words, piece = self._words, max(_WORD.findall(term), key=len)
+        at = words.find(piece)
+        while at >= 0:
+            end = words.index("\n", at)
+            yield words[words.rindex("\n", 0, at) + 1 : end]
+            at = words.find(piece, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +157,26 @@ class Session:
     evidence: dict[int, list[str]]
 
     @classmethod
-    def of(cls, name: str, messages: Iterable[Message], count: Callable[[Message], int]) -> Session:
-        """Take a transcript; messages without an id get one of the shape and length that a log gives."""
-        numbered = [_with_id(name, place, message) for place, message in enumerate(messages)]
-        return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered))
+    def of(
+        cls,
+        name: str,
+        messages: Iterable[Message],
+        count: Callable[[Message], int],
+        progress: Progress | None = None,
+    ) -> Session:
+        """Take a transcript."""
+        numbered = [with_id(name, place, message) for place, message in enumerate(messages)]
+        return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered, progress))
 
 
-def _with_id(name: str, place: int, message: Message) -> Message:
+def with_id(name: str, place: int, message: Message) -> Message:
+    """A message with the id that it has, else one of the shape and length that a log gives."""
+    metadata = message.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    if isinstance(message_id := known.get("message_id"), str) and message_id:
+        return message
     digest = hashlib.blake2b(f"{name} {place}".encode(), digest_size=8).hexdigest()
-    return {**message, "metadata": {"message_id": f"m{digest}", **(message.get("metadata") or {})}}
+    return {**message, "metadata": {**known, "message_id": f"m{digest}"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,33 @@
 - *breaks*: views that are not their predecessor plus appended messages;
 - *cached*: tokens in the longest common prefix of whole messages with the request before;
 - *billed equivalents*: uncached tokens x 1.25 + cached ones x 0.1;
-- *far evidence*: as `evidence` defines it.
+- *far evidence*: as `evidence` defines it; *recoverable* is what of it stands in the view's original text or on the
+  first page of a recall.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from typing import Any
-
-import orjson
 
 from .config import Config
 from .evidence import Said, Session, said
-from .policies import Message, Open
+from .policies import Message, Open, Policy, Whole
+from .receipts import canonical
 from .tokens import TokenCounter, count_message
+from .view import Item
 
 UNCACHED_PRICE, CACHED_PRICE = 1.25, 0.1
 
-Check = Callable[[Sequence[Message], Sequence[Message]], list[str]]
-"""Says what is wrong with a view, a sentence a violation, given the view and the history that it was made from."""
+Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
+"""Says what is wrong with a view, a sentence a violation.
+
+It is given the view, the history that it was made from, and the positions of those messages in the view that no valid
+view held before.
+"""
 
 
 @dataclass(slots=True)
@@ -46,12 +52,11 @@ class Measures:
     evidence: int = 0
     evidence_original: int = 0
     evidence_shown: int = 0
+    evidence_recoverable: int = 0
     total_ms: float = 0.0
     max_ms: float = 0.0
     billed_ratio: float | None = None
     violations: list[str] = field(default_factory=list)
-
-    # `recoverable` (found by `recall`'s first page) gets its two sums above and its share below, beside `far_shown`.
 
     @property
     def breaks_allowed(self) -> int:
@@ -89,6 +94,11 @@ class Measures:
         return (self.evidence_shown - self.evidence_original) / self.evidence if self.evidence else 0.0
 
     @property
+    def recoverable(self) -> float:
+        """The share of far evidence in original text or a recall away; 1 where there is none to be had."""
+        return self.evidence_recoverable / self.evidence if self.evidence else 1.0
+
+    @property
     def inserted_share(self) -> float:
         """The share of inserted text in what was sent."""
         return self.inserted_tokens / max(1, self.sent_tokens)
@@ -108,10 +118,24 @@ class Measures:
             "billed",
             "far",
             "far_gain",
+            "recoverable",
             "inserted_share",
             "mean_ms",
         )
         return {**asdict(self), **{name: round(getattr(self, name), 4) for name in names}}
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One request that was played: how many messages stood before it, the view or None where it was refused."""
+
+    number: int
+    place: int
+    view: Sequence[Message] | None
+    tokens: int = 0
+    cached_tokens: int = 0
+    broke: bool = False
+    """Whether the view is not the one before it with what was appended."""
 
 
 class Player:
@@ -121,53 +145,140 @@ class Player:
         self.session, self._counter, self._check = session, counter, check
         self._originals = {message["metadata"]["message_id"]: message for message in session.messages}
         self._known: dict[bytes, tuple[int, int, Said]] = {}
+        self._fine: set[bytes] = set()
+        """Messages that stood in a view without violations."""
 
-    async def play(self, name: str, open_policy: Open, budget_tokens: int, options: Mapping[str, Any]) -> Measures:
-        """Play the session through a policy."""
-        session = self.session
-        measures = Measures(session.name, budget_tokens, name, session.tokens)
+    async def play(
+        self,
+        name: str,
+        open_policy: Open,
+        budget_tokens: int,
+        options: Mapping[str, Any],
+        on_request: Callable[[Played], None] | None = None,
+    ) -> Measures:
+        """Play the session through a policy; `on_request` is told each request as it is played."""
+        measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
-        policy = open_policy(budget_tokens, self._counter, options)
-        before: list[bytes] = []
-        for place, message in enumerate(session.messages):
-            if message["role"] == "assistant":
-                start = time.perf_counter()
-                view = await policy.view()
-                elapsed = (time.perf_counter() - start) * 1000
-                measures.requests += 1
-                measures.total_ms += elapsed
-                measures.max_ms = max(measures.max_ms, elapsed)
-                before = self._measure(measures, place, view, before)
-            await policy.add(message)
-        await policy.close()
+        async for played in self.requests(open_policy, budget_tokens, options, measures):
+            if on_request is not None:
+                on_request(played)
         return measures
 
-    def _measure(self, measures: Measures, place: int, view: list[Message] | None, before: list[bytes]) -> list[bytes]:
+    async def requests(
+        self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
+    ) -> AsyncGenerator[Played, None]:
+        """Play the session request by request, adding each to the measures."""
+        if open_policy is Whole and (whole := self._whole_view()) is not None:
+            for played in self._play_whole(*whole, measures):
+                yield played
+            return
+        policy = open_policy(budget_tokens, self._counter, options)
+        before: list[bytes] = []
+        found: set[str] = set()
+        try:
+            for place, message in enumerate(self.session.messages):
+                if message.get("role") == "assistant":
+                    start = time.perf_counter()
+                    view = await policy.view()
+                    elapsed = (time.perf_counter() - start) * 1000
+                    measures.requests += 1
+                    measures.total_ms += elapsed
+                    measures.max_ms = max(measures.max_ms, elapsed)
+                    if view is None:
+                        measures.refused += 1
+                        measures.evidence += len(self.session.evidence.get(place, []))
+                        yield Played(measures.requests, place, None)
+                    else:
+                        before, played = await self._measure(measures, policy, place, view, before, found)
+                        yield played
+                await policy.add(message)
+        finally:
+            await policy.close()
+
+    async def _measure(
+        self,
+        measures: Measures,
+        policy: Policy,
+        place: int,
+        view: list[Message],
+        before: list[bytes],
+        found: set[str],
+    ) -> tuple[list[bytes], Played]:
         """Add a request to the measures; its messages as bytes are what the next one is compared with."""
-        wanted = self.session.evidence.get(place, [])
-        measures.evidence += len(wanted)
-        if view is None:
-            measures.refused += 1
-            return before
-        lines = [orjson.dumps(message) for message in view]
+        lines = [canonical(message) for message in view]
         known = [self._look(line, message) for line, message in zip(lines, view, strict=True)]
         sizes = [size for size, _, _ in known]
         shared = common_prefix(before, lines)
-        measures.breaks += shared < len(before)
-        measures.request_tokens.append(sum(sizes))
-        measures.cached_tokens += sum(sizes[:shared])
+        tokens, cached, broke = sum(sizes), sum(sizes[:shared]), shared < len(before)
+        measures.breaks += broke
+        measures.request_tokens.append(tokens)
+        measures.cached_tokens += cached
         measures.inserted_tokens += sum(inserted for _, inserted, _ in known)
-        if wanted:
+        if wanted := self.session.evidence.get(place):
             original = "\n".join(part.original for _, _, part in known)
             text = "\n".join(part.text for _, _, part in known)
+            measures.evidence += len(wanted)
             measures.evidence_original += sum(term in original for term in wanted)
             measures.evidence_shown += sum(term in text for term in wanted)
+            for term in wanted:
+                if term not in original and term not in found:
+                    inserted = "\n".join(piece for _, _, part in known for piece in part.inserted)
+                    if not await policy.recalls(term, inserted):
+                        continue
+                    found.add(term)  # the log keeps it
+                measures.evidence_recoverable += 1
         if self._check is not None:
-            violations = self._check(view, self.session.messages[:place])
+            fresh = [at for at, line in enumerate(lines) if line not in self._fine]
+            violations = self._check(view, self.session.messages[:place], fresh)
+            if not violations:
+                self._fine.update(lines)
             measures.invalid += bool(violations)
             measures.violations += violations[: max(0, 5 - len(measures.violations))]
-        return lines
+        return lines, Played(measures.requests, place, view, tokens, cached, broke)
+
+    def _whole_view(self) -> tuple[list[Message], list[int]] | None:
+        """The view of the whole history, and by message how much of it stands before that message.
+
+        None where a view of less is not the beginning of it (a result came late), or where it is not valid.
+        """
+        whole = Whole(0, self._counter, {})
+        for message in self.session.messages:
+            whole.take(message)
+        arrangement = whole.arrange()
+        before: list[int] = []
+        for at, item in enumerate(arrangement.items):
+            if item.entry is None:
+                continue
+            if item.entry.key < len(before):
+                return None
+            led = at > 0 and item.result is None and _leads(arrangement.items[at - 1])
+            before += [at - led] * (item.entry.key + 1 - len(before))
+        before += [len(arrangement.items)] * (len(self.session.messages) - len(before))
+        view = whole.render(arrangement)
+        valid = self._check is None or not self._check(view, self.session.messages, range(len(view)))
+        return (view, before) if valid else None
+
+    def _play_whole(self, view: list[Message], before: list[int], measures: Measures) -> Iterator[Played]:
+        known = [self._look(canonical(message), message) for message in view]
+        sums = [0, *accumulate(size for size, _, _ in known)]
+        inserted = [0, *accumulate(inserted for _, inserted, _ in known)]
+        cached = 0
+        for place, message in enumerate(self.session.messages):
+            if message.get("role") != "assistant":
+                continue
+            measures.requests += 1
+            tokens = sums[before[place]]
+            measures.request_tokens.append(tokens)
+            measures.cached_tokens += cached
+            measures.inserted_tokens += inserted[before[place]]
+            wanted = len(self.session.evidence.get(place, ()))
+            measures.evidence += wanted
+            measures.evidence_original += wanted
+            measures.evidence_shown += wanted
+            measures.evidence_recoverable += wanted
+            yield Played(measures.requests, place, view[: before[place]], tokens, cached)
+            cached = tokens
 
     def _look(self, line: bytes, message: Message) -> tuple[int, int, Said]:
         """A message of a view: its tokens, the inserted ones of them, and what it says."""
@@ -179,6 +290,11 @@ class Player:
             inserted = size if part.whole else sum(map(self._counter.count_text, part.inserted))
             known = self._known[line] = size, inserted, part
         return known
+
+
+def _leads(item: Item) -> bool:
+    """Whether it is a word of the user's that was put before the message behind it."""
+    return item.inserted is not None and item.inserted.get("role") == "user"
 
 
 def common_prefix(before: Sequence[bytes], after: Sequence[bytes]) -> int:

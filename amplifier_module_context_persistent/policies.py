@@ -9,26 +9,32 @@
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
   manager, in memory.
 
-Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
+Watermarks are those of the configuration (`compact_threshold`, `target_usage`). `policy_of` reads a policy as a person
+names it: the above, `default`, or any `compaction_strategy` of the package, and options behind a colon.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
 from .compaction import compact, needs_plan
-from .config import Config
+from .config import STRATEGIES, Config
 from .entry import Entry, classify
-from .errors import FloorError
+from .errors import ConfigError, ContextPersistentError, FloorError, RecallError
 from .in_memory import InMemoryContextManager
 from .rules import Group, first_human, last_human, tool_groups
 from .tokens import TokenCounter, count_message
 from .view import Arrangement, arrange, render
 
 Message = dict[str, Any]
+
+_REFERENCE = re.compile(r"\brecall ([^\s\]]+)")
 
 
 class CachedCounter:
@@ -54,6 +60,9 @@ class Policy(Protocol):
 
     async def view(self) -> list[Message] | None:
         """Make the view of a request; None where the policy says that nothing fits."""
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
 
     async def close(self) -> None:
         """Let go of what is held."""
@@ -89,14 +98,26 @@ class Whole:
         size = {"tokens": arrangement.tokens, "messages": len(arrangement.items)}
         return needs_plan(self.config, budget_tokens=self.budget_tokens, **size)
 
-    async def add(self, message: Message) -> None:
+    def take(self, message: Message) -> None:
         """Take in a message."""
         self.entries.append(classify(len(self._messages), message, self.count))
         self._messages.append(message)
 
+    def arrange(self) -> Arrangement:
+        """Arrange all entries."""
+        return arrange(self.entries, self.count)
+
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        self.take(message)
+
     async def view(self) -> list[Message] | None:
         """Show everything."""
-        return self.render(arrange(self.entries, self.count))
+        return self.render(self.arrange())
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Nothing can be had again."""
+        return False
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -107,7 +128,7 @@ class Stateless(Whole):
 
     async def view(self) -> list[Message] | None:
         """Show everything while it fits, else what a plan made now says."""
-        arrangement = arrange(self.entries, self.count)
+        arrangement = self.arrange()
         if not self.full(arrangement):
             return self.render(arrangement)
         try:
@@ -134,13 +155,14 @@ class Sliding(Whole):
 
     async def view(self) -> list[Message] | None:
         """Show the window, moved if it is full."""
-        arrangement = self._arrange()
+        arrangement = self.arrange()
         if self.full(arrangement):
             self._move()
-            arrangement = self._arrange()
+            arrangement = self.arrange()
         return self.render(arrangement)
 
-    def _arrange(self) -> Arrangement:
+    def arrange(self) -> Arrangement:
+        """Arrange what the window shows."""
         return arrange([entry for entry in self.entries if entry.key not in self._dropped], self.count)
 
     def _move(self) -> None:
@@ -166,6 +188,7 @@ class Managed:
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
         settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, **options}
         self._manager = InMemoryContextManager(**settings)
+        self._recalls = self._manager.config.recall
 
     async def add(self, message: Message) -> None:
         """Take in a message."""
@@ -177,6 +200,20 @@ class Managed:
             return await self._manager.get_messages_for_request()
         except ContextLengthError:
             return None
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Ask as the tool `recall` does."""
+        questions: list[dict[str, Any]] = [{"query": term, "limit": 1}, {"query": term}]
+        questions += [{"reference": reference} for reference in dict.fromkeys(_REFERENCE.findall(inserted))]
+        for question in questions if self._recalls else ():
+            try:
+                page = await self._manager.recall(**question)
+            except RecallError:
+                continue
+            shown = page.text or "\n".join(hit.excerpt for hit in page.hits)
+            if term in shown:
+                return True
+        return False
 
     async def close(self) -> None:
         """Close the manager."""
@@ -196,3 +233,72 @@ POLICIES: dict[str, Open] = {
     "sliding_window": _strategy("sliding_window"),
 }
 """By name."""
+
+
+class PolicyError(ContextPersistentError, ValueError):
+    """There is no such policy, or it has no such option; the message names what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A policy as a person named it, with the options that it is opened with."""
+
+    name: str
+    open: Open
+    options: Mapping[str, Any]
+
+
+NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
+"""What `policy_of` knows."""
+
+_NOT_PLAYED = {
+    "auto_save",
+    "compaction_strategy",
+    "durability",
+    "lock_timeout_s",
+    "max_record_bytes",
+    "max_tokens",
+    "memory_files",
+    "receipts",
+    "require_persistence",
+    "storage_path",
+    "token_meter",
+    "tokenizer",
+    "transcript_path",
+}
+OPTIONS = tuple(sorted(Config.options().keys() - _NOT_PLAYED))
+"""The options that a policy may be given: all that say how views are made."""
+
+
+def policy_of(text: str) -> Chosen:
+    """Read a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, values as in JSON, or plain words.
+
+    Raises:
+        PolicyError: no policy has that name, no option that name, or a value is not allowed.
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in NAMES:
+        raise PolicyError(f"there is no policy {name!r:.80}; known: {', '.join(NAMES)}")
+    options = dict(_option(one) for one in rest.split(",") if one.strip())
+    if options and name == "none":
+        raise PolicyError("the policy none compacts nothing and has no options")
+    strategy = "truncate" if name == "default" else name
+    if strategy in STRATEGIES:
+        options["compaction_strategy"] = strategy
+    chosen = Managed if strategy in STRATEGIES else POLICIES[name]
+    try:
+        Config.load(options)
+    except ConfigError as error:
+        raise PolicyError(f"{name}: {error}") from error
+    return Chosen(text.strip(), chosen, options)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    key, given, value = text.partition("=")
+    key = key.strip()
+    if key not in OPTIONS or not given:
+        raise PolicyError(f"{text.strip()!r:.80} is no option; write NAME=VALUE with one of: {', '.join(OPTIONS)}")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value.strip()

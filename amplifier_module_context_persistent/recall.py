@@ -71,7 +71,7 @@ class Wanted:
         """Whether a message was written in the time asked for; one that says no time was in none."""
         if self.since is None and self.until is None:
             return True
-        written = _instant(timestamp_of(message))
+        written = instant_of(timestamp_of(message))
         if written is None:
             return False
         return (self.since is None or self.since <= written) and (self.until is None or written <= self.until)
@@ -281,14 +281,14 @@ def _checked_int(name: str, value: Any, default: Any, least: int) -> Any:
 def _checked_time(name: str, value: str | None) -> datetime | None:
     if not value:
         return None
-    instant = _instant(value)
+    instant = instant_of(value)
     if instant is None:
         raise RecallError(f"{name}: {value!r:.40} is no ISO 8601 time, such as 2026-01-31T14:00:00Z")
     return instant
 
 
-def _instant(text: str) -> datetime | None:
-    """An instant; UTC where no zone is given."""
+def instant_of(text: str) -> datetime | None:
+    """Read an ISO 8601 time, UTC where no zone is given; None where it is none."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

@@ -52,7 +52,7 @@ FLOORS = {
 """By session and budget, the most that the default may bill, and the least far evidence that it has to show."""
 
 
-def check(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
+def check(view: Sequence[Message], history: Sequence[Message], _fresh: Sequence[int] = ()) -> list[str]:
     """Check a view against the rules and its history."""
     return check_view(view, history=history)
 

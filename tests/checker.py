@@ -197,7 +197,7 @@ def _unchanged(view: Messages, history: Messages, known: Places, late: dict[int,
                 yield f"thinking: message {i} lost one of thinking_block and its copy in content, not both"
         if top_level_calls(original) and block_calls(original):
             kept = bool(top_level_calls(message))
-            if kept != bool(block_calls(message)) and not list(twins([original])):
+            if kept != bool(block_calls(message)) and not list(twins([(0, original)])):
                 yield f"twins: message {i} lost one of tool_calls and their copies in content, not both"
 
 

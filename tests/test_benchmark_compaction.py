@@ -119,6 +119,9 @@ class Recorded:
     async def view(self):
         return next(self.views)
 
+    async def recalls(self, term, inserted):
+        return False
+
     async def close(self):
         pass
 

@@ -34,6 +34,7 @@ PURE = {
     "receipts",
     "reminder",
     "rules",
+    "seen",
     "shape",
     "span",
     "strategies",
@@ -64,7 +65,7 @@ DURABLE = {
 }
 """Bytes, offsets and disks: no tokens, no policy."""
 
-EVENT_LOOP = {"commit", "demo", "demo_session", "manager", "memory_files", "summary", "tools"}
+EVENT_LOOP = {"commit", "demo", "demo_session", "manager", "memory_files", "replay", "summary", "tools"}
 """What may import asyncio or aiofiles."""
 
 HOST = {"__init__", "checker", "demo", "demo_session", "host", "manager", "policies", "summary", "tools"}

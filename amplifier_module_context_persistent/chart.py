@@ -1,0 +1,98 @@
+"""Charts of tokens over requests: bars for a terminal, and an SVG that needs nothing but itself. No I/O.
+
+The same figures give the same text. A name that is shown in an SVG is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+PLAIN = " .:-=+*#"
+"""Levels of a cell, from empty to full, with and without block characters."""
+
+_COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
+_MOST_BUDGETS = 2.5  # what is higher is cut off: a history that is sent whole would flatten all others
+_WIDTH, _HEIGHT = 820, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 20, 40, 46
+
+
+def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
+    """Bring values into so many columns: the least and the largest of each."""
+    if len(values) <= width:
+        return [(value, value) for value in values]
+    edges = [at * len(values) // width for at in range(width + 1)]
+    parts = [values[start:stop] for start, stop in pairwise(edges)]
+    return [(min(part), max(part)) for part in parts]
+
+
+def bars(values: Sequence[int], *, width: int, height: int, top: int, levels: str = BLOCKS) -> list[str]:
+    """Draw values as bars: lines of `width` cells, the highest first; `top` fills a column."""
+    full = len(levels) - 1
+    heights = [min(height * full, round(high / max(1, top) * height * full)) for _, high in columns(values, width)]
+    return [
+        "".join(levels[max(0, min(full, reached - row * full))] for reached in heights).rstrip()
+        for row in reversed(range(height))
+    ]
+
+
+def scale(series: Mapping[str, Sequence[int]], budget_tokens: int) -> int:
+    """What fills a column: the largest value, unless it is far above the budget."""
+    largest = max((value for values in series.values() for value in values), default=0)
+    return max(1, min(largest, int(_MOST_BUDGETS * budget_tokens)))
+
+
+def svg(series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str) -> str:
+    """Draw tokens over requests, a line for each name, with the budget, as an SVG document."""
+    top = scale(series, budget_tokens)
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    count = max((len(values) for values in series.values()), default=0)
+    legend_top = _HEIGHT + 8
+    total_height = legend_top + 20 * len(series) + 8
+
+    def y(tokens: int) -> str:
+        return f"{_TOP + height * (1 - tokens / top):.1f}"
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {total_height}" '
+        'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{_WIDTH}" height="{total_height}" fill="#ffffff"/>',
+        f'<text x="{_LEFT}" y="24" font-size="15" fill="#212529">{escape(title)}</text>',
+        f'<clipPath id="plot"><rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}"/></clipPath>',
+    ]
+    for step in range(5):
+        tokens = top * step // 4
+        parts.append(
+            f'<line x1="{_LEFT}" y1="{y(tokens)}" x2="{_LEFT + width}" y2="{y(tokens)}" stroke="#dee2e6"/>'
+            f'<text x="{_LEFT - 8}" y="{y(tokens)}" dy="4" text-anchor="end" fill="#495057">{tokens:,}</text>'
+        )
+    parts.append(
+        f'<text x="{_LEFT + width}" y="{_HEIGHT - 14}" text-anchor="end" fill="#495057">request {count:,}</text>'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 14}" fill="#495057">tokens of each request</text>'
+    )
+    for colour, values in zip(_COLOURS * len(series), series.values(), strict=False):
+        across = columns(values, width)
+        points = " ".join(
+            f"{_LEFT + (at + 0.5) * width / max(1, len(across)):.1f},{y(tokens)}"
+            for at, (low, high) in enumerate(across)
+            for tokens in ((low,) if low == high else (low, high))
+        )
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5" clip-path="url(#plot)"/>'
+        )
+    if budget_tokens <= top:
+        parts.append(
+            f'<line x1="{_LEFT}" y1="{y(budget_tokens)}" x2="{_LEFT + width}" y2="{y(budget_tokens)}" '
+            'stroke="#212529" stroke-dasharray="6 4"/>'
+            f'<text x="{_LEFT + 6}" y="{y(budget_tokens)}" dy="-5" fill="#212529">budget {budget_tokens:,}</text>'
+        )
+    for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
+        line_y = legend_top + 20 * at
+        parts.append(
+            f'<line x1="{_LEFT}" y1="{line_y}" x2="{_LEFT + 24}" y2="{line_y}" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{_LEFT + 34}" y="{line_y}" dy="4" fill="#212529">{escape(name)}</text>'
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"

@@ -1,0 +1,50 @@
+"""Keys from a terminal, one at a time, waiting no longer than wanted; where there is no terminal, time passes."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from types import TracebackType
+
+import click
+
+try:
+    import termios
+    import tty
+except ImportError:  # Windows: there a key is waited for, and none is looked for while time passes
+    termios = None  # type: ignore[assignment]
+
+QUIT = "q"
+
+
+class Keys:
+    """The keyboard for as long as a `with` statement runs; what was typed is not echoed."""
+
+    def __init__(self) -> None:
+        self._fd: int | None = None
+        self._attributes: list[object] = []
+
+    def __enter__(self) -> Keys:
+        if termios is not None and sys.stdin.isatty():
+            self._fd = sys.stdin.fileno()
+            self._attributes = termios.tcgetattr(self._fd)
+            tty.setcbreak(self._fd)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._fd is not None:
+            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._attributes)  # type: ignore[arg-type]
+
+    def wait(self, timeout_s: float | None) -> str:
+        """Wait for a key; nothing after so many seconds, never with None. `QUIT` where no more keys can come."""
+        if self._fd is None:
+            if timeout_s is None:
+                return click.getchar()
+            time.sleep(timeout_s)
+            return ""
+        ready, _, _ = select.select([self._fd], [], [], timeout_s)
+        if not ready:
+            return ""
+        return os.read(self._fd, 1).decode("latin-1") or QUIT
