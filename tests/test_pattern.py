@@ -128,6 +128,14 @@ def test_no_line_with_a_match_is_passed_over(before: str, query: str, after: str
         assert pattern.may_match(line) or not list(pattern.spans(stored))
 
 
+def test_a_line_that_is_written_in_ascii_may_hold_any_letter() -> None:
+    """As one with a lone surrogate is: its letters beyond ASCII are escaped there."""
+    message = {"role": "user", "content": "größe \ud800"}
+    line, _ = seal(encode_message(message, message_id="m", timestamp="t"), 0)
+    assert text_pattern("größe", ignore_case=False).may_match(line.rstrip(b"\n"))
+    assert not text_pattern("grosse", ignore_case=False).may_match(line.rstrip(b"\n"))
+
+
 @pytest.mark.parametrize(
     ("query", "needle"),
     [("abc", b"abc"), ("aBc", b"abc"), ('a"b', b""), ("a\\b", b""), ("a\nb", b""), ("ä", b""), ("a b/c", b"a b/c")],
