@@ -93,6 +93,19 @@ async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: P
     assert_proved(session.path, session.views)
 
 
+async def test_thinking_that_was_left_out_comes_back_too(session: Pinning) -> None:
+    """A pinned message is whole: nothing of it is left out."""
+    thought = " ".join(f"thought-{number}" for number in range(700))
+    thinking = {"type": "thinking", "thinking": thought, "signature": "s"}
+    await session.add(user("begin"), {"role": "assistant", "content": [thinking, {"type": "text", "text": "decided"}]})
+    await session.fill(12)
+    assert not await session.shows(range(1, 2))
+    assert "decided" in json.dumps(session.views[-1])
+    await session.manager.pin((await session.ids())[1])
+    await session.fill(30)
+    assert await session.shows(range(1, 2))
+
+
 async def test_letting_go(session: Pinning) -> None:
     """From the next plan on the message is like any other."""
     ids = await session.begin()
