@@ -1,5 +1,6 @@
 """What tests share: no test reaches the home of the person who runs it, and real sessions are started in one way."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -14,7 +15,8 @@ from hypothesis import settings
 from amplifier_module_context_persistent.demo_session import ScriptedLoader
 from amplifier_module_context_persistent.host import EVENTS
 
-settings.register_profile("project", deadline=None)  # a busy machine is no fault
+# A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new examples.
+settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ)
 settings.load_profile("project")
 
 Events = list[tuple[str, dict[str, Any]]]
