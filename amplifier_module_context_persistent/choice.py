@@ -21,7 +21,7 @@ from .draft import MIN_SAVED_TOKENS, Draft
 from .elide import cut_for
 from .entry import Entry
 
-NEEDED = 10
+TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 5
 AGE = 10
 SHORTEST_CHARS = 80
@@ -51,7 +51,7 @@ class _Choice:
     def weight(self, names: Iterable[str]) -> int:
         """What terms weigh of which one holder goes."""
         holders, needed = self.draft.holders, self.draft.needed
-        return sum([NEEDED if name in needed else 1 for name in names if holders[name] <= 1])
+        return sum([NEEDED if name in needed else TERM for name in names if holders[name] <= 1])
 
     def group_weight(self, entries: tuple[Entry, ...]) -> int:
         """What the terms weigh of which all holders stand in a group."""
@@ -60,7 +60,7 @@ class _Choice:
             return self.weight(entries[0].terms.shown(cuts.get(entries[0].id)))
         lost = Counter([name for entry in entries for name in entry.terms.shown(cuts.get(entry.id))])
         holders, needed = self.draft.holders, self.draft.needed
-        return sum([NEEDED if name in needed else 1 for name, count in lost.items() if holders[name] <= count])
+        return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
 
     def best(self, place: int) -> tuple[float, _Operation]:
         """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""

@@ -159,6 +159,9 @@ class Lookup:
                 break
         if not spans:
             return None
+        if (exact := text.find(wanted.query, 0, searched)) >= 0:  # what is written alike is what was meant
+            same = (exact, exact + len(wanted.query))
+            spans = [same, *(span for span in spans if span != same)]
         tools = tools_of(log, self._live, place, message)
         tool = tools[0] if tools and result_id_of(message) is not None else ""
         if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):

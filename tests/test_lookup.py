@@ -151,6 +151,14 @@ async def test_hits_come_newest_first_page_after_page(manager: Manager) -> None:
     assert told == [reference for n, reference in enumerate(ids) if n % 3][::-1]
 
 
+async def test_what_is_written_alike_is_shown_first(manager: Manager) -> None:
+    """A search does not mind capitals, but its excerpt is of the place that has them as they were asked for."""
+    await add(manager, "see https://github.com " + "x " * 300 + "the GitHub client")
+    (hit,) = (await manager.recall(query="GitHub")).hits
+    assert "GitHub client" in hit.excerpt
+    assert hit.places == (627, 12)
+
+
 async def test_a_hit_leads_to_its_place(manager: Manager) -> None:
     """Recalled by reference and place, the match comes first."""
     (reference,) = await add(manager, f"{'straw ' * 900}needle in it")
