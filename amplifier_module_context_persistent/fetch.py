@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from .index import Index
 
-_GAP_BYTES = 64 << 10  # records closer than this are read together
+_GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
 _SPAN_BYTES = 4 << 20  # about the most that is read at once
 
 
@@ -26,8 +26,11 @@ def fetch_lines(
         start = offsets[ordinals[at]]
         end = start + lengths[ordinals[at]]
         stop = at + 1
-        while stop < count and 0 <= offsets[ordinals[stop]] - end <= _GAP_BYTES and end - start < _SPAN_BYTES:
-            end = offsets[ordinals[stop]] + lengths[ordinals[stop]]
+        while stop < count and end - start < _SPAN_BYTES:
+            offset = offsets[ordinals[stop]]
+            if not 0 <= offset - end <= _GAP_BYTES:
+                break
+            end = offset + lengths[ordinals[stop]]
             stop += 1
         block = read(start, end - start)
         for ordinal in ordinals[at:stop]:

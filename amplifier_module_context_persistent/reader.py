@@ -178,9 +178,9 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        flags, loads = self.index.flags, orjson.loads
+        flags, loads, foreign = self.index.flags, orjson.loads, DAMAGED | UNCHAINED
         for ordinal, line in self.lines(ordinals):
-            if not flags[ordinal] & (DAMAGED | UNCHAINED):  # what was written here, and so has its id
+            if not flags[ordinal] & foreign:  # what was written here, and so has its id
                 try:
                     message: Message = loads(line)
                     if "_json" not in message and message["metadata"]["message_id"]:

@@ -84,7 +84,7 @@ class Chain:
         same = 0
         if of is self._of:
             for old, new in zip(self._items, items, strict=False):
-                if old != new:
+                if old is not new and old != new:
                     break
                 same += 1
         digests, self._items = self._digests, ()

@@ -121,9 +121,11 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
     return bool(entry.calls) and previous.role == "assistant" and not answered
 
 
-def unique_call_ids(groups: Sequence[Group]) -> dict[tuple[int, int], str]:
-    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn): by key and place."""
-    seen: set[str] = set()
+def unique_call_ids(groups: Sequence[Group], seen: set[str]) -> dict[tuple[int, int], str]:
+    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn): by key and place.
+
+    `seen` are the ids that occurred in front of the groups; it takes in theirs.
+    """
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
         for place, call in enumerate(group.head.calls):

@@ -41,6 +41,30 @@ class Item:
     inserted: Message | None = None
     tokens: int = 0
 
+    @property
+    def as_stored(self) -> bool:
+        """Whether it is handed out as it was stored."""
+        entry = self.entry
+        if entry is None or not entry.plain or entry.late or entry.offload is not None:
+            return False
+        if self.cut is not None or self.silent or self.call_ids:
+            return False
+        return self.result is None or (entry.named and self.result[0] == entry.result_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The beginning of an arrangement that nothing appended can change: every call in it has its result."""
+
+    entries: list[Entry]
+    how: tuple[object, ...]
+    items: list[Item]
+    as_stored: list[bool]
+    tokens: int
+    call_ids: frozenset[str]
+    previous: Entry | None
+    answered: bool
+
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
@@ -48,6 +72,9 @@ class Arrangement:
 
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
+    as_stored: list[bool] = field(default_factory=list, compare=False, repr=False)
+    """By item, whether it is handed out as it was stored."""
+    settled: _Settled | None = field(default=None, compare=False, repr=False)
 
 
 def arrange(
@@ -59,6 +86,7 @@ def arrange(
     silent: AbstractSet[str] = frozenset(),
     notice: str = "",
     notice_before: str = "",
+    after: Arrangement | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
@@ -70,14 +98,20 @@ def arrange(
         silent: the ids of messages whose thinking is left out.
         notice: a text to insert as a user's message.
         notice_before: the id of the message that it is put before; else it stands in front.
+        after: an arrangement made before; where it began alike, only what came since is arranged. The same comes out.
     """
+    how = (cuts, cut_tokens, silent, notice, notice_before)
+    entries, settled = list(entries), after.settled if after is not None else None
+    if settled is not None and not _goes_on(settled, entries, how):
+        settled = None
     cuts, cut_tokens = cuts or {}, cut_tokens or {}
-    groups = tool_groups(entries)
-    renamed = unique_call_ids(groups)
-    items: list[Item] = []
-    previous: Entry | None = None
-    answered = False
-    place = _notice_place(groups, notice_before) if notice else -1
+    groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
+    call_ids = set(settled.call_ids) if settled else set()
+    renamed = unique_call_ids(groups, call_ids)
+    items: list[Item] = list(settled.items) if settled else []
+    begun = len(items)
+    previous, answered = (settled.previous, settled.answered) if settled else (None, False)
+    place = _notice_place(groups, notice_before) if notice and settled is None else -1
     for at, group in enumerate(groups):
         head = group.head
         if at == place:
@@ -97,7 +131,22 @@ def arrange(
                 items.append(_inserted(stand_in(call_id, call.name), count))
         if head.late or not head.instructs:
             previous, answered = head, bool(head.calls)
-    return Arrangement(items, sum(item.tokens for item in items))
+    tokens = sum([item.tokens for item in items[begun:]], settled.tokens if settled else 0)
+    as_stored = (settled.as_stored if settled else []) + [item.as_stored for item in items[begun:]]
+    placed = settled is not None or not notice or _holds(entries, notice_before)
+    if placed and not any(group.unanswered for group in groups):
+        settled = _Settled(entries, how, items, as_stored, tokens, frozenset(call_ids), previous, answered)
+    return Arrangement(items, tokens, as_stored, settled)
+
+
+def _holds(entries: Iterable[Entry], message_id: str) -> bool:
+    return message_id != "" and any(entry.id == message_id for entry in entries)
+
+
+def _goes_on(settled: _Settled, entries: list[Entry], how: tuple[object, ...]) -> bool:
+    """Whether entries begin with those that were settled, and are shown in the same way."""
+    same = all(a is b for a, b in zip(settled.how, how, strict=True))
+    return same and entries[: len(settled.entries)] == settled.entries
 
 
 def render(
@@ -111,11 +160,12 @@ def render(
         head: system text that heads the view.
         boundary: as `elide_text`.
     """
-    stored = [item.entry for item in arrangement.items if item.entry is not None]
-    messages = iter(fetch(stored))
+    messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
     view = copy.deepcopy(list(head))
-    for item in arrangement.items:
-        if item.entry is None:
+    for item, as_stored in zip(arrangement.items, arrangement.as_stored, strict=True):
+        if as_stored:
+            view.append(next(messages))
+        elif item.entry is None:
             view.append(copy.deepcopy(item.inserted or {}))
         else:
             view.append(_render_item(item, item.entry, next(messages), boundary))

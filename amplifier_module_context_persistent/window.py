@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from .asking import span_of
 from .breaker import Breaker
@@ -71,6 +72,7 @@ class Window:
         self._dropped: set[int] = set()
         """Keys of messages in no log that a plan left out."""
         self._breaker = Breaker(config)
+        self._arranged = Arrangement()
         self._floor: dict[str, int] | None = None
 
     # -- requests ----------------------------------------------------------------------------------------------------
@@ -289,18 +291,12 @@ class Window:
             self._breaker.follow(self.plan.tokens_after, len(self._arrange(shown).items), self.plan.budget_tokens)
 
     def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
-        plan = self.plan
-        if plan is None:
-            return arrange(entries, self._count)
-        return arrange(
-            entries,
-            self._count,
-            cuts=plan.cuts,
-            cut_tokens=self._cut_tokens,
-            silent=plan.silent,
-            notice=plan.notice,
-            notice_before=plan.notice_before,
-        )
+        how: dict[str, Any] = {}
+        if (plan := self.plan) is not None:
+            how = {"cuts": plan.cuts, "cut_tokens": self._cut_tokens, "silent": plan.silent}
+            how |= {"notice": plan.notice, "notice_before": plan.notice_before}
+        self._arranged = arrange(entries, self._count, after=self._arranged, **how)
+        return self._arranged
 
     def _classify_all(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
         reminds, index = self._config.late_system == "reminder", log.index
@@ -313,6 +309,8 @@ class Window:
 
     def _fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
         """Parse the messages of entries afresh, in order."""
-        stored = log.read([entry.key for entry in entries if entry.key >= 0])
-        for entry in entries:
-            yield next(stored) if entry.key >= 0 else self._extras.message(entry.key)
+        keys = [entry.key for entry in entries]
+        stored = log.read([key for key in keys if key >= 0])
+        if min(keys, default=0) >= 0:
+            return stored
+        return (next(stored) if key >= 0 else self._extras.message(key) for key in keys)

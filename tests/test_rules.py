@@ -131,5 +131,9 @@ def test_where_a_user_must_speak(words: str, needed: bool) -> None:
 def test_call_ids_that_occurred_before_are_renamed() -> None:
     """The new ones depend on what stands before alone, and meet no other id."""
     groups = tool_groups(entries("u c:x t:x c:x t:x c:x_2+x"))
-    assert unique_call_ids(groups) == {(3, 0): "x_2", (5, 0): "x_2_2", (5, 1): "x_3"}
-    assert unique_call_ids(groups[:2]) == {}
+    seen: set[str] = set()
+    assert unique_call_ids(groups, seen) == {(3, 0): "x_2", (5, 0): "x_2_2", (5, 1): "x_3"}
+    assert {"x", "x_2", "x_2_2", "x_3"} <= seen
+    assert unique_call_ids(groups[:2], set()) == {}
+    first = next(group for group in groups if group.head.calls)
+    assert unique_call_ids([first], {"x"}) == {(first.head.key, 0): "x_2"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.entry import Entry, classify
 from amplifier_module_context_persistent.plan import Cut
@@ -216,3 +217,32 @@ def test_a_message_of_thoughts_and_calls_keeps_its_calls() -> None:
     view, _ = view_of([user("go"), message, result("c")], silent={"m1"})
     assert view[1]["content"] == ""
     assert_valid(view)
+
+
+@examples(40)
+@given(histories.messages().map(list), st.integers(0, 30), st.integers(0, 30))
+def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Message], first: int, second: int) -> None:
+    """Whatever was arranged before, in whatever steps, what comes out is what all entries give afresh."""
+    known_as = [{**m, "metadata": {"message_id": f"m{i}"}} for i, m in enumerate(messages)]
+    entries = [classify(key, message, count) for key, message in enumerate(known_as)]
+    for how in ({}, {"notice": "NOTE", "notice_before": "m3", "cuts": {"m1": Cut(1, 1)}, "silent": {"m2"}}):
+        known: Arrangement | None = None
+        for end in (min(first, second), max(first, second), len(entries)):
+            known = arrange(entries[:end], count, after=known, **how)
+            assert known == arrange(entries[:end], count, **how)
+        fewer = entries[1:]
+        assert arrange(fewer, count, after=known, **how) == arrange(fewer, count, **how)
+        assert arrange(entries, count, after=known, notice="other") == arrange(entries, count, notice="other")
+
+
+def test_only_what_came_since_is_arranged() -> None:
+    """What stands in front of the new messages is taken over, once every call in it has its result."""
+    messages = [user("go"), says("", "c"), result("c"), says("so"), user("on"), says("", "d"), result("d")]
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    whole = arrange(entries[:5], count)
+    more = arrange(entries, count, after=whole)
+    assert all(old is new for old, new in zip(whole.items, more.items, strict=False))
+    waiting = arrange(entries[:6], count, after=whole)
+    late = arrange(entries, count, after=waiting)
+    assert late == arrange(entries, count)
+    assert [item.inserted is None for item in late.items] == [True] * 7
