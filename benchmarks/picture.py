@@ -13,10 +13,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.evidence import Session
+from amplifier_module_context_persistent.measures import Player
+from amplifier_module_context_persistent.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
-from benchmarks.compaction import Player
-from benchmarks.evidence import Session
-from benchmarks.policies import POLICIES, CachedCounter
 from fixtures.generate import generate_session
 
 WIDTH, HEIGHT = 860, 400
@@ -76,7 +76,7 @@ def picture(seed: int, messages: int, budget_tokens: int) -> str:
     session = Session.of(
         "picture", generate_session(seed, messages, mean_bytes=0), lambda message: count_message(message, counter)
     )
-    player = Player(session, counter, check=False)
+    player = Player(session, counter)
     names = {"none": "the whole history", "truncate": "views by 'truncate'"}
     played = {
         title: asyncio.run(player.play(name, POLICIES[name], budget_tokens, {})).request_tokens
