@@ -1,6 +1,6 @@
 """`context-persistent compare`: what other policies would have shown the model of a session, and billed.
 
-Exit codes: 0 played, 2 unusable, 130 stopped by Ctrl-C.
+Exit codes: 0 played, 2 unusable.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .cli_session import session_argument
 from .errors import ContextPersistentError
 from .policies import NAMES
 from .prices import Prices
+from .progress import progress
 from .replay import Comparison, Measures, Progress
 from .replay import compare as play_all
 from .terminal import UnusableError, console, one_line, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
-DEFAULT_POLICIES = ("none", "sliding_window", "default")
-_STOPPED = 130
+DEFAULT_POLICIES = ("none", "sliding", "default")
 _CHART_LINES = 4
 
 
@@ -57,9 +57,7 @@ _CHART_LINES = 4
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
 @click.option("--svg", "svg_path", type=click.Path(dir_okay=False), help="Write a chart to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
 def compare(
-    context: click.Context,
     path: str,
     policies: tuple[str, ...],
     budget: int,
@@ -77,14 +75,14 @@ def compare(
     """
     try:
         prices = Prices.of(base=base, cached=cached, write=write)
-        with open_transcript(path) as transcript, _bar() as progress:
-            found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=progress)
+        with progress(path) as files:
+            transcript = open_transcript(path, files=files)
+        with transcript, _bar() as tell:
+            found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
         if svg_path is not None:
             title = f"{os.path.basename(path)}: tokens of each request"
             with open(svg_path, "w", encoding="utf-8") as file:
                 file.write(svg(_series(found), budget, title=one_line(title)))
-    except KeyboardInterrupt:
-        context.exit(_STOPPED)
     except OSError as error:
         name = f"{one_line(os.fsdecode(error.filename))}: " if error.filename else ""
         raise UnusableError(f"{name}{reason(error)}") from error

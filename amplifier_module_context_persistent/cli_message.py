@@ -44,11 +44,12 @@ class MessagePrinter:
     Args:
         full: whether long results and texts are shown in full.
         as_json: print JSON lines instead.
+        screen: where to print; else the standard output.
     """
 
-    def __init__(self, *, full: bool = False, as_json: bool = False) -> None:
+    def __init__(self, *, full: bool = False, as_json: bool = False, screen: Console | None = None) -> None:
         self._full, self._as_json = full, as_json
-        self._console = console()
+        self._console = screen or console()
         self._printed = False
 
     def show(self, placed: Placed, *, turn: int | None = None) -> None:
@@ -58,7 +59,7 @@ class MessagePrinter:
             click.echo(json.dumps(named))
             return
         if self._printed:
-            click.echo()
+            self._print(Text())
         self._printed = True
         self._print(head_of(placed, turn=turn))
         for part in sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking"):

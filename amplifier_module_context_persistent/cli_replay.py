@@ -1,7 +1,7 @@
 """`context-persistent replay`: plays a session as it happened, and what the model saw at each request.
 
-Exit codes: 0 played, 1 a view was altered since it was handed out, 2 unusable, 130 stopped by Ctrl-C. On a terminal it
-keeps the session's timing and takes keys; in a pipe everything comes at once, as plain text or as JSON.
+Exit codes: 0 played, 1 a view was altered since it was handed out, 2 unusable. On a terminal it keeps the session's
+timing and takes keys; in a pipe everything comes at once, as plain text or as JSON.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any
 import click
 from rich.text import Text
 
+from .cli_message import MessagePrinter
 from .cli_session import session_argument
 from .errors import ContextPersistentError
 from .keys import QUIT, Keys
+from .progress import progress
 from .replay import Seen, play, requests
 from .stage import Stage
 from .terminal import UnusableError, console, open_transcript, reason
@@ -24,7 +26,7 @@ from .transcript import Transcript
 
 DEFAULT_BUDGET_TOKENS = 200_000
 KEYS = "space or enter: go on · n: next turn · 12g: go to turn 12 · q: quit"
-_ALTERED, _STOPPED = 1, 130
+_ALTERED = 1
 _LONG_PAUSE_S = 3.0
 _MOST_PAUSE_S = 86_400.0  # what systems can wait for at once
 
@@ -53,16 +55,14 @@ def replay(context: click.Context, /, path: str, **options: Any) -> None:
 
     In a terminal, keys skip: space or enter goes on, n to the next turn, 12g to turn 12, q quits.
     """
-    try:
-        with open_transcript(path) as transcript:
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript:
+        try:
             player = _Player(transcript, **options)
             player.play()
-    except KeyboardInterrupt:
-        context.exit(_STOPPED)
-    except (ContextPersistentError, OSError, ValueError) as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        raise UnusableError(reason(error)) from error
+        except (ContextPersistentError, ValueError) as error:
+            raise UnusableError(reason(error)) from error
     context.exit(_ALTERED if player.altered else 0)
 
 
@@ -92,7 +92,9 @@ class _Player:
         self._recorded = self._views and policy is None and budget is None and bool(transcript.requests())
         self._speed, self._max_pause_s, self._step, self._as_json = speed, max_pause_s, step, as_json
         self._console = console()
-        self._stage = Stage(self._console.width, self._console.encoding, full=full)
+        self._stage = Stage(self._console.width, self._console.encoding)
+        self._printer = MessagePrinter(full=full, screen=self._console)
+        self._begun = {turn.start: turn.number for turn in self._turns}
         self.altered = False
 
     def play(self) -> None:
@@ -169,21 +171,23 @@ class _Player:
             for event in _events(step):
                 click.echo(json.dumps(event))
         elif step.seen is not None:
+            self._console.print()
             self._console.print(self._stage.request(step.seen))
-        elif step.message is not None:
-            self._console.print(self._stage.message(step, step.message))
+        elif step.placed is not None:
+            self._printer.show(step.placed, turn=self._begun.get(step.place))
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:
     """A step as JSON objects: a message, or a request behind the compaction that it shows."""
     seen, marks = step.seen, step.seen.marks if step.seen is not None else None
-    if step.message is not None:
+    if step.placed is not None:
         yield {
             "event": "message",
-            "number": step.place + 1,
+            "number": step.placed.number,
             "turn": step.turn,
             "time": step.at.isoformat() if step.at is not None else None,
-            "message": step.message,
+            "tools": step.placed.tools,
+            "message": step.placed.message,
         }
     if seen is None:
         return

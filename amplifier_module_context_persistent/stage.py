@@ -1,4 +1,4 @@
-"""How a replayed session looks in a terminal: its messages, and what the model saw at each request.
+"""How a replayed session's requests look: what the model saw at each of them.
 
 A mark is a colour and a letter, so that nothing is lost without colours: K kept, E elided, D dropped, S summarised. All
 text of a transcript is escaped and never taken for markup.
@@ -7,52 +7,31 @@ text of a transcript is escaped and never taken for markup.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from itertools import groupby
 
 from rich.text import Text
 
-from .original import full_text
 from .replay import Seen
 from .seen import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
-from .shape import Message
-from .terminal import escaped, one_line
-from .timeline import Step
+from .terminal import one_line
 
 LETTERS = {KEPT: "K", ELIDED: "E", DROPPED: "D", SUMMARISED: "S"}
 _STYLES = {KEPT: "green", ELIDED: "yellow", DROPPED: "red", SUMMARISED: "magenta"}
-_ROLES = {"user": "bold green", "assistant": "bold cyan", "system": "bold magenta", "developer": "bold magenta"}
-_FOLD_LINES, _FOLD_CHARS = 12, 1_500
 _MOST_RUNS = 8
 
 
 class Stage:
-    """Lays out what is played.
+    """Lays out requests.
 
     Args:
         width: of the terminal, in cells.
         encoding: of the output; what it lacks is drawn with plain characters.
-        full: whether long messages are shown whole.
     """
 
-    def __init__(self, width: int, encoding: str = "utf-8", *, full: bool = False) -> None:
-        self._width, self._full = width, full
+    def __init__(self, width: int, encoding: str = "utf-8") -> None:
+        self._width = width
         self._rule = "─" if _carries(encoding, "─") else "-"
         self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
-
-    def message(self, step: Step, message: Message) -> Text:
-        """A message under a line that says who wrote it and when; a long one folded."""
-        role = str(message.get("role"))
-        name = message.get("name")
-        who = f"{role} {name}" if role in ("tool", "function") and isinstance(name, str) else role
-        shown = Text().append(f"[{step.place + 1}] {one_line(who)}", _ROLES.get(role, "bold yellow"))
-        shown.append(f"  turn {step.turn}{_clock(step.at)}\n", "dim")
-        text, _ = full_text(message)
-        piece = text if self._full else _folded(text)
-        shown.append(escaped(piece).rstrip("\n"), "dim" if role in ("tool", "function") else "")
-        if len(piece) < len(text):
-            shown.append(f"\n... {len(text) - len(piece):,} more characters (--full shows them)", "dim italic")
-        return shown.append("\n")
 
     def request(self, seen: Seen) -> Text:
         """What the model saw at a request: the gauge, the marks of the messages before it, and what proves them."""
@@ -67,7 +46,7 @@ class Stage:
         if seen.marks is not None:
             shown.append_text(strip(seen.marks, width)).append("\n")
             shown.append_text(counts_text(seen.marks)).append("\n")
-        return shown.append(_proof(seen) + "\n", "bold red" if seen.proved is False else "dim")
+        return shown.append(_proof(seen), "bold red" if seen.proved is False else "dim")
 
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
         """A bar of tokens against the budget."""
@@ -133,15 +112,6 @@ def _bucketed(marks: Marks, cells: int) -> list[str]:
 
 def _span(start: int, stop: int, mark: str) -> str:
     return f"{start + 1:,} {LETTERS[mark]}" if stop - start == 1 else f"{start + 1:,}-{stop:,} {LETTERS[mark]}"
-
-
-def _folded(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    return "".join(lines[:_FOLD_LINES])[:_FOLD_CHARS]
-
-
-def _clock(at: datetime | None) -> str:
-    return f"  {at:%H:%M:%S}" if at is not None else ""
 
 
 def _carries(encoding: str, text: str) -> bool:

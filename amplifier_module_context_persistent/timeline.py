@@ -9,18 +9,17 @@ from datetime import datetime
 from .original import timestamp_of
 from .recall import instant_of
 from .replay import Seen
-from .shape import Message
-from .transcript import Transcript, Turn
+from .transcript import Placed, Transcript, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened: a message was added, or a request was made (`seen`) before the message at `place`."""
+    """One thing that happened: a message was added, or a request was made (`seen`) when there were `place` of them."""
 
     turn: int
     place: int
     at: datetime | None
-    message: Message | None = None
+    placed: Placed | None = None
     seen: Seen | None = None
 
 
@@ -31,14 +30,14 @@ def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen]
     """
     waiting = iter(seen)
     request = next(waiting, None)
-    place, number = 0, 0
+    number = 0
     for turn in turns:
         number = turn.number
-        for place, message in enumerate(transcript.messages(turn.start, turn.stop), turn.start):
+        for place, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
             while request is not None and request.place <= place:
                 yield Step(number, request.place, instant_of(request.time), seen=request)
                 request = next(waiting, None)
-            yield Step(number, place, instant_of(timestamp_of(message)), message=message)
+            yield Step(number, place, instant_of(timestamp_of(placed.message)), placed=placed)
     while request is not None:
         yield Step(number, request.place, instant_of(request.time), seen=request)
         request = next(waiting, None)
@@ -59,7 +58,7 @@ class Pace:
     def pause_s(self, step: Step) -> float:
         """The pause before a step: the time since the message before; none before a request, which follows at once."""
         before, at = self._before, step.at
-        if at is None or step.message is None:
+        if at is None or step.placed is None:
             return 0.0
         self._before = at if before is None else max(before, at)
         passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0

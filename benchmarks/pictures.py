@@ -21,13 +21,14 @@ from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.chart import svg
+from amplifier_module_context_persistent.cli_message import MessagePrinter
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.stage import Stage
 from amplifier_module_context_persistent.timeline import timeline
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
-POLICIES = ("none", "stateless", "sliding_window", "default")
+POLICIES = ("none", "stateless", "sliding", "default")
 _WIDTH = 88
 _BEFORE, _BEHIND = 4, 1
 
@@ -65,16 +66,18 @@ def replay_picture(path: str) -> str:
         legacy_windows=False,
         no_color=False,
     )
-    stage = Stage(_WIDTH)
-    with open_transcript(path) as transcript:
-        steps = list(timeline(transcript, transcript.turns(), requests(transcript)))
+    stage, printer = Stage(_WIDTH), MessagePrinter(screen=screen)
+    transcript = open_transcript(path)
+    steps = list(timeline(transcript, transcript.turns(), requests(transcript)))
     compacted = [at for at, step in enumerate(steps) if step.seen is not None and step.seen.compaction is not None]
     at = compacted[min(1, len(compacted) - 1)]
     for step in steps[max(0, at - _BEFORE) : at + 1 + _BEHIND]:
         if step.seen is not None:
+            screen.print()
             screen.print(stage.request(step.seen))
-        elif step.message is not None:
-            screen.print(stage.message(step, step.message))
+        elif step.placed is not None:
+            printer.show(step.placed)
+    transcript.close()
     drawn = screen.export_svg(title="context-persistent replay session.jsonl --views", unique_id="replay")
     bare = re.sub(r"@font-face\s*\{.*?\}|<!--.*?-->", "", drawn, flags=re.DOTALL)  # they name hosts
     return bare.replace("Fira Code, monospace", "monospace")

