@@ -7,6 +7,7 @@ timing and takes keys; in a pipe everything comes at once, as plain text or as J
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,13 +96,14 @@ class _Player:
         self._stage = Stage(self._console.width, self._console.encoding)
         self._printer = MessagePrinter(full=full, screen=self._console)
         self._begun = {turn.start: turn.number for turn in self._turns}
+        self._live = sys.stdout.isatty() and not as_json
         self.altered = False
 
     def play(self) -> None:
         """Play it, from one turn to the end, or to another turn that a key asks for."""
         if not self._as_json:
             self._introduce()
-        if self._as_json or not self._console.is_terminal:
+        if not self._live:
             for step in self._steps(self._first_turn):
                 self._show(step)
             return
@@ -161,7 +163,7 @@ class _Player:
             policy = f"the policy {self._policy}" if self._policy else "the default policy"
             why = "" if self._transcript.requests() else "no receipts: "
             self._console.print(Text(f"{why}views are made under {policy}, with a budget of {self._budget:,} tokens"))
-        if self._console.is_terminal and self._turns:
+        if self._live and self._turns:
             self._console.print(Text(KEYS, "dim"))
 
     def _show(self, step: Step) -> None:
