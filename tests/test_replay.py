@@ -237,7 +237,7 @@ def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
     with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
         found = compare(
             transcript,
-            ["sliding_window", "default", "default:recall=false"],
+            ["sliding", "default", "default:recall=false"],
             budget_tokens=BUDGET,
             tokenizer="estimate",
         )
