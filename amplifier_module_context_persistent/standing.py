@@ -7,7 +7,7 @@ again from the log with its group, at its place.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -41,20 +41,18 @@ class Standing:
         cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
         return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
 
-    def with_whole(
-        self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll, count_whole: Callable[[Entry], int]
-    ) -> Standing:
+    def with_whole(self, keys: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> Standing:
         """The same with some messages whole; this very object where they are so already.
 
         Args:
             keys: which messages; each is live.
-            live: the live history.
+            log: the log.
             classify_all: describes messages by their keys.
-            count_whole: counts a message as it was given.
+            count: counts a message.
         """
         if self.shows_whole(keys):
             return self
-        entries = self._with_groups(keys, live, classify_all)
+        entries = self._with_groups(keys, log.index.live, classify_all)
         held = {entry.id: entry for group in _groups_of(entries, keys) for entry in group.entries()}
         opened = [entry for entry in held.values() if entry.offload is not None]
         plan, cut_tokens = self.plan, {key: n for key, n in self.cut_tokens.items() if key not in held}
@@ -63,7 +61,8 @@ class Standing:
         if plan is not None:
             cuts = {key: cut for key, cut in plan.cuts.items() if key not in held}
             cuts |= {entry.id: WHOLE for entry in opened}
-            cut_tokens |= {entry.id: count_whole(entry) for entry in opened}
+            messages = zip(opened, log.read([entry.key for entry in opened]), strict=True)
+            cut_tokens |= {entry.id: count(shorten(entry, message, WHOLE)) for entry, message in messages}
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
         return Standing(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
 

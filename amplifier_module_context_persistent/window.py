@@ -25,7 +25,7 @@ from .extras import Extras
 from .far import near_and_older
 from .index import Index
 from .log import Log
-from .plan import WHOLE, Plan
+from .plan import Plan
 from .protection import protect
 from .receipts import Chain
 from .shape import Message
@@ -33,7 +33,7 @@ from .span import Span
 from .standing import Standing, mark, stored_standing, visible
 from .stored_plan import plan_record
 from .tokens import TokenCounter, count_message
-from .view import Arrangement, arrange, render, shorten
+from .view import Arrangement, arrange, render
 
 logger = logging.getLogger(__name__)
 
@@ -158,12 +158,7 @@ class Window:
         return Standing(self._entries, self.plan, self._cut_tokens, self._left_out)
 
     def _with_whole(self, log: Log, keys: AbstractSet[int]) -> Standing:
-        return self._standing.with_whole(
-            keys,
-            log.index.live,
-            classify_all=lambda wanted: self._classify_all(log, wanted),
-            count_whole=lambda entry: self._count(shorten(entry, next(self._fetch(log, [entry])), WHOLE)),
-        )
+        return self._standing.with_whole(keys, log, lambda wanted: self._classify_all(log, wanted), self._count)
 
     # -- planning ----------------------------------------------------------------------------------------------------
 
