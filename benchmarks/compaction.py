@@ -14,6 +14,7 @@ The sessions are the `*.jsonl` files of the directory (left out with a note wher
 - `billed`: uncached x 1.25 + cached x 0.1, as a ratio to that of no compaction;
 - `far`: the share of far evidence (the package's `evidence.py` defines it) that stands in the view's original text,
   over all actions of the session; `+ins`: what the inserted text adds to it;
+- `recov`: the share of far evidence that stands in the original text or is on the first page that `recall` gives;
 - `ins`: the share of inserted text in the views' tokens;
 - `ms`, `worst`: milliseconds a request, mean and maximum, without the measuring; everything runs on one core.
 
@@ -92,6 +93,7 @@ def missed(rows: Sequence[Measures]) -> list[str]:
             f"{row.over} views are over the budget": row.over,
             f"{row.breaks} breaks, at most {row.breaks_allowed}": row.breaks > row.breaks_allowed,
             f"{row.inserted_share:.1%} inserted, at most {INSERTED_SHARE:.0%}": row.inserted_share > INSERTED_SHARE,
+            f"{row.recoverable:.1%} of far evidence recoverable, not all": row.recoverable < 1,
         }
         if long and stateless:
             share = row.billed / stateless.billed
@@ -108,7 +110,7 @@ def missed(rows: Sequence[Measures]) -> list[str]:
 
 HEAD = (
     f"{'session':<12} {'budget':>6} {'policy':<14} {'req':>4} {'ref':>4} {'inv':>4} {'over':>4} {'brk':>4} {'max':>4} "
-    f"{'cached':>6} {'billed':>6} {'far':>6} {'+ins':>6} {'ins':>6} {'ms':>7} {'worst':>7}"
+    f"{'cached':>6} {'billed':>6} {'far':>6} {'+ins':>6} {'recov':>6} {'ins':>6} {'ms':>7} {'worst':>7}"
 )
 
 
@@ -117,8 +119,8 @@ def line_of(row: Measures) -> str:
     return (
         f"{row.session:<12} {row.budget_tokens:>6} {row.policy:<14} {row.requests:>4} {row.refused:>4} "
         f"{row.invalid:>4} {row.over:>4} {row.breaks:>4} {row.breaks_allowed:>4} {row.cached_share:>6.3f} "
-        f"{row.billed_ratio or 0:>6.3f} {row.far:>6.3f} {row.far_gain:>+6.3f} {row.inserted_share:>6.2%} "
-        f"{row.mean_ms:>7.2f} {row.max_ms:>7.1f}"
+        f"{row.billed_ratio or 0:>6.3f} {row.far:>6.3f} {row.far_gain:>+6.3f} {row.recoverable:>6.3f} "
+        f"{row.inserted_share:>6.2%} {row.mean_ms:>7.2f} {row.max_ms:>7.1f}"
     )
 
 

@@ -222,6 +222,7 @@ def row(policy="truncate", **values):
     measures = Measures("session-a", 40_000, policy, session_tokens=200_000, band=0.42, evidence=100)
     measures.request_tokens, measures.cached_tokens, measures.billed_ratio = [10_000] * 10, 90_000, 0.4
     measures.evidence_original = measures.evidence_shown = 80
+    measures.evidence_recoverable = 100
     for name, value in values.items():
         setattr(measures, name, value)
     return measures
@@ -239,6 +240,7 @@ def row(policy="truncate", **values):
         ({"evidence_original": 74}, "sliding"),
         ({"evidence_original": 72}, "at least 0.73"),
         ({"billed_ratio": 0.44}, "at most 0.43"),
+        ({"evidence_recoverable": 99}, "99.0% of far evidence recoverable"),
     ],
 )
 def test_what_the_default_misses_is_named(changed, said_of_it):
