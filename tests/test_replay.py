@@ -175,6 +175,9 @@ def interrupted() -> list[dict[str, Any]]:
         if number in (2, 4):
             messages.append({"role": "user", "content": f"what now? {number}"})
     messages.append({"role": "assistant", "content": "  "})
+    messages.append({"role": "assistant", "content": "so far, and more"})
+    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "tool": "bash", "arguments": {}}]})
+    messages.append({"role": "tool", "tool_call_id": "x", "content": "last"})
     messages.append({"role": "assistant", "content": "done"})
     return messages
 
@@ -184,7 +187,7 @@ def test_sending_everything_is_measured_alike_both_ways(tmp_path: Path, late: bo
     """The short way to measure `none` gives what making each of its views gives, stand-ins and all."""
     messages = interrupted()
     if late:
-        messages[5], messages[6] = messages[6], messages[5]
+        messages[8], messages[9] = messages[9], messages[8]
     with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
         short = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
         with pytest.MonkeyPatch.context() as patch:
