@@ -20,9 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .chart import BLOCKS, PLAIN, bars, scale, svg
+from .chosen import NAMES
 from .cli_session import session_argument
 from .errors import ContextPersistentError
-from .policies import NAMES
 from .prices import Prices
 from .progress import progress
 from .replay import Comparison, Measures, Progress

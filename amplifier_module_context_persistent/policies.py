@@ -7,26 +7,25 @@
   upper watermark, down to the lower one. A simple reference, on the package's arranging and writing of views; a newest
   group that is larger than the budget goes over it.
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
-  manager, in memory.
+  manager, in memory;
+- `summarize`: that strategy, with a stand-in for the provider (`excerpts`). What it asks and is answered is billed.
 
-Watermarks are those of the configuration (`compact_threshold`, `target_usage`). `policy_of` reads a policy as a person
-names it: the above, `default`, or any `compaction_strategy` of the package, and options behind a colon.
+Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
 from .compaction import compact, needs_plan
-from .config import STRATEGIES, Config
+from .config import STRATEGIES, SUMMARIZE, Config
 from .entry import Entry, classify
-from .errors import ConfigError, ContextPersistentError, FloorError, RecallError
+from .errors import FloorError, RecallError
+from .excerpts import Asked, Excerpts
 from .in_memory import InMemoryContextManager
 from .rules import Group, first_human, last_human, tool_groups
 from .tokens import TokenCounter, count_message
@@ -60,6 +59,9 @@ class Policy(Protocol):
 
     async def view(self) -> list[Message] | None:
         """Make the view of a request; None where the policy says that nothing fits."""
+
+    def asked(self) -> list[Asked]:
+        """What a provider was asked for this policy's own sake since it was last told here."""
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
@@ -114,6 +116,10 @@ class Whole:
     async def view(self) -> list[Message] | None:
         """Show everything."""
         return self.render(self.arrange())
+
+    def asked(self) -> list[Asked]:
+        """Nobody is asked."""
+        return []
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Nothing can be had again."""
@@ -189,6 +195,7 @@ class Managed:
         settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, **options}
         self._manager = InMemoryContextManager(**settings)
         self._recalls = self._manager.config.recall
+        self._provider: Excerpts | None = None
 
     async def add(self, message: Message) -> None:
         """Take in a message."""
@@ -197,9 +204,13 @@ class Managed:
     async def view(self) -> list[Message] | None:
         """Ask for the view of a request, as an orchestrator does."""
         try:
-            return await self._manager.get_messages_for_request()
+            return await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
             return None
+
+    def asked(self) -> list[Asked]:
+        """What the stand-in was asked."""
+        return self._provider.take() if self._provider is not None else []
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Ask as the tool `recall` does."""
@@ -220,7 +231,18 @@ class Managed:
         await self._manager.close()
 
 
-def _strategy(name: str) -> Open:
+class Summarized(Managed):
+    """The strategy `summarize`, with a stand-in for the provider."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        super().__init__(budget_tokens, counter, {**options, "compaction_strategy": SUMMARIZE})
+        self._provider = Excerpts()
+
+
+def strategy(name: str) -> Open:
+    """A `compaction_strategy` as a policy."""
+    if name == SUMMARIZE:
+        return Summarized
     return lambda budget, counter, options: Managed(budget, counter, {**options, "compaction_strategy": name})
 
 
@@ -228,77 +250,6 @@ POLICIES: dict[str, Open] = {
     "none": Whole,
     "stateless": Stateless,
     "sliding": Sliding,
-    "truncate": Managed,
-    "importance": _strategy("importance"),
-    "sliding_window": _strategy("sliding_window"),
+    **{name: strategy(name) for name in STRATEGIES},
 }
 """By name."""
-
-
-class PolicyError(ContextPersistentError, ValueError):
-    """There is no such policy, or it has no such option; the message names what there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A policy as a person named it, with the options that it is opened with."""
-
-    name: str
-    open: Open
-    options: Mapping[str, Any]
-
-
-NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
-"""What `policy_of` knows."""
-
-_NOT_PLAYED = {
-    "auto_save",
-    "compaction_strategy",
-    "durability",
-    "lock_timeout_s",
-    "max_record_bytes",
-    "max_tokens",
-    "memory_files",
-    "receipts",
-    "require_persistence",
-    "storage_path",
-    "token_meter",
-    "tokenizer",
-    "transcript_path",
-}
-OPTIONS = tuple(sorted(Config.options().keys() - _NOT_PLAYED))
-"""The options that a policy may be given: all that say how views are made."""
-
-
-def policy_of(text: str) -> Chosen:
-    """Read a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, values as in JSON, or plain words.
-
-    Raises:
-        PolicyError: no policy has that name, no option that name, or a value is not allowed.
-    """
-    name, _, rest = text.strip().partition(":")
-    if name not in NAMES:
-        raise PolicyError(f"there is no policy {name!r:.80}; known: {', '.join(NAMES)}")
-    options = dict(_option(one) for one in rest.split(",") if one.strip())
-    if options and name == "none":
-        raise PolicyError("the policy none compacts nothing and has no options")
-    strategy = "truncate" if name == "default" else name
-    if strategy in STRATEGIES:
-        options["compaction_strategy"] = strategy
-    chosen = Managed if strategy in STRATEGIES else POLICIES[name]
-    try:
-        Config.load(options)
-    except ConfigError as error:
-        raise PolicyError(f"{name}: {error}") from error
-    return Chosen(text.strip(), chosen, options)
-
-
-def _option(text: str) -> tuple[str, Any]:
-    key, given, value = text.partition("=")
-    key = key.strip()
-    if key not in OPTIONS or not given:
-        raise PolicyError(f"{text.strip()!r:.80} is no option; write NAME=VALUE with one of: {', '.join(OPTIONS)}")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value.strip()

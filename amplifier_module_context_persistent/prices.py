@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .measures import CACHED_PRICE, UNCACHED_PRICE, Measures
+from .measures import ANSWER_PRICE, CACHED_PRICE, UNCACHED_PRICE, Measures
 
 _MILLION = 1_000_000
 
@@ -36,6 +36,8 @@ class Prices:
         )
 
     def cost(self, measures: Measures) -> float:
-        """What a policy's requests cost; what the model answers costs the same under every policy and is left out."""
-        uncached = measures.sent_tokens - measures.cached_tokens
-        return (uncached * self.write + measures.cached_tokens * self.cached) / _MILLION
+        """What a policy's requests cost, summaries and their answers too.
+
+        What the model answers otherwise costs the same under every policy and is left out.
+        """
+        return measures.bill(self.write, self.cached, ANSWER_PRICE / UNCACHED_PRICE * self.write) / _MILLION

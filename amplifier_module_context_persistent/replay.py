@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from .checker import view_violations
+from .chosen import Chosen, PolicyError, policy_of
 from .evidence import Session, far_evidence, with_id
-from .measures import Measures, Played, Player
-from .policies import CachedCounter, Chosen, PolicyError, policy_of
+from .measures import Measures
+from .player import Played, Player
+from .policies import CachedCounter
 from .prices import Prices
 from .rebuild import Noted, Rebuilt
 from .seen import Compacted, Marker, Marks, Run, lost

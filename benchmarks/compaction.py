@@ -11,7 +11,8 @@ The sessions are the `*.jsonl` files of the directory (left out with a note wher
 - `brk`: views that are not their predecessor plus appended messages; `max`: the most that a policy with two watermarks
   may make: 1 + appended tokens / ((`compact_threshold` - `target_usage`) x budget);
 - `cached`: tokens in the longest common prefix of whole messages with the request before, over the requests' tokens;
-- `billed`: uncached x 1.25 + cached x 0.1, as a ratio to that of no compaction;
+- `billed`: uncached x 1.25 + cached x 0.1, as a ratio to that of no compaction; requests for summaries count, and
+  their answers x 5 (a stand-in for the provider answers them, so what `summarize` keeps in view is not told by `far`);
 - `far`: the share of far evidence (the package's `evidence.py` defines it) that stands in the view's original text,
   over all actions of the session; `+ins`: what the inserted text adds to it;
 - `recov`: the share of far evidence that stands in the original text or is on the first page that `recall` gives;
@@ -32,7 +33,8 @@ from dataclasses import replace
 from typing import Any
 
 from amplifier_module_context_persistent.evidence import Session
-from amplifier_module_context_persistent.measures import CACHED_PRICE, UNCACHED_PRICE, Measures, Player
+from amplifier_module_context_persistent.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
+from amplifier_module_context_persistent.player import Player
 from amplifier_module_context_persistent.policies import POLICIES, CachedCounter, Message
 from amplifier_module_context_persistent.tokens import TokenCounter, count_message, open_counter
 from benchmarks.sessions import GENERATED, sessions

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.evidence import Session
-from amplifier_module_context_persistent.measures import Player
+from amplifier_module_context_persistent.player import Player
 from amplifier_module_context_persistent.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
 from fixtures.generate import generate_session

@@ -13,7 +13,8 @@ from amplifier_module_context_persistent.evidence import (
     parts_of,
     said,
 )
-from amplifier_module_context_persistent.measures import Measures, Player, common_prefix
+from amplifier_module_context_persistent.measures import Measures
+from amplifier_module_context_persistent.player import Player, common_prefix
 from amplifier_module_context_persistent.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
 from benchmarks import compaction
@@ -118,6 +119,9 @@ class Recorded:
 
     async def view(self):
         return next(self.views)
+
+    def asked(self):
+        return []
 
     async def recalls(self, term, inserted):
         return False
@@ -261,7 +265,14 @@ def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatc
     assert "no transcripts" in printed
     assert "by the estimate" in printed
     rows = json.loads(out.read_text())["rows"]
-    assert [one["policy"] for one in rows] == ["none", "sliding", "truncate", "importance", "sliding_window"]
+    assert [one["policy"] for one in rows] == [
+        "none",
+        "sliding",
+        "truncate",
+        "summarize",
+        "sliding_window",
+        "importance",
+    ]
     assert rows[0]["billed_ratio"] == 1
     assert {"cached_share", "far", "far_gain", "inserted_share", "mean_ms", "over"} <= set(rows[0])
     assert all(one["session"] in printed for one in rows)

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.chosen import policy_of
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.policies import POLICIES, policy_of
+from amplifier_module_context_persistent.policies import POLICIES
 from amplifier_module_context_persistent.replay import (
     PolicyError,
     SessionNameError,
@@ -219,7 +220,7 @@ def test_an_unknown_policy_is_an_error_that_names_the_known(text: str, named: st
 def test_policies_are_read_with_their_options() -> None:
     """Numbers and words are values as the configuration knows them; the default is a name of its own."""
     chosen = policy_of(" truncate:target_usage=0.4, truncate_boundary=char ")
-    assert chosen.options == {"target_usage": 0.4, "truncate_boundary": "char", "compaction_strategy": "truncate"}
+    assert chosen.options == {"target_usage": 0.4, "truncate_boundary": "char"}
     assert chosen.name == "truncate:target_usage=0.4, truncate_boundary=char"
     assert policy_of("default").open is policy_of("truncate").open
     assert policy_of("sliding").open is POLICIES["sliding"]
