@@ -62,12 +62,21 @@ class Commands(click.Group):
             finally:
                 sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
             ctx.exit(_NO_READER)
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         except OSError as error:
             raise UnusableError(f"it cannot go on: {reason(error)}") from error
+        finally:
+            _let_go_of_output()
+
+
+def _let_go_of_output() -> None:
+    """Throw away what is buffered where it cannot be written, so that the interpreter does not try again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,9 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo_session import ScriptedLoader
 from amplifier_module_context_persistent.host import EVENTS
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new examples.
 settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ)
