@@ -18,7 +18,7 @@ PURE = {
     "entry",
     "evidence",
     "estimate",
-    "estimate_costs",
+    "estimate_tables",
     "choice",
     "draft",
     "ladder",

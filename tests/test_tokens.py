@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import vocabulary
-from amplifier_module_context_persistent.estimate import estimate_tokens, features
+from amplifier_module_context_persistent import estimate, vocabulary
+from amplifier_module_context_persistent.estimate import Network, estimate_tokens
 from amplifier_module_context_persistent.tokens import (
     ENCODINGS,
     MESSAGE_TOKENS,
@@ -296,8 +296,9 @@ class TestEstimate:
 
     def test_a_longer_text_costs_more(self) -> None:
         """Growing a text by a tenth never makes it cheaper, across the border of sampling too."""
-        text = PROSE * 200
-        counts = [estimate_tokens(text[: int(2_000 * 1.1**n)]) for n in range(44)]
+        text = PROSE * 400
+        counts = [estimate_tokens(text[: int(2_000 * 1.1**n)]) for n in range(55)]
+        assert int(2_000 * 1.1**54) > estimate._WHOLE_CHARS
         assert counts == sorted(counts)
 
     def test_is_the_same_in_another_process(self) -> None:
@@ -317,25 +318,46 @@ class TestEstimate:
         assert int(run.stdout) == estimate_tokens(text)
 
     def test_does_not_depend_on_what_was_counted_before(self) -> None:
-        """A full memo changes no count."""
+        """What was counted before changes no count."""
         before = [estimate_tokens(text) for text, _ in TEXTS.values()]
-        for n in range(3000):
+        for n in range(300):
             estimate_tokens(f"{_digest(str(n), 256)} qx{n:x}zw Qy{n:x}Wz")
         assert [estimate_tokens(text) for text, _ in TEXTS.values()] == before
 
     def test_is_quick(self) -> None:
         """A message of 2,000 characters takes well under a millisecond, a megabyte less than 20 (with room for noise)."""
         text = (PROSE + PYTHON)[:2000]
-        estimate_tokens(text)
         assert min(_elapsed(text) for _ in range(20)) < 0.001
         assert min(_elapsed(PYTHON * 900) for _ in range(5)) < 0.04
 
-    def test_features_have_costs(self) -> None:
-        """Every kind of piece is priced: no text of a supported class is free of cost."""
-        assert features(" the") == ["known"] or features(" the")[0] == "l_3"
-        assert features("123") == ["digits"]
-        assert features("\n\n") == ["white"]
-        assert features("HTTPServer")[0] == "m10"
+    @given(st.lists(st.sampled_from([*(text for text, _ in TEXTS.values()), "\U0010ffff", "\ud800", "\x00", "é"])))
+    @settings(max_examples=20, deadline=None)
+    def test_a_block_costs_what_its_bytes_cost_one_by_one(self, parts: list[str]) -> None:
+        """A block through the layers at once costs what looking every byte up costs, one after the other."""
+        encoded = "".join(part[:200] for part in parts).encode("utf-8", "surrogatepass")
+        for network in (estimate._ASCII, estimate._OTHER):
+            assert network.cost(encoded) == sum(_hundredths(network, encoded, at) for at in range(len(encoded)))
+
+    def test_the_longest_block(self) -> None:
+        """A full block of the characters with the most bytes costs as much as its parts, but for their seams."""
+        block = "\U0001f680" * estimate._BLOCK_CHARS
+        parts = [estimate._OTHER.cost(block[at : at + 1024].encode()) for at in range(0, len(block), 1024)]
+        assert estimate._OTHER.cost(block.encode()) == pytest.approx(sum(parts), abs=300 * len(parts))
+
+    def test_the_sum_is_exact(self) -> None:
+        """The costs of a block are summed exactly, the dearest and the cheapest too."""
+        for numbers in (b"", b"\x00" * 1000, b"\xff" * 1000, bytes(range(256)) * 3 + b"\x01"):
+            assert estimate._sum(numbers) == sum(numbers)
+
+
+def _hundredths(network: Network, text: bytes, at: int) -> int:
+    def read(layer: int, place: int) -> int:
+        if layer == 0:
+            return text[place] if 0 <= place < len(text) else ord("\n")
+        table, distance = network.layers[layer - 1]
+        return table[read(layer - 1, place)] & 0xF0 | table[read(layer - 1, place + distance)] & 0x0F
+
+    return network.hundredths[read(len(network.layers), at - network.before)]
 
 
 def _elapsed(text: str) -> float:

@@ -1,0 +1,59 @@
+"""The tables of the token estimate. Written by `benchmarks/fit_tokens.py`; do not edit."""
+
+from typing import Final
+
+ASCII: Final = (
+    (
+        "rdlgb8cihIz96qJPXKqoXCDCW28NxAp6Ycw1a3i0L7Tqc7cTt7Pit3e3t7etc7e3/////////////729t62tvW8QEBAQEBAQFhAWFhAQ"
+        "EBAQFhAQEBAWFhYWtne3vc23otXU1dTV1NTU1dTW1NTU1dTU1NTU1dTU1NTWtx0dt3nNemmKSnvn3bPWFD2PVr/oeGkp16h86Rgp97xo"
+        "g/UaQeMO4iOFM9ryQIzP3wCrpuMXlp+BJ39oXPr+KNpZzUF1MhSSlpaWBdw6QgACnW8PBQQP39AClZ+fD5UFD6HY0KR6BZ+dBJWVlZWU"
+        "lQWVD/GSn9FOo/8hSr3VlYzkeOVMMg==",
+        "TVyGNubm41a/7qaiy2Zu5kwWgDz/7w9sWYkcMu6c7S9UpPcfioadC/YxhdCd8jL3xlyHTqaNJ9hrDm9opUjF6TpaSldWVag/f+jBi8Ga"
+        "dBdHoAY7DpgZbPrAYz3v/tHFSIRlm//vV4nvTqgFG3kFK0TodJT05AS0RorAEcK03yRgcQdIan4Uh6pd1D1O67tVxid2lgbmBmbYl6aL"
+        "J4aAJsnzgTnp6QnZz0MZXCaUCCnCXoKy8uIC0oZAolsEsl8iZiNXZurh5Nxo4IlkY89uIcrPjTP+7gNdkY6tO1NtFyrLLXib6+vL24WR"
+        "GNaMa/UrZ7aFNeXlBVU3PKVVpGXtJw==",
+        "vH4ekA4eJa49HhzejHcgHNVx1ZVlTqGuMhl13nVV1WXevj4eTkvFy75+Tt4tLh4dZdxMkkHeJO4+0TreusdzurxdvRBdHRWtPo0c3bso"
+        "gBCmtXRVeF61rT6FRd54llMoQsXTGUNdBa5uhBPes1hsmtrEjZ4sfnW+3mXH3c49bS288H+9zS4FrT1ZTc6dLV0uO3qMXWYtAq5uNN3e"
+        "vW1tbfXVlZVlTlWtZnVlbpVVZVXaM0DNaE337T6BDW6dXc1t1B8fm3seEq5Pvxtem8R7Eyyxyx2wTrLtPoEf3j4ezV7efp5Wfo51rr6O"
+        "Qd4txWYdPY5OUH6Oda7dHkneLsdbHg==",
+        "HzFJrUxDPlVCx9a1wNnm4sCMRm2OQi4mHLwstMzi5docQ0mISUJwKBcmuRjM5+jtz1gKa0FCXdvGVY0ozOvq688zCRyDR4mQHLwGqczq"
+        "6eYfOQ+dWUJ+ixGgub3M4vfbHIYCnVlCVF0TgBeoxur32xwICW1ZQnQkG3/JtcTq+eLErEomA0uYlRGgHLTP4u/MEFNPbXxCcCUwvJmw"
+        "w+Ll1shDNr6uSpDGtrlu6szi+uEQTYKWD0d5cDGTabUU8ubtHDMFkDlCeJXGVBy02vnt3b6Ge5xPSloK2mUwnRHn+dqyQk2ChkJp4kLi"
+        "kuKq8ur/tg2NNo5KeKrHwWY9uBLh0g==",
+        "AAAAAA4xAAAUAAAsAAAXDE8WPhg3DU8AMAACZh4wRC8dDAArAAAdABgAAAAhAB4KETwVCwgFIwAADAAAAAADHgYAAAMXBQYABAAAMQkA"
+        "AAAAAQAAAQcZAAYAAAAFABMMCgcLGhQGHwApDxA4LhVeAAAKAUkCAAAFAAAJAA8DEQ8rNgAJABYAAAAUAAAJAAAAAgACIwMAAAAIAAAg"
+        "GAAAAAYFAQ0BGgAACQAPIEIOCkweBgEBCA0AAAkCFg5WEhUiSBoGMj5ASi1nTEZDXkE5IpYpG1NVVzM3QU8YPn9ITStSdVhWbWdyalts"
+        "YXF2Y2xfTD9GVT1qZWdsWl90WF02VQ==",
+    ),
+    (1, 2, 3, 1),
+    5,
+)
+"""Tables in base64, the distances of the layers, and how far before a byte the network looks."""
+
+OTHER: Final = (
+    (
+        "rdlgb8cihGP9kbFPEnqoXCDCW28NxAp6Ycw1a3i0L7Tq7aGSEhKZERGkpHLhEqGhEXHx8ZHxkXGhEaGxkaHhcRIRFKGikRWkERqxsaGi"
+        "8pERhRapohL/oqKhERGilXKhkbWV5dWplolGFkq5RHWUtXl0lNWZtZZ0kra5otWyonl3ve3L+KiQ3N+d/Hgc7Jzo8Jub63AbS6v3f/hL"
+        "nRB9iPvx3Z5+4cBLoP9ISJh40NifcLtAEP7RcP/QmJjbGN5wMhRCKjkqOtxRTgACiW86WgpqQNBGKlY6yjoKMqHY0KQ6ai0qKioqKioq"
+        "ajoqKvFGI9FOo/8hSr3VlYzkeOVMMg==",
+        "1oYzwAcZ45227pDWy2ATc18lJWAlJSu4j8Q5iHTvf8QHN/cfioadfVcxhdcHB3cXXMqHTvaNJyqTDm+3vFyaGo0oxG1EQrldrUk7LR3N"
+        "LeNQpwY/DlMZl0DAY7rali2tR6C1UME8A0OzTs6aXLyn3KQkaGe5ae4EhSE7hMWvpXT/KCRtbuU+G/8ZMv//jfj/JCTubZTJtJTlJTnh"
+        "JY8kVUgkxGhuJCXIyC45iCjoKOgvIS5rDgUVdsTlNb/Bbx9UQ9MIbZhF5KjTiDJ8LdZWv8gk7m0e6xjkhBUyhFRPxIQgJC5hETE1hAQR"
+        "MdTkxFSEBCQkZ7jVaFWEFTmkJI9UJQ==",
+        "zwICbxLjXu/1Ar5CPh9n1B7K45xTGYn9giNtMxtf493/SlFvKFg/73dnnzcfj+eHJ5qRiieVhwv6p0d3Rzt691RKYB3jE66O5Trt+HQ/"
+        "sZaOxUu0tmD0br8JnktU7+XszogHT7cXTk5hmh8oDb+xuv7Fa8uK4Mu+6zsOAQwfJd1ed8mOZ1G0791XDvc/j4VVL8ojjbVT/e4jkLQI"
+        "LQ/DvW8AXp/4WM/vKzetQH5/uBrOysn9J+q07vAnXuAMP8C3r3LjjVEYVO84GR73Hh+4t/7DRoTj4/4f1mmOEs7/49Rf4UG06OfGj8UI"
+        "G0WfH1q3X/4f/95/3/9f//3/xP8X3w==",
+        "eYl1KLN1A4CTIxjAwLpF+llZEYjhiCZQXYFSqe/p5/GJXZkS9oW0W1CcWDvBS/X9UIeDlOacI4BcI1Q2qkxN/yiMIiSygwRpUCpVo7G9"
+        "1+VXZ3GJ52cnV1B3V8ftR/f3lYcoiuF1LGeNdl2mROn5+WWELY1OVdRWUSldydjb6PVbXREdwV2xXVVxVQvtPe31HlSEWkhdHV5jh12v"
+        "u9fo/V1Tj1pIXYlhWX9dws7f6PVZVxlQJxDcUVFdWXdB4PD5n2wQm7CVAFOXC1Orsb3N8efN8PnwZ/dRV/EXsUf59/lfgHAW4Z0HV1F1"
+        "UclNQeHxZ1ERGfFdEV1ZW11n0e3R8Q==",
+        "AB4MFAAAAAAAAAAAbwAVRQAABgEIABcAEQAAAAYAABACAAMGAAAABwAAAAAAAAAqRUlDAAkAABkAHQoAawAABBttIwAAAC4CGSsAAFYA"
+        "KEgAAAAAAAAAAAAAAAAAAAANAAAAAAADAwAAAAAABAAIExMAACMLCQAHBRAADTgBFwAAAQAABwEVAAQAAAIHAA4ACQAACxwUIQAAAAAA"
+        "AAAAKTwAAEYGADQAAB0CAJcAAAAXUAAAAAAdAAAAAAAzAAAACAAABDcAMAABHUwJrwALAEYAADoAADk3UgAARyMANQk8bAAVAB4XWkhI"
+        "O1lQHilldV1FS0NaVmchaVIXZps1RQ==",
+    ),
+    (1, 2, 3, 2),
+    5,
+)
+"""Tables in base64, the distances of the layers, and how far before a byte the network looks."""
