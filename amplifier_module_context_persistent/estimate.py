@@ -50,16 +50,17 @@ class Network:
         layers: Each layer's table (256 pairs of labels) and the distance between the two bytes of a pair.
         hundredths: The last table (256 likelihoods).
         before: How many bytes before the one in question the network looks at.
+        after: How many bytes after it.
     """
 
     layers: tuple[tuple[bytes, int], ...]
     hundredths: bytes
     before: int
+    after: int
 
     def cost(self, text: bytes) -> int:
         """Return the tokens that begin in a text of at most a block, in hundredths."""
-        reach = sum(distance for _, distance in self.layers)
-        read = _EDGE * self.before + text + _EDGE * (reach - self.before)
+        read = _EDGE * self.before + text + _EDGE * self.after
         for table, distance in self.layers:
             labels = int.from_bytes(read.translate(table), "little")
             read = (labels & _FIRST | labels >> 8 * distance & _SECOND).to_bytes(len(read), "little")
@@ -74,7 +75,7 @@ def _sum(numbers: bytes) -> int:
 
 def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int) -> Network:
     *layers, last = map(b64decode, tables)
-    return Network(tuple(zip(layers, distances, strict=True)), last, before)
+    return Network(tuple(zip(layers, distances, strict=True)), last, before, sum(distances) - before)
 
 
 _ASCII: Final = _network(*estimate_tables.ASCII)
