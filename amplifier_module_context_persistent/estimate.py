@@ -48,7 +48,7 @@ class Network:
 
     Attributes:
         layers: Each layer's table (256 pairs of labels) and the distance between the two bytes of a pair.
-        hundredths: The last table (256 likelihoods).
+        hundredths: The last table (256 likelihoods, each at most 100).
         before: How many bytes before the one in question the network looks at.
         after: How many bytes after it.
     """
@@ -68,9 +68,10 @@ class Network:
 
 
 def _sum(numbers: bytes) -> int:
-    # The low half of Adler-32 is the sum of the bytes as long as it is below 65,521: of 256 bytes it always is.
+    # Started at 0, the low half of Adler-32 is the sum of the bytes as long as that is below 65,521, and a byte is at
+    # most 100 here. No other sum of bytes in the standard library is as fast.
     view = memoryview(numbers)
-    return sum([adler32(view[at : at + 256], 0) & 0xFFFF for at in range(0, len(view), 256)])
+    return sum([adler32(view[at : at + 512], 0) & 0xFFFF for at in range(0, len(view), 512)])
 
 
 def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int) -> Network:

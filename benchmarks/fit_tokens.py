@@ -27,12 +27,11 @@ from benchmarks.fit_tables import FIRST, SECOND, Bytes, Floats, Positions, Table
 
 ASCII_GROWTH = ((3, SECOND), (1, FIRST))
 OTHER_GROWTH = ((3, SECOND), (2, FIRST))
-ASCII_ONLY = frozenset(("prose", "python", "json", "logs", "base64", "code", "documentation"))
 LABELS_SAMPLE, LAST_SAMPLE = (90_000, 200), (600_000, 100)
 """Bytes and texts of a class, at most, to which labels and last tables are fitted; of lesser classes a quarter of the
 bytes."""
 IMPORTANT = 0.6
-PENALTY = 2.0
+PENALTY = 1.0
 CLASS_WEIGHT = 0.5
 GAP = 8
 
@@ -85,16 +84,11 @@ def ascii_view(laid: Positions) -> Positions:
     return Positions(laid.read[kept], begins[kept], laid.weight[kept], laid.text[kept])
 
 
-def other_view(laid: Positions) -> Positions:
-    """Return what the network for other characters sees: every byte, and only tokens that begin outside ASCII."""
-    return Positions(laid.read, laid.begins & (laid.read >= 0x80), laid.weight, laid.text)
-
-
-def without(laid: Positions, kinds: list[str], dropped: frozenset[str]) -> Positions:
-    """Return the positions but for the texts of some classes."""
-    keep = np.array([kind not in dropped for kind in kinds])
-    at = (laid.text < 0) | keep[laid.text]
-    return Positions(laid.read[at], laid.begins[at], laid.weight[at], laid.text[at])
+def other_view(laid: Positions, texts: int) -> Positions:
+    """Return what the other network sees: no texts of ASCII alone, and only tokens that begin at other bytes."""
+    other = laid.read >= 0x80
+    kept = (laid.text < 0) | (np.bincount(laid.text[other], minlength=texts) > 0)[laid.text]
+    return Positions(laid.read[kept], (laid.begins & other)[kept], laid.weight[kept], laid.text[kept])
 
 
 def last_tables(views: list[tuple[Tables, Positions]], kinds: list[str]) -> list[Bytes]:
@@ -125,7 +119,7 @@ def _solve(rows: Floats, goals: Floats, weights: Floats, said: Floats, seen: Flo
     left = rows.T @ (rows * weights[:, None]) + np.diag(PENALTY * (seen / seen.sum() + 1e-4))
     right = rows.T @ (weights * (goals - rows @ said))
     root = np.linalg.cholesky(left)
-    bounds = (np.minimum(-said, -1e-9), 2.55 - said)
+    bounds = (np.minimum(-said, -1e-9), np.maximum(1 - said, 1e-9))
     return np.asarray(said + lsq_linear(root.T, np.linalg.solve(root, right), bounds).x)
 
 
@@ -154,11 +148,13 @@ def main() -> None:
         raise SystemExit("the fit needs exact counts: install the extra `exact`")
     texts = {kind: found for kind, found in corpus(options.packages).items() if any(not held for *_, held in found)}
     sample, kinds = positions(texts, counter, LABELS_SAMPLE)
-    views = ascii_view(sample), other_view(without(sample, kinds, ASCII_ONLY))
+    views = ascii_view(sample), other_view(sample, len(kinds))
     with ProcessPoolExecutor(2) as pool:
         ascii_tables, other_tables = pool.map(fit_tables, views, (ASCII_GROWTH, OTHER_GROWTH))
     laid, kinds = positions(texts, counter, LAST_SAMPLE)
-    ascii_last, other_last = last_tables([(ascii_tables, ascii_view(laid)), (other_tables, other_view(laid))], kinds)
+    ascii_last, other_last = last_tables(
+        [(ascii_tables, ascii_view(laid)), (other_tables, other_view(laid, len(kinds)))], kinds
+    )
     source = tables_module({"ASCII": (ascii_tables, ascii_last), "OTHER": (other_tables, other_last)})
     scope: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {}
     exec(source, scope)

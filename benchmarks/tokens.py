@@ -32,7 +32,14 @@ COLUMNS = (
     ("mb_per_s", ".0f", 7),
     ("messages_mb_per_s", ".0f", 6),
 )
-NAMES = {"zh": "chinese", "ja": "japanese", "ko": "korean", "ar": "arabic", "ru": "russian"}
+NAMES = {
+    "zh": "chinese",
+    "zh-traditional": "chinese",
+    "ja": "japanese",
+    "ko": "korean",
+    "ar": "arabic",
+    "ru": "russian",
+}
 
 
 def held_out(packages: str, transcripts: str) -> dict[str, list[str]]:
