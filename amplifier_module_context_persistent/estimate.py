@@ -51,20 +51,30 @@ class Network:
         hundredths: The last table (256 likelihoods, each at most 100).
         before: How many bytes before the one in question the network looks at.
         after: How many bytes after it.
+        asked: A table that keeps (by all bits set) the bytes that may be in question, and zeroes the others, at which
+            no token is counted; nothing if every byte is.
     """
 
     layers: tuple[tuple[bytes, int], ...]
     hundredths: bytes
     before: int
     after: int
+    asked: bytes | None = None
 
     def cost(self, text: bytes) -> int:
         """Return the tokens that begin in a text of at most a block, in hundredths."""
         read = _EDGE * self.before + text + _EDGE * self.after
-        for table, distance in self.layers:
-            labels = int.from_bytes(read.translate(table), "little")
-            read = (labels & _FIRST | labels >> 8 * distance & _SECOND).to_bytes(len(read), "little")
-        return _sum(read[: len(text)].translate(self.hundredths))
+        for layer in self.layers[:-1]:
+            read = _pairs(read, *layer).to_bytes(len(read), "little")
+        states = _pairs(read, *self.layers[-1])
+        if self.asked:
+            states &= int.from_bytes(text.translate(self.asked), "little")
+        return _sum(states.to_bytes(len(read), "little")[: len(text)].translate(self.hundredths))
+
+
+def _pairs(read: bytes, table: bytes, distance: int) -> int:
+    labels = int.from_bytes(read.translate(table), "little")
+    return labels & _FIRST | labels >> 8 * distance & _SECOND
 
 
 def _sum(numbers: bytes) -> int:
@@ -74,13 +84,13 @@ def _sum(numbers: bytes) -> int:
     return sum([adler32(view[at : at + 512], 0) & 0xFFFF for at in range(0, len(view), 512)])
 
 
-def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int) -> Network:
+def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, asked: bytes | None = None) -> Network:
     *layers, last = map(b64decode, tables)
-    return Network(tuple(zip(layers, distances, strict=True)), last, before, sum(distances) - before)
+    return Network(tuple(zip(layers, distances, strict=True)), last, before, sum(distances) - before, asked)
 
 
 _ASCII: Final = _network(*estimate_tables.ASCII)
-_OTHER: Final = _network(*estimate_tables.OTHER)
+_OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
 
 
 def estimate_tokens(text: str) -> int:

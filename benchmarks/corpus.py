@@ -43,9 +43,9 @@ from collections.abc import Iterator
 
 WEIGHTS = {"prose": 2, "python": 2, "json": 1.5, "logs": 1.2, "markdown": 1.5, "base64": 0.6, "emoji": 1}
 WEIGHTS |= {"documentation": 1, "code": 1, "listing": 2, "forms": 1, "prose-running": 1}
-WEIGHTS |= {"zh": 1.2, "zh-traditional": 0.6, "ja": 1, "ko": 1, "ar": 1, "ru": 1.2}
+WEIGHTS |= {"zh": 1.2, "zh-traditional": 0.3, "ja": 1, "ko": 1, "ar": 1, "ru": 1.2}
 WEIGHTS |= {"uk": 0.5, "el": 0.3, "he": 0.3, "hi": 0.25, "th": 0.25, "fa": 0.3, "ta": 0.15, "ka": 0.15, "bn": 0.15}
-WEIGHTS |= {"hy": 0.25, "de": 0.4, "fr": 0.4, "es": 0.4, "pl": 0.5, "tr": 0.4, "vi": 0.2, "cs": 0.5}
+WEIGHTS |= {"hy": 0.25, "de": 0.4, "fr": 0.4, "es": 0.4, "pl": 0.3, "tr": 0.3, "vi": 0.2, "cs": 0.3}
 COMMON = {
     "ru": "Russian",
     "ar": "Arabic",
@@ -59,7 +59,7 @@ LANGUAGES = {name: (name,) for name in WEIGHTS if len(name) == 2} | {"zh": ("zh_
 LANGUAGES["zh-traditional"] = ("zh_TW", "zh_Hant")
 WEIGHTS |= {f"{name}-common": WEIGHTS[name] * 0.3 for name in COMMON}
 WEIGHTS |= {f"{name}-running": WEIGHTS[name] * 0.5 for name in ("ar", "ja", "ko", "ru", "zh", "fa", "uk", "el", "he")}
-WEIGHTS["ar-running"] = 1.0
+WEIGHTS |= {"ar-running": 1.0, "zh-running": 1.0}
 LATIN = frozenset(("de", "fr", "es", "pl", "tr", "vi", "cs"))
 MAX_CHARS = 60_000
 ALWAYS_HELD_OUT = ("vim90", "pos.txt", "kolaw", "pymorphy2", "arabicwords.txt#1")

@@ -85,10 +85,23 @@ def ascii_view(laid: Positions) -> Positions:
 
 
 def other_view(laid: Positions, texts: int) -> Positions:
-    """Return what the other network sees: no texts of ASCII alone, and only tokens that begin at other bytes."""
+    """Return what the other network sees: no texts of ASCII alone; only bytes that are not ASCII are in question."""
     other = laid.read >= 0x80
     kept = (laid.text < 0) | (np.bincount(laid.text[other], minlength=texts) > 0)[laid.text]
-    return Positions(laid.read[kept], (laid.begins & other)[kept], laid.weight[kept], laid.text[kept])
+    weight, text = np.where(other, laid.weight, 0), np.where(other, laid.text, -1)
+    return Positions(laid.read[kept], (laid.begins & other)[kept], weight[kept], text[kept])
+
+
+def free_the_zero(tables: Tables, view: Positions) -> None:
+    """Swap labels so that state 0, which stands for bytes that are not in question, is the rarest of the others."""
+    rarest = int(np.bincount(tables.states(view.read), view.weight, 256).argmin())
+    first, second = tables.layers[-1] >> 4, tables.layers[-1] & 0x0F
+    first, second = _swapped(first, rarest >> 4), _swapped(second, rarest & 0x0F)
+    tables.layers[-1] = first << 4 | second
+
+
+def _swapped(labels: Bytes, label: int) -> Bytes:
+    return np.where(labels == label, 0, np.where(labels == 0, label, labels)).astype(np.uint8)
 
 
 def last_tables(views: list[tuple[Tables, Positions]], kinds: list[str]) -> list[Bytes]:
@@ -119,7 +132,7 @@ def _solve(rows: Floats, goals: Floats, weights: Floats, said: Floats, seen: Flo
     left = rows.T @ (rows * weights[:, None]) + np.diag(PENALTY * (seen / seen.sum() + 1e-4))
     right = rows.T @ (weights * (goals - rows @ said))
     root = np.linalg.cholesky(left)
-    bounds = (np.minimum(-said, -1e-9), np.maximum(1 - said, 1e-9))
+    bounds = (-said - 1e-9, 1 - said + 1e-9)
     return np.asarray(said + lsq_linear(root.T, np.linalg.solve(root, right), bounds).x)
 
 
@@ -151,14 +164,19 @@ def main() -> None:
     views = ascii_view(sample), other_view(sample, len(kinds))
     with ProcessPoolExecutor(2) as pool:
         ascii_tables, other_tables = pool.map(fit_tables, views, (ASCII_GROWTH, OTHER_GROWTH))
+    free_the_zero(other_tables, views[1])
     laid, kinds = positions(texts, counter, LAST_SAMPLE)
     ascii_last, other_last = last_tables(
         [(ascii_tables, ascii_view(laid)), (other_tables, other_view(laid, len(kinds)))], kinds
     )
+    other_last[0] = 0
     source = tables_module({"ASCII": (ascii_tables, ascii_last), "OTHER": (other_tables, other_last)})
     scope: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {}
     exec(source, scope)
-    estimate._ASCII, estimate._OTHER = estimate._network(*scope["ASCII"]), estimate._network(*scope["OTHER"])
+    estimate._ASCII, estimate._OTHER = (
+        estimate._network(*scope["ASCII"]),
+        estimate._network(*scope["OTHER"], estimate._OTHER.asked),
+    )
     for kind in texts:
         held = [text for _, text, out in texts[kind] if out]
         true, guess = (sum(map(count, held)) for count in (counter.count_text, estimate.estimate_tokens))

@@ -350,8 +350,17 @@ class TestEstimate:
             assert estimate._sum(numbers) == sum(numbers)
         assert max(estimate._ASCII.hundredths + estimate._OTHER.hundredths) <= 100
 
+    def test_ascii_costs_the_same_beside_other_characters(self) -> None:
+        """One character of another script adds what it costs, and no more for the ASCII around it."""
+        assert estimate._OTHER.hundredths[0] == 0
+        assert estimate._OTHER.cost(PROSE.encode()) == 0
+        assert 0 <= estimate_tokens(PROSE + "字") - estimate_tokens(PROSE) <= 3
+
 
 def _hundredths(network: Network, text: bytes, at: int) -> int:
+    if network.asked and not network.asked[text[at]]:
+        return 0
+
     def read(layer: int, place: int) -> int:
         if layer == 0:
             return text[place] if 0 <= place < len(text) else ord("\n")
