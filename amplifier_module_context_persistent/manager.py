@@ -25,6 +25,7 @@ from .location import log_path
 from .log import Log
 from .lookup import recall
 from .meter import Recorder
+from .pinning import pin
 from .recall import Question, RecallPage
 from .record import to_plain
 from .retention import checked_bodies
@@ -215,14 +216,13 @@ class PersistentContextManager:
         """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
         return await recall(await self._store.open(), reference, **question)
 
-    async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "") -> None:
-        """Have every plan from the next one on leave a message and its tool group whole; or let go of it.
+    async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
+        """Have plans from the next one on leave a message and its tool group whole, or let go of it; as `pinning.pin`.
 
         Raises:
-            PinError: no live message has this id.
+            PinError: no live message has this id, or pins would hold more than a share of the target.
         """
-        time = self._now()
-        await self._store.append(lambda history: history.pin(message_id, pinned=pinned, reason=reason, time=time))
+        await pin(self._store, message_id, pinned=pinned, reason=reason, time=self._now(), within=within)
 
     # -- usage -------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from amplifier_core.models import ToolResult
 from .entry import RECALL_TOOL
 from .errors import LogError, PinError, RecallError
 from .manager import PersistentContextManager
+from .pinning import MODELS_SHARE
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,9 @@ class PinTool:
                 raise PinError(f"pinned: must be true or false, not {type(pinned).__name__}")
             if not isinstance(reason, str | None) or len(reason or "") > MOST_REASON_CHARS:
                 raise PinError(f"reason: must be a text of at most {MOST_REASON_CHARS} characters")
-            await self._manager.pin(reference, pinned=pinned is not False, reason=_well_formed(reason or ""))
+            await self._manager.pin(
+                reference, pinned=pinned is not False, reason=_well_formed(reason or ""), within=MODELS_SHARE
+            )
         except (PinError, LogError) as error:
             return _failed(PIN_TOOL, error)
         if pinned is False:

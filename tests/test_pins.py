@@ -297,6 +297,24 @@ async def test_the_tool_is_mounted_where_it_is_configured() -> None:
         assert all(f'"name":"{name}"' in Host(coordinator).tools_json() for name in names)
 
 
+async def test_the_model_cannot_pin_so_much_that_no_request_is_left(tmp_path: Path) -> None:
+    """What it pins may hold half of the target; what a host pins has no limit but the error."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", max_tokens=10_000, tokenizer="estimate")
+    for number in range(4):
+        await manager.add_message(user(f"message {number} " + "word " * 1_000))
+    await manager.get_messages_for_request()
+    ids = [message["metadata"]["message_id"] for message in await manager.get_messages()]
+    tool = PinTool(manager)
+    assert [(await tool.execute({"reference": one})).success for one in ids[:3]] == [True, True, False]
+    refused = await tool.execute({"reference": ids[2]})
+    assert "2,500 is the most" in str(refused.output)
+    assert (await tool.execute({"reference": ids[0], "pinned": False})).success
+    assert (await tool.execute({"reference": ids[2]})).success
+    await manager.pin(ids[3])
+    await manager.close()
+    assert {record["message_id"] for record in controls(tmp_path / "log.jsonl", "pin")} == set(ids)
+
+
 async def test_the_model_pins_by_reference(session: Pinning) -> None:
     """What a tool of that name gives back says what happens, and lets go again."""
     ids = await session.begin()
