@@ -98,7 +98,7 @@ def estimate_tokens(text: str) -> int:
 
     Example:
         >>> estimate_tokens("The quick brown fox jumps over the lazy dog.")
-        10
+        11
     """
     length = len(text)
     if length <= _WHOLE_CHARS:
