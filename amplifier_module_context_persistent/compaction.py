@@ -15,7 +15,7 @@ from .entry import Entry
 from .errors import FloorError
 from .ladder import shorten_largest
 from .plan import Plan
-from .rules import last_human
+from .rules import closed_calls, last_human
 from .span import Summary, drop_span, summary_text
 from .strategies import STRATEGIES
 from .view import Arrangement, Count, Fetch, arrange, inserted_message
@@ -139,6 +139,7 @@ def compact(
         keep=tuple(entry.id for entry in alive if entry.id),
         cuts=cuts,
         silent=frozenset(entry.id for entry in alive if entry.id in draft.silent),
+        closed=closed_calls(draft.groups, draft.kept),
         notice=notice,
         notice_before=before_id,
         step=reached,

@@ -7,8 +7,9 @@ a result, or nothing that a provider could be sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .elide import elide_message
@@ -47,6 +48,8 @@ class Entry:
     plain: bool = True
     """Whether it can be handed out as it was stored."""
     calls: tuple[Call, ...] = ()
+    closed: frozenset[str] = frozenset()
+    """The ids of its calls that nothing behind can answer: a later call that no view shows took them over."""
     result_of: str | None = None
     failed: bool = False
     """A result: whether it tells of an error."""
@@ -108,6 +111,11 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
     )
+
+
+def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
+    """The entries, with those calls closed that `closed` names by message id."""
+    return [replace(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries]
 
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:

@@ -7,11 +7,12 @@ their tool groups, what `protect_first` names, the newest human messages and the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from .config import Config
-from .entry import Entry
+from .entry import Entry, with_closed
 from .index import DEVELOPER, PINNED, SYSTEM, USER, Index
-from .rules import tool_groups
+from .rules import closed_calls, tool_groups
 
 _BATCH = 256
 _AROUND = 64
@@ -43,28 +44,36 @@ def older_candidates(
 ) -> list[Entry]:
     """Pick of a live history the entries before `start` that a view may keep, in order; also its `first` messages."""
     places = {ordinal: place for place, ordinal in enumerate(live[:start])}
-    wanted: set[int] = set()
+    held: list[Entry] = []
+    texts: list[int] = []
     for place, ordinal in enumerate(live[: start + _AROUND]):
         if index.flags[ordinal] & PINNED:
-            wanted.update(group_around(live, place, classify_all))
+            held += group_around(live, place, classify_all)
         elif index.roles[ordinal] in (SYSTEM, DEVELOPER):
-            wanted.add(ordinal)
+            texts.append(ordinal)
     if first:
-        wanted.update(_first_groups(live, first, classify_all, budget_tokens))
-    wanted &= places.keys()
+        held += _first_groups(live, first, classify_all, budget_tokens)
+    wanted = {entry.key: entry for entry in classify_all(texts) + held if entry.key in places}
     people = [ordinal for ordinal in places if index.roles[ordinal] == USER and ordinal not in wanted]
-    found = classify_all(sorted(wanted)) + _newest_humans(people, classify_all, budget_tokens)
+    found = [*wanted.values(), *_newest_humans(people, classify_all, budget_tokens)]
     return sorted(found, key=lambda entry: places[entry.key])
 
 
-def group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[int]:
+def group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[Entry]:
     """The tool group of a pinned message, also where other messages stand between its own."""
     near = classify_all(live[max(0, place - _AROUND) : place + _AROUND])
-    groups = ([entry.key for entry in group.entries()] for group in tool_groups(near))
-    return next((keys for keys in groups if live[place] in keys), [])
+    return _groups_of(near, {live[place]}, to_the_end=place + _AROUND >= len(live))
 
 
-def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, budget_tokens: int) -> set[int]:
+def _groups_of(near: Sequence[Entry], keys: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
+    """The tool groups of some messages, their calls closed where nothing may answer them."""
+    groups = tool_groups(near)
+    kept = [any(entry.key in keys for entry in group.entries()) for group in groups]
+    held = (entry for group, keeps in zip(groups, kept, strict=True) if keeps for entry in group.entries())
+    return with_closed(held, closed_calls(groups, kept, to_the_end=to_the_end))
+
+
+def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
     """The tool groups of the first messages, as far as a budget could hold them."""
     found: list[Entry] = []
     tokens = 0
@@ -73,9 +82,8 @@ def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, bu
         tokens += sum(entry.tokens for entry in batch)
         found += batch
     named = {entry.key for entry in found}
-    groups = tool_groups(found + classify_all(live[len(found) : len(found) + _AROUND]))
-    keys = ([entry.key for entry in group.entries()] for group in groups)
-    return {key for group in keys if named.intersection(group) for key in group}
+    near = found + classify_all(live[len(found) : len(found) + _AROUND])
+    return _groups_of(near, named, to_the_end=len(near) == len(live))
 
 
 def _newest_humans(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:

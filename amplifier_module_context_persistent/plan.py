@@ -32,8 +32,8 @@ class Plan:
     """What a view keeps of the history up to `upto`.
 
     `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
-    thinking. `notice` is the text that stands
-    before the message `notice_before`. `step` is the ladder's last step that was needed.
+    thinking. `notice` is the text that stands before the message `notice_before`. `step` is the ladder's last step
+    that was needed.
     """
 
     id: str
@@ -42,6 +42,8 @@ class Plan:
     cuts: Mapping[str, Cut] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
     """Kept messages whose thinking is left out."""
+    closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By message id, the calls of kept messages that nothing behind `upto` can answer."""
     notice: str = ""
     notice_before: str = ""
     step: int = 0
@@ -62,12 +64,14 @@ class Plan:
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
         silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
+        closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
         return {
             "id": self.id,
             "upto": self.upto,
             "keep": [list(run) for run in runs],
             "cuts": {message_id: [cut.head_chars, cut.tail_chars] for message_id, cut in self.cuts.items()},
             **silent,
+            **closed,
             "notice": self.notice,
             "notice_before": self.notice_before,
             "step": self.step,
@@ -98,6 +102,7 @@ class Plan:
                 keep=tuple(keep),
                 cuts={str(key): Cut(int(head), int(tail)) for key, (head, tail) in record["cuts"].items()},
                 silent=_between(keep, record.get("silent", [])),
+                closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
                 notice=str(record["notice"]),
                 notice_before=str(record["notice_before"]),
                 step=int(record["step"]),

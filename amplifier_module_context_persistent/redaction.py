@@ -17,7 +17,8 @@ REPLACEMENT = "[redacted]"
 
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
-_CONTROL_NAMES = _NAMES | {"upto", "keep", "cuts", "silent", "notice_before", "strategy", "provider", "model", "time"}
+_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "notice_before", "strategy"})
+_CONTROL_NAMES = _NAMES | _PLAN_NAMES | {"provider", "model", "time"}
 _ARGUMENTS = frozenset({"arguments", "input"})
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}

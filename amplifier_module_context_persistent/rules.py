@@ -40,8 +40,8 @@ class Group:
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     """Match calls and results: each result right behind its call, in call order.
 
-    A result answers the last call of its id before it. Results that answer nothing and second answers are left out,
-    blank messages too; what stood between a call and its result comes behind it.
+    A result answers the last call of its id before it, unless that one is closed. Results that answer nothing and
+    second answers are left out, blank messages too; what stood between a call and its result comes behind it.
     """
     groups: list[tuple[Entry, list[Entry | None]]] = []
     waiting: dict[str, tuple[list[Entry | None], int]] = {}
@@ -53,8 +53,29 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
         elif not entry.blank:
             results = [None] * len(entry.calls)
             groups.append((entry, results))
-            waiting.update({call.id: (results, place) for place, call in enumerate(entry.calls)})
+            calls = enumerate(entry.calls)
+            waiting.update({call.id: (results, place) for place, call in calls if call.id not in entry.closed})
     return [Group(head, tuple(results)) for head, results in groups]
+
+
+def closed_calls(
+    groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
+) -> dict[str, frozenset[str]]:
+    """Calls of kept groups that nothing behind can answer, by message id.
+
+    Their id belongs to a later call that is not kept: what answers it must not pass for an answer to them. Where the
+    groups do not reach to the end of the history, later calls are not known, and every call without a result is closed.
+    """
+    last = {call.id: place for place, group in enumerate(groups) for call in group.head.calls}
+    closed: dict[str, frozenset[str]] = {}
+    for place, group in enumerate(groups):
+        if kept[place] and group.unanswered and group.head.id:
+            pairs = zip(group.head.calls, group.results, strict=True)
+            missing = {call.id for call, result in pairs if result is None}
+            taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
+            if ids := taken if to_the_end else missing:
+                closed[group.head.id] = frozenset(ids)
+    return closed
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
@@ -86,13 +107,13 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
 
 
 def _open_calls(groups: Sequence[Group]) -> set[int]:
-    """Groups with calls that a result may still answer: those whose id no later call has."""
+    """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
     last = {call.id: place for place, group in enumerate(groups) for call in group.head.calls}
     return {
         place
         for place, group in enumerate(groups)
         for call, result in zip(group.head.calls, group.results, strict=True)
-        if result is None and last[call.id] == place
+        if result is None and last[call.id] == place and call.id not in group.head.closed
     }
 
 

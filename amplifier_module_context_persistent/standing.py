@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from .entry import Entry, gives_way
+from .entry import Entry, gives_way, with_closed
 from .far import ClassifyAll, group_around
 from .log import Log
 from .plan import WHOLE, Plan
@@ -69,11 +69,12 @@ class Standing:
     def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
         missing = [key for key in keys if key >= 0 and key not in shown]
-        wanted = {key for place in live_places(live, missing) for key in group_around(live, place, classify_all)}
-        wanted -= {entry.key for entry in self.entries}
-        if not wanted:
+        groups = (group_around(live, place, classify_all) for place in live_places(live, missing))
+        wanted = {entry.key: entry for group in groups for entry in group}
+        more = [wanted[key] for key in sorted(wanted.keys() - {entry.key for entry in self.entries})]
+        if not more:
             return self.entries
-        entries = self.entries + classify_all(sorted(wanted))
+        entries = self.entries + more
         places = live_places(live, [entry.key for entry in entries])
         return [entry for _, entry in sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])]
 
@@ -87,6 +88,7 @@ class Standing:
             id=plan_id,
             upto=next((entry.id for entry in reversed(self.entries) if entry.key == last), plan.upto),
             keep=tuple(entry.id for entry in self.entries),
+            closed={entry.id: entry.closed for entry in self.entries if entry.closed},
             notice=plan.notice if self.left_out else "",
             dropped=self.left_out,
         )
@@ -124,6 +126,7 @@ def stored_standing(
     keys, upto = kept_ordinals(log.index, record)
     entries = classify_all(keys)
     plan = Plan.from_record(record, [entry.id for entry in entries])
+    entries = with_closed(entries, plan.closed)
     cut = [entry for entry in entries if entry.id in plan.cuts]
     messages = zip(cut, log.read([entry.key for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}

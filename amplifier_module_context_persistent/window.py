@@ -18,7 +18,7 @@ from .asking import span_of
 from .breaker import Breaker
 from .compaction import Compaction, compact, worth_it
 from .config import Config
-from .entry import Entry, classify, gives_way
+from .entry import Entry, classify, gives_way, with_closed
 from .errors import FloorError
 from .exchange import Request, View
 from .extras import Extras
@@ -217,7 +217,7 @@ class Window:
         self.plan, self._cut_tokens = made.plan, dict(made.cut_tokens)
         hidden = {entry.key for entry in standing.entries if has_factory and gives_way(entry.role, entry.source)}
         kept = [entry for entry in standing.entries if entry.key in made.kept_keys or entry.key in hidden]
-        self._entries, self._taken = kept, len(log.index.live)
+        self._entries, self._taken = with_closed(kept, made.plan.closed), len(log.index.live)
         self._left_out, self._far_budget = self._taken - len(kept), 0
         self._breaker.follow_plan(made)
         self._dropped -= made.kept_keys

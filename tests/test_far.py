@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.far import older_candidates
 from tests.checker import assert_valid
-from tests.test_views import examples
+from tests.test_views import INTERRUPTED, examples
 from tests.test_window import TEXT, Desk, count
 
 Message = dict[str, Any]
@@ -103,6 +103,34 @@ def test_a_pinned_result_whose_call_is_older_keeps_it() -> None:
     desk.talk(126)  # one batch holds the result, and not the call
     found = built(desk, 2_000)
     assert [m["content"] for m in found if m["role"] == "tool"] == ["What was found."]
+
+
+def test_an_old_pinned_call_takes_no_later_calls_result() -> None:
+    """Also where nobody looks at the later call, which has the same id."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "The first question."})
+    desk.add(call("call_0", pinned=True))
+    desk.talk(150)
+    desk.add(call("call_0"))
+    desk.talk(130)
+    desk.add(result("call_0", "What the later call found."))
+    desk.talk(1)
+    found = built(desk, 2_000)
+    assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
+
+
+def test_the_first_call_takes_no_later_calls_result() -> None:
+    """What `protect_first` names is looked at with as little of its surroundings."""
+    desk = Desk(protect_first=2)
+    desk.add({"role": "user", "content": "The first question."})
+    desk.add(call("call_0"))
+    desk.talk(150)
+    desk.add(call("call_0"))
+    desk.talk(130)
+    desk.add(result("call_0", "What the later call found."))
+    desk.talk(1)
+    found = built(desk, 2_000)
+    assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
 
 
 @examples(25)

@@ -27,7 +27,20 @@ from tests.checker import assert_valid, same
 from tests.logs import assert_sound, body, reset_bodies, sealed
 from tests.test_receipts import Recorded, assert_proved, controls, result, user
 from tests.test_scan import scan
-from tests.test_views import Session, batches, checked, count, examples, pauses, policies, run, stories
+from tests.test_views import (
+    INTERRUPTED,
+    Session,
+    answers,
+    batches,
+    calls,
+    checked,
+    count,
+    examples,
+    pauses,
+    policies,
+    run,
+    stories,
+)
 
 Message = dict[str, Any]
 
@@ -104,6 +117,23 @@ async def test_thinking_that_was_left_out_comes_back_too(session: Pinning) -> No
     await session.manager.pin((await session.ids())[1])
     await session.fill(30)
     assert await session.shows(range(1, 2))
+
+
+async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinning) -> None:
+    """Also where the later call, which has the same id, is left out; the views are proved all the same."""
+    await session.add(user("begin"), calls("call_0"), user("again"), calls("call_0"))
+    await session.fill()
+    assert not await session.shows(range(1, 2))
+    await session.manager.pin((await session.ids())[1])
+    await session.add(answers("call_0"))
+    for _ in range(3):
+        await session.fill(10)
+        await session.view()
+        await session.restart()
+    assert await session.shows(range(1, 2))
+    assert [m["content"] for m in session.views[-1] if m["role"] == "tool"] == [INTERRUPTED]
+    await session.manager.close()
+    assert_proved(session.path, session.views)
 
 
 async def test_letting_go(session: Pinning) -> None:

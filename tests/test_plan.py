@@ -17,6 +17,7 @@ plans = st.builds(
     upto=ids,
     keep=st.lists(ids, max_size=5).map(tuple),
     cuts=st.dictionaries(ids, st.builds(Cut, numbers, numbers), max_size=3),
+    closed=st.dictionaries(ids, st.frozensets(ids, min_size=1, max_size=2), max_size=2),
     notice=st.text(max_size=20),
     notice_before=ids,
     step=numbers,
@@ -56,6 +57,13 @@ def test_the_record_holds_runs() -> None:
     assert RECORD["cuts"] == {"m1": [3, 4]}
 
 
+def test_closed_calls_are_named_in_order() -> None:
+    """The same plan gives the same bytes; one that closes no call says nothing of it."""
+    plan = Plan("p", "m2", ("m1", "m2"), closed={"m1": frozenset("cab")})
+    assert plan.to_record([("m1", "m2")])["closed"] == {"m1": ["a", "b", "c"]}
+    assert "closed" not in RECORD
+
+
 @pytest.mark.parametrize("key", sorted(RECORD.keys() - {"keep"}))
 def test_a_record_that_lacks_a_field_is_no_plan(key: str) -> None:
     """The error says which field."""
@@ -73,6 +81,8 @@ def test_a_record_that_lacks_a_field_is_no_plan(key: str) -> None:
         {"step": "x"},
         {"silent": 3},
         {"silent": [["m1"]]},
+        {"closed": ["m1"]},
+        {"closed": {"m1": 3}},
     ],
 )
 def test_a_record_of_another_shape_is_no_plan(wrong: dict[str, Any]) -> None:

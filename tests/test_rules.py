@@ -1,7 +1,7 @@
 """Tool groups and the providers' rules, over entries written as short words.
 
 `u` is a human's message, `r` a reminder, `s` system text, `a` an assistant's word, `c:x+y` calls, `t:x` a result, `b` a
-blank message; a `!` behind it pins it.
+blank message; a `!` behind it pins it, and `#x` closes its call.
 """
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from amplifier_module_context_persistent.entry import Entry
 from amplifier_module_context_persistent.rules import (
     Group,
+    closed_calls,
     first_human,
     last_human,
     needs_user_before,
@@ -22,6 +23,7 @@ ROLES = {"u": "user", "r": "user", "s": "system", "a": "assistant", "c": "assist
 
 
 def entry(key: int, word: str) -> Entry:
+    word, _, closed = word.partition("#")
     kind, _, ids = word.rstrip("!").partition(":")
     return Entry(
         key,
@@ -32,6 +34,7 @@ def entry(key: int, word: str) -> Entry:
         pinned=word.endswith("!"),
         blank=kind == "b",
         calls=tuple(Call(call_id, "bash") for call_id in ids.split("+")) if kind == "c" else (),
+        closed=frozenset(closed.split("+")) if closed else frozenset(),
         result_of=ids if kind == "t" else None,
     )
 
@@ -64,6 +67,7 @@ def shown(groups: list[Group]) -> str:
         ("u c:x t:x c:x t:x", "0 12 34"),  # an id that is used again
         ("u c:x c:x t:x", "0 1- 23"),  # it belongs to the last one
         ("u c:x c:x t:x t:x", "0 1- 23"),
+        ("u c:x+y#x t:x t:y", "0 1-3"),  # nothing answers a closed call
     ],
 )
 def test_tool_groups(words: str, groups: str) -> None:
@@ -80,6 +84,7 @@ def test_tool_groups(words: str, groups: str) -> None:
         ("u c:x t:x! a u a", {1, 3, 4}),  # groups: u, c+t, a, u, a
         ("u c:x u c:y a", {2, 3, 4}),  # only the turn in progress has open calls
         ("u c:x a c:x t:x a", {0, 4}),  # nothing can answer the first call any more
+        ("u c:x#x a a", {0, 3}),  # nor a closed one
         ("a a a", {2}),
         ("s s", {0, 1}),
         ("u c:x t:x r", {0, 1, 2}),  # a reminder does not take the newest group's place
@@ -90,6 +95,33 @@ def test_tool_groups(words: str, groups: str) -> None:
 def test_what_no_step_touches(words: str, fixed: set[int]) -> None:
     """System text, pins, the last human message, open calls of its turn, the newest group and the last message."""
     assert untouchable(tool_groups(entries(words))) == fixed
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "closed"),
+    [
+        ("c:x a", "yn", ""),
+        ("c:x c:x a", "yyn", ""),  # what comes is the second's
+        ("c:x c:x a", "yny", "m0x"),
+        ("c:x c:x t:x", "yn", "m0x"),  # a second answer would be no answer to the first call either
+        ("c:x t:x c:x a", "yny", ""),
+        ("c:x c:x c:x", "yny", ""),
+        ("c:y+x c:x a", "yny", "m0x"),
+        ("c:x c:x a", "nnn", ""),
+        ("c:x#x c:y", "yy", "m0x"),
+    ],
+)
+def test_calls_that_nothing_behind_a_plan_can_answer(words: str, kept: str, closed: str) -> None:
+    """Those of kept groups whose id a later call took that is left out; once closed they remain so."""
+    groups = tool_groups(entries(words))
+    found = closed_calls(groups, [letter == "y" for letter in kept])
+    assert " ".join(f"{message_id}{'+'.join(sorted(ids))}" for message_id, ids in found.items()) == closed
+
+
+def test_every_open_call_is_closed_where_the_end_is_not_known() -> None:
+    """A call whose id any later one may have taken."""
+    groups = tool_groups(entries("c:x+y t:x a"))
+    assert closed_calls(groups, [True, True], to_the_end=False) == {"m0": {"y"}}
 
 
 def test_system_text_that_need_not_be_preserved() -> None:

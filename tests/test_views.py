@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
@@ -275,10 +275,36 @@ def batches(history: Sequence[Message], sizes: Sequence[int]) -> list[list[Messa
     raise AssertionError
 
 
+def calls(call_id: str) -> Message:
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": {}}]}
+
+
+def answers(call_id: str) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": f"What {call_id} found."}
+
+
+LATE_ANSWER_TO_A_DROPPED_CALL = History(
+    [
+        {"role": "user", "content": "Begin."},
+        calls("call_0"),
+        {"role": "user", "content": "Again."},
+        calls("call_0"),
+        {"role": "user", "content": "Go on. " * 300},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "And now?"},
+        answers("call_0"),
+        {"role": "user", "content": "So?"},
+    ]
+)
+"""With `KEEP_THE_FIRST_CALL`, the call that is answered late is left out; an older one that has its id stays."""
+KEEP_THE_FIRST_CALL = {"protect_first": 2, "max_tokens": 400, "truncate_chars": 0}
+
+
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
 @examples(60)
+@example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], [{}], None)
 @given(stories, policies, pauses, st.lists(asks, min_size=1, max_size=5), heads)
 def test_every_view_is_valid_and_in_its_budget_or_the_error_says_why_not(
     history: list[Message], policy: Message, sizes: list[int], kinds: list[Message], head: str | None
@@ -344,6 +370,7 @@ def test_two_managers_with_the_same_clock_and_ids_give_the_same_bytes(
 
 
 @examples(25)
+@example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], 400, None, 0)
 @given(stories, policies, pauses, budgets, heads, st.integers(0, 6))
 def test_a_restart_changes_no_byte_of_a_view(
     history: list[Message], policy: Message, sizes: list[int], budget: int, head: str | None, lives: int
