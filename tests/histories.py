@@ -11,6 +11,7 @@ history is built afresh: no two messages share a mutable part. No message has a 
 
 import copy
 import json
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -367,8 +368,8 @@ def json_values(*, max_leaves: int = 12) -> st.SearchStrategy[Any]:
     """
     odd = st.text('\ud800\ud83d\udcff\ude00\x00\u2028🛒漢é"\\a', max_size=8)
     text = (st.text(max_size=12) | odd).map(_without_pairs)
-    big = st.sampled_from((2**63, 2**64, -(2**63) - 1, 10**40))
-    leaves = st.one_of(st.none(), st.booleans(), st.integers(), big, st.floats(), text)
+    far = st.sampled_from((2**63, 2**64, -(2**63) - 1, 10**40, math.inf, -math.inf, math.nan))
+    leaves = st.one_of(st.none(), st.booleans(), st.integers(), far, st.floats(), text)
     return st.recursive(
         leaves,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4),
