@@ -33,6 +33,10 @@ _WINDOWS: Final = 128
 _WINDOW_CHARS: Final = 2_048
 _WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
 
+_MOST_CHARS: Final = 16
+"""No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too few
+tokens are worse than too many."""
+
 _EDGE: Final = b"\n"
 """What a network sees before the beginning of a text and after its end."""
 
@@ -106,7 +110,7 @@ def estimate_tokens(text: str) -> int:
     else:
         windows = [text[at : at + _WINDOW_CHARS] for at in _window_starts(length)]
         cost = sum(map(_block_cost, windows)) * length // _WHOLE_CHARS
-    return max(1, (cost + 50) // 100) if text else 0
+    return max(1, length // _MOST_CHARS, (cost + 50) // 100) if text else 0
 
 
 def _block_cost(block: str) -> int:

@@ -286,6 +286,12 @@ class TestEstimate:
         whole = estimate_tokens("\n".join(parts))
         assert whole == pytest.approx(sum(map(estimate_tokens, parts)), abs=2 * len(parts))
 
+    @pytest.mark.parametrize("sign", ["é", "{}", "=", "\t", " ", "\n", "a", "x", "0", "测", "🙂", "\x00"])
+    def test_a_run_of_one_sign_is_not_taken_for_nothing(self, sign: str) -> None:
+        """A token for sixteen characters at the least: what is counted as too little overflows."""
+        for count in (8_000, 400_000):
+            assert count // 16 <= estimate_tokens((sign * count)[:count]) <= 3 * count
+
     def test_a_sample_stands_for_a_long_text(self) -> None:
         """A text too long to be read whole is within 5 % of what its parts come to."""
         blocks = [text for text, _ in TEXTS.values()] * 30
