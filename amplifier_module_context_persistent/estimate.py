@@ -34,8 +34,8 @@ _WINDOW_CHARS: Final = 2_048
 _WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
 
 _MOST_CHARS: Final = 16
-"""No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too few
-tokens are worse than too many."""
+"""No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too
+few tokens are worse than too many."""
 
 _EDGE: Final = b"\n"
 """What a network sees before the beginning of a text and after its end."""
