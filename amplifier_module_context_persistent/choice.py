@@ -7,6 +7,9 @@ little of them stays, or `DROPPED`. The newer a group stands, the more its loss 
 with the least loss for a saved token comes first. Losses only grow while others go, so a heap whose top is looked at
 anew gives the true order.
 
+The beginning of the view that the plan before left (`Draft.sealed`) is in the provider's cache as long as nothing of it
+changes: what stands there counts `SEALED` times, until the first operation on it is the cheapest that is left.
+
 All of it is in whole numbers, so that the order in which terms are added changes nothing (I4).
 """
 
@@ -24,6 +27,7 @@ from .entry import Entry
 TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 5
 AGE = 10
+SEALED = 4
 SHORTEST_CHARS = 80
 _MARKER_TOKENS = 20
 
@@ -63,6 +67,11 @@ class _Choice:
         return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
 
     def best(self, place: int) -> tuple[float, _Operation]:
+        """The operation on a group that costs least, with what it costs."""
+        loss, operation = self._least(place)
+        return (loss * SEALED if place < self.draft.sealed else loss), operation
+
+    def _least(self, place: int) -> tuple[float, _Operation]:
         """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
         draft = self.draft
         entries = draft.members[place]
@@ -121,6 +130,11 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
         loss, operation = choice.best(place)
         if len(heap) > 1 and (loss, place) > min(heap[1:3]):  # it has grown since; another one may lose less now
             heapq.heapreplace(heap, (loss, place))
+            continue
+        if place < draft.sealed:  # from here on nothing of the view stays in the cache
+            heap = [(cost / SEALED if at < draft.sealed else cost, at) for cost, at in heap]
+            heapq.heapify(heap)
+            draft.sealed = 0
             continue
         choice.apply(operation)
         if draft.kept[place]:

@@ -6,8 +6,10 @@ cache that is read at a tenth of the price, a rewrite pays off only after many r
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 
 from .config import SUMMARIZE, Config
 from .draft import Draft
@@ -22,6 +24,9 @@ from .view import Arrangement, Count, Fetch, arrange, inserted_message
 
 OTHER_MESSAGES = "other messages"
 FALLBACK = "truncate"  # where there is no summary
+OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
+RAISED_SHARE = 0.3  # for which a plan may stop so far above the target, on the way to the threshold
+SEALED_SHARE = 0.5  # of what the plan before kept; its beginning stays as it is while that costs little
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 
 
@@ -87,6 +92,9 @@ def compact(
     if said:
         draft.fixed_tokens += (stands := count(inserted_message("user", summary_text(said))))
         draft.total_tokens += stands
+    limit = int(budget_tokens * config.compact_threshold)
+    draft.goal_tokens = _goal(draft, limit)
+    draft.sealed = _sealed(draft, previous)
     tokens = reached = 0
     strategy = config.compaction_strategy
     if strategy == SUMMARIZE and summary is None:
@@ -99,7 +107,6 @@ def compact(
             break
         apply(draft)
         reached = 1 if step == 3 and all(draft.kept) else step
-    limit = int(budget_tokens * config.compact_threshold)
     if draft.total_tokens > limit:
         draft.goal_tokens = (target + limit) // 2
     for with_notice, with_summary in ((True, True), (True, True), (True, True), (False, True), (False, False)):
@@ -152,6 +159,24 @@ def compact(
     )
     cut_tokens_kept = {key: draft.cut_tokens[key] for key in cuts}
     return Compaction(plan, arrangement, cut_tokens_kept, frozenset(kept), floor(draft))
+
+
+def _goal(draft: Draft, limit: int) -> int:
+    """What the steps aim at: the target, or somewhat more where large newest messages would push out all that is older."""
+    target = draft.target_tokens
+    untouched = sum(draft.sizes[place] for place in draft.fixed)
+    wanted = untouched + OLDER_SHARE * max(0, target - draft.fixed_tokens) + draft.fixed_tokens
+    return max(target, min(int(wanted), target + int(RAISED_SHARE * (limit - target))))
+
+
+def _sealed(draft: Draft, previous: Plan | None) -> int:
+    """How many of the first groups the provider has in its cache and the plan leaves alone as long as it can."""
+    if previous is None:
+        return 0
+    kept = set(previous.keep)
+    known = list(takewhile(lambda place: draft.groups[place].head.id in kept, range(len(draft.groups))))
+    sums = list(accumulate(draft.sizes[place] for place in known))
+    return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0
 
 
 def floor(draft: Draft) -> dict[str, int]:

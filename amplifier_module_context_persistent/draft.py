@@ -47,6 +47,8 @@ class Draft:
     """The terms in the arguments of the calls that the view began with."""
     total_tokens: int = 0
     total_messages: int = 0
+    sealed: int = 0
+    """So many of the first groups stay as they are, for the provider's cache, until that costs too much."""
 
     @classmethod
     def of(

@@ -32,7 +32,7 @@ def supersede_results(draft: Draft) -> None:
         for call, result in reversed(list(zip(group.head.calls, group.results, strict=True))):
             if result is None:
                 continue
-            if call.asks in answered and result.id and place not in draft.fixed:
+            if call.asks in answered and result.id and place not in draft.fixed and place >= draft.sealed:
                 older.append((place, result))
             answered.add(call.asks)
     for place, result in reversed(older):
