@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from .draft import MIN_SAVED_TOKENS, Draft
 from .elide import cut_for
 from .entry import Entry
+from .plan import Cut
 
 TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 5
@@ -47,10 +48,11 @@ class _Choice:
     draft: Draft
     elidable: set[int]
     """Keys of the results that may be cut."""
-    lengths: tuple[int, ...]
-    """The lengths that a result may be cut to."""
+    lengths: tuple[tuple[int, Cut], ...]
+    """The lengths that a result may be cut to, with their cuts."""
     tried: set[tuple[int, int]] = field(default_factory=set)
-    """Cuts that turned out to save too little, by key and characters."""
+    """Cuts that were made, by key and characters; some turn out to save too little."""
+    estimates: dict[int, list[tuple[int, Cut, int]]] = field(default_factory=dict)
 
     def weight(self, names: Iterable[str]) -> int:
         """What terms weigh of which one holder goes."""
@@ -81,23 +83,31 @@ class _Choice:
         for result in entries[1:]:
             if result.key not in self.elidable:
                 continue
-            known, now = draft.cuts.get(result.id), draft.chars_of(result)
-            for plain, chars in zip(CUT, self.lengths, strict=True):
-                if chars >= now or (result.key, chars) in self.tried:
+            known, now, tokens = draft.cuts.get(result.id), draft.chars_of(result), draft.tokens_of(result)
+            for plain, (chars, cut, after) in zip(CUT, self.shorter(result), strict=True):
+                saved = tokens - after
+                if saved < MIN_SAVED_TOKENS or chars >= now or plain * age >= found[0] * saved:
                     continue
-                saved = self.saving(result, chars)
-                if saved >= MIN_SAVED_TOKENS:
-                    loss = (plain + self.weight(result.terms.lost(known, cut_for(chars)))) * age / saved
+                if (result.key, chars) not in self.tried:
+                    loss = (plain + self.weight(result.terms.lost(known, cut))) * age / saved
                     if loss < found[0]:
                         found = loss, _Operation(place, result, chars)
         return found
 
-    def saving(self, result: Entry, chars: int) -> int:
-        """About how many tokens a cut frees; counted only where it is made."""
-        texts = result.terms.text_chars
-        whole = max(1, sum(texts))
-        after = result.tokens * min(whole, chars * len(texts)) // whole + _MARKER_TOKENS * len(texts)
-        return self.draft.tokens_of(result) - after
+    def shorter(self, result: Entry) -> list[tuple[int, Cut, int]]:
+        """The lengths that a result may be cut to, with the cuts and about what it comes to then.
+
+        It is counted only where a cut stands in the end.
+        """
+        known = self.estimates.get(result.key)
+        if known is None:
+            texts = result.terms.text_chars
+            whole, markers = max(1, sum(texts)), _MARKER_TOKENS * len(texts)
+            known = self.estimates[result.key] = [
+                (chars, cut, result.tokens * min(whole, chars * len(texts)) // whole + markers)
+                for chars, cut in self.lengths
+            ]
+        return known
 
     def apply(self, operation: _Operation) -> None:
         """Do it."""
@@ -106,7 +116,8 @@ class _Choice:
             draft.drop(operation.place)
             return
         self.tried.add((entry.key, operation.chars))
-        draft.cut(operation.place, entry, cut_for(operation.chars))
+        cut, tokens = next((cut, tokens) for chars, cut, tokens in self.shorter(entry) if chars == operation.chars)
+        draft.cut_about(operation.place, entry, cut, tokens)
 
 
 def lose_least(draft: Draft, *, share: float | None = None, spared: int | None = None) -> None:
@@ -125,7 +136,11 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
     choice = _choice(draft, draft.config.protected_tool_results if spared is None else spared)
     heap = [(choice.best(place)[0], place) for place in places]
     heapq.heapify(heap)
-    while heap and not draft.fits:
+    while heap:
+        if draft.fits:
+            draft.settle()
+            if draft.fits:
+                return
         place = heap[0][1]
         loss, operation = choice.best(place)
         if len(heap) > 1 and (loss, place) > min(heap[1:3]):  # it has grown since; another one may lose less now
@@ -141,6 +156,7 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
             heapq.heapreplace(heap, (choice.best(place)[0], place))
         else:
             heapq.heappop(heap)
+    draft.settle()
 
 
 def _choice(draft: Draft, spared: int) -> _Choice:
@@ -150,5 +166,5 @@ def _choice(draft: Draft, spared: int) -> _Choice:
     return _Choice(
         draft,
         elidable={result.key for result in old if result.id and result.terms.text_chars},
-        lengths=(kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS)),
+        lengths=tuple((chars, cut_for(chars)) for chars in (kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS))),
     )

@@ -1,4 +1,4 @@
-"""Pausing the cyclic garbage collector while many messages are parsed.
+"""Pausing the cyclic garbage collector while many messages are parsed, or many small objects made for a plan.
 
 The collector runs by the number of containers that were allocated, and looks at all of them again and again: parsing
 100,000 messages into one list, it takes twice the time of the parsing itself, and finds nothing, as parsed JSON has no

@@ -162,7 +162,7 @@ def compact(
 
 
 def _goal(draft: Draft, limit: int) -> int:
-    """What the steps aim at: the target, or somewhat more where large newest messages would push out all that is older."""
+    """What the steps aim at: the target, or somewhat more where the newest messages would push out all older ones."""
     target = draft.target_tokens
     untouched = sum(draft.sizes[place] for place in draft.fixed)
     wanted = untouched + OLDER_SHARE * max(0, target - draft.fixed_tokens) + draft.fixed_tokens

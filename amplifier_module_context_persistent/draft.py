@@ -50,6 +50,9 @@ class Draft:
     sealed: int = 0
     """So many of the first groups stay as they are, for the provider's cache, until that costs too much."""
 
+    _estimated: dict[str, tuple[int, Entry, Cut | None, int]] = field(default_factory=dict)
+    """By id, messages whose tokens are estimated: place, message, and the cut and the tokens that it had before."""
+
     @classmethod
     def of(
         cls,
@@ -100,7 +103,7 @@ class Draft:
 
     def tokens_of(self, entry: Entry) -> int:
         """What a message comes to, cut as it is."""
-        tokens = self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+        tokens = self._whole_tokens(entry)
         return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
 
     def chars_of(self, entry: Entry) -> int:
@@ -126,13 +129,44 @@ class Draft:
     def cut(self, place: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
         """Shorten a message of a group if that saves enough."""
         (message,) = self.fetch([entry])
-        before = self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+        before = self._whole_tokens(entry)
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
             self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
-            self.cuts[entry.id], self.cut_tokens[entry.id] = cut, after
-            self.sizes[place] += after - before
-            self.total_tokens += after - before
+            self._set_cut(place, entry, cut, after)
+
+    def cut_about(self, place: int, entry: Entry, cut: Cut, tokens: int) -> None:
+        """Shorten a message of a group to about so many tokens; `settle` counts what stands of it in the end."""
+        known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
+        self._estimated.setdefault(entry.id, (place, entry, known, before))
+        self._hide(entry.terms.lost(known, cut))
+        self._set_cut(place, entry, cut, tokens)
+
+    def settle(self) -> None:
+        """Count the cuts of `cut_about` that still stand, and take back those that save too little."""
+        standing = [one for one in self._estimated.values() if self.kept[one[0]]]
+        self._estimated.clear()
+        for (place, entry, known, before), message in zip(standing, self.fetch([s[1] for s in standing]), strict=True):
+            cut = self.cuts[entry.id]
+            after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+            if before - after >= MIN_SAVED_TOKENS:
+                self._set_cut(place, entry, cut, after)
+            else:
+                self.holders.update(entry.terms.lost(known, cut))
+                self._set_cut(place, entry, known, before)
+
+    def _whole_tokens(self, entry: Entry) -> int:
+        """What a message comes to, cut as it is, with its thinking."""
+        return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+
+    def _set_cut(self, place: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
+        freed = self._whole_tokens(entry) - tokens
+        self.sizes[place] -= freed
+        self.total_tokens -= freed
+        if cut is None:
+            self.cuts.pop(entry.id, None)
+        else:
+            self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
 
     def silence(self, place: int) -> None:
         """Leave out the thinking of a group."""

@@ -34,7 +34,9 @@ class Group:
     @property
     def pinned(self) -> bool:
         """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
-        return any(entry.pinned or entry.protected for entry in self.entries())
+        if self.head.pinned or self.head.protected:
+            return True
+        return any(entry.pinned or entry.protected for entry in self.results if entry is not None)
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:

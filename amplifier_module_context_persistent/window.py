@@ -16,6 +16,7 @@ from typing import Any
 
 from .asking import span_of
 from .breaker import Breaker
+from .collector import collector_paused
 from .compaction import Compaction, compact, worth_it
 from .config import Config
 from .entry import Entry, classify, gives_way, with_closed
@@ -95,7 +96,8 @@ class Window:
         if self._breaker.wants_plan(request, tokens, messages):
             if not may_plan:
                 return View(None, tokens, messages)
-            made = self._plan(log, request, tokens, messages)
+            with collector_paused():
+                made = self._plan(log, request, tokens, messages)
             if made is not None:
                 arrangement = made.arrangement
         view = render(

@@ -131,10 +131,35 @@ def test_the_choice_is_the_same_in_every_order_of_hashing():
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
-    monkeypatch.setattr(choice._Choice, "saving", lambda self, result, chars: 1_000)
+    real = choice._Choice.shorter
+    monkeypatch.setattr(choice._Choice, "shorter", lambda self, one: [(c, cut, -999) for c, cut, _ in real(self, one)])
     made = drafted(monkeypatch, named(["word " * 30] * 6), 1, protected_tool_results=0)
     lose_least(made)
     assert kept(made).startswith("0 ")
+    check_total(made)
+
+
+def test_what_the_provider_has_in_its_cache_goes_last(monkeypatch):
+    """The sealed beginning stays while something behind it costs less than four times as much."""
+    alike = ["nothing of note here at all today\n" * 20] * 8
+    made = drafted(monkeypatch, named(alike), 1_200)
+    made.sealed = 5
+    lose_least(made)
+    assert made.fits
+    assert made.left()[:5] == [0, 1, 2, 3, 4]
+    assert not made.cuts.keys() & {"m2", "m4", "m6", "m8"}
+    check_total(made)
+
+
+def test_where_the_rest_costs_more_the_cached_beginning_goes_as_if_it_were_not(monkeypatch):
+    """From the first operation there on, the choice is what it is without a cache."""
+    names = ["".join(f"see src/core/special_{part}_{n}.py\n" for n in range(20)) for part in range(4)]
+    messages = named(["nothing of note here at all today\n" * 20] * 3 + names)
+    plain, sealed = (drafted(monkeypatch, messages, 700) for _ in range(2))
+    sealed.sealed = 4
+    for made in (plain, sealed):
+        lose_least(made)
+    assert (sealed.left(), sealed.cuts, sealed.sealed) == (plain.left(), plain.cuts, 0)
 
 
 def test_a_cut_of_the_plan_before_counts():

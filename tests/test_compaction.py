@@ -24,10 +24,13 @@ from tests.test_views import Session
 Message = dict[str, Any]
 
 
-def plan(words: str, budget: int, *, fixed: int = 0, **config: Any) -> Compaction:
+def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None = None, **config: Any) -> Compaction:
     """Compact a history written in short words."""
     messages = history(words)
     entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    if previous is not None:  # as a window has them: what was kept, and what came since
+        upto = next(at for at, entry in enumerate(entries) if entry.id == previous.plan.upto)
+        entries = [entry for at, entry in enumerate(entries) if entry.id in previous.plan.keep or at > upto]
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (dict(messages[entry.key]) for entry in wanted)
@@ -40,6 +43,8 @@ def plan(words: str, budget: int, *, fixed: int = 0, **config: Any) -> Compactio
         count=count,
         fetch=fetch,
         plan_id="p1",
+        previous=previous.plan if previous else None,
+        cut_tokens=previous.cut_tokens if previous else None,
     )
 
 
@@ -56,6 +61,25 @@ def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     assert made.plan.step == 3
     assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)
     assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
+
+
+def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
+    """Where they leave less than 0.6 of the target the plan stops above it, at most 0.3 of the way to the threshold."""
+    most = 1_000 + int(0.3 * 840)
+    older = "u:10 " + "t:100 " * 15
+    for newest, tokens in ((300, 1_000), (500, 1_110), (900, most)):
+        made = plan(f"{older} u:10 t:{newest}", 2_000)
+        assert made.plan.target_tokens == 1_000
+        assert tokens - 160 < made.plan.tokens_after <= tokens + 40
+        assert made.plan.step == 3
+
+
+def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
+    """The first half of what it kept is the same in the next plan, where the rest can give as much."""
+    first = plan(LONG, 2_000)
+    again = plan(LONG + " t:100" * 3, 2_000, previous=first)
+    half = first.plan.keep[: len(first.plan.keep) // 3]
+    assert again.plan.keep[: len(half)] == half
 
 
 def test_what_is_taken_by_the_head_counts() -> None:
