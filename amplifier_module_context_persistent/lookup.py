@@ -3,6 +3,10 @@
 A search goes backwards through the live history in steps of about `STEP_S`, so that appends and views come in between;
 where the history was replaced meanwhile it begins anew. A line that cannot match is not parsed. After `SEARCH_S` it
 stops, and its page says where.
+
+Messages that hold a text exactly as it was asked for come first, each part newest first. Where there are such, and the
+text has a capital letter, those that differ in the case of letters are no hits: else one name would be lost among many
+words.
 """
 
 from __future__ import annotations
@@ -64,6 +68,8 @@ class Lookup:
         self._at = 0
         """So many of the oldest live messages were not searched yet."""
         self._hits: list[Hit] = []
+        self._alike: list[Hit] = []
+        """Those that differ from what was asked for in the case of letters."""
 
     def step(self, log: Log) -> RecallPage | None:
         """Go on; the page, or None where there is more to do.
@@ -76,12 +82,12 @@ class Lookup:
         if self._wanted.pattern is None:
             return self._page(log)
         if log.index is not self._index or log.index.generation != self._generation:
-            self._index, self._generation, self._hits = log.index, log.index.generation, []
+            self._index, self._generation = log.index, log.index.generation
+            self._hits, self._alike = [], []
             self._live = log.index.live[:]
             self._at = len(self._live)
-        enough = self._wanted.offset + (self._wanted.limit or HITS) + 1
         step_end = self._clock() + STEP_S
-        while self._at and len(self._hits) < enough:
+        while self._at and len(self._hits) < self._enough:
             self._search(log, self._next_batch(log.index))
             now = self._clock()
             if now > self._deadline:
@@ -91,11 +97,23 @@ class Lookup:
                 return None
         return self._tell()
 
+    @property
+    def _enough(self) -> int:
+        """So many hits fill the page and show that more follow."""
+        return self._wanted.offset + (self._wanted.limit or HITS) + 1
+
     def _tell(self, *, stopped_at: str | None = None) -> RecallPage:
-        first = self._wanted.offset
-        end = first + (self._wanted.limit or HITS)
-        more = len(self._hits) > end
-        return tell_hits(self._hits[first:end], self._wanted, more=more, stopped_at=stopped_at, fits=self._fits)
+        pattern, first, end = self._wanted.pattern, self._wanted.offset, self._enough - 1
+        alike = [] if self._hits and pattern is not None and pattern.has_capitals else self._alike
+        hits = self._hits + alike
+        return tell_hits(
+            hits[first:end],
+            self._wanted,
+            mixed=bool(self._hits and alike),
+            more=len(hits) > end,
+            stopped_at=stopped_at,
+            fits=self._fits,
+        )
 
     # -- one message -------------------------------------------------------------------------------------------------
 
@@ -143,14 +161,13 @@ class Lookup:
             ]
         messages = list(log.read([live[place] for place in places]))
         for place, message in zip(reversed(places), reversed(messages), strict=True):
-            if (hit := self._look(log, place, message)) is not None:
-                self._hits.append(hit)
+            self._look(log, place, message)
 
-    def _look(self, log: Log, place: int, message: Message) -> Hit | None:
-        """The hit in a message, if there is one."""
+    def _look(self, log: Log, place: int, message: Message) -> None:
+        """Take in the hit in a message, if there is one."""
         wanted = self._wanted
         if wanted.pattern is None or not wanted.matches_time(message):
-            return None
+            return
         text, searched = full_text(message)
         spans: list[tuple[int, int]] = []
         for span in wanted.pattern.spans(text[:searched], expired=lambda: self._clock() > self._deadline):
@@ -158,15 +175,19 @@ class Lookup:
             if len(spans) == MOST_PLACES:
                 break
         if not spans:
-            return None
-        if (exact := text.find(wanted.query, 0, searched)) >= 0:  # what is written alike is what was meant
-            same = (exact, exact + len(wanted.query))
+            return
+        asked = wanted.pattern.text
+        exact = text.find(asked, 0, searched) if asked else 0
+        if asked and exact >= 0:  # what is written alike is what was meant
+            same = (exact, exact + len(asked))
             spans = [same, *(span for span in spans if span != same)]
         tools = tools_of(log, self._live, place, message)
         tool = tools[0] if tools and result_id_of(message) is not None else ""
         if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
-            return None
-        return make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans)
+            return
+        hits = self._hits if exact >= 0 else self._alike
+        if len(hits) < self._enough:
+            hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
 
 
 async def recall(

@@ -45,6 +45,13 @@ class Pattern:
     """How much of a text is matched at once; 0 is all of it."""
     needle: bytes = b""
     ignores_case: bool = False
+    text: str = ""
+    """The text as it was asked for; empty for an expression."""
+
+    @property
+    def has_capitals(self) -> bool:
+        """Whether it is a text whose case was meant: one with a capital letter."""
+        return self.text != self.text.lower()
 
     def may_match(self, line: bytes) -> bool:
         """Whether the message of a line that we wrote may match; cheap, without parsing it."""
@@ -68,7 +75,7 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     """Look for a text."""
     flags = re.IGNORECASE | (re.ASCII if query.isascii() else re.NOFLAG) if ignore_case else re.NOFLAG
     needle = (query.lower() if ignore_case else query).encode() if _is_plain(query, any_case=ignore_case) else b""
-    return Pattern(re.compile(re.escape(query), flags), needle=needle, ignores_case=ignore_case)
+    return Pattern(re.compile(re.escape(query), flags), needle=needle, ignores_case=ignore_case, text=query)
 
 
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:

@@ -28,7 +28,7 @@ HITS = 10
 MOST_PLACES = 20
 """So many matches of one message are counted."""
 _AROUND_CHARS = 100  # of a match, on either side of it
-_MATCH_CHARS = 200  # of a match are shown
+_MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longer
 _LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
 
 Fits = Callable[[str], bool]
@@ -198,13 +198,16 @@ def cut_page(message: Message, wanted: Wanted, *, before: str, behind: str, most
     )
 
 
-def tell_hits(hits: Sequence[Hit], wanted: Wanted, *, more: bool, stopped_at: str | None, fits: Fits) -> RecallPage:
-    """Tell the hits of a search, newest first, as many as fit.
+def tell_hits(
+    hits: Sequence[Hit], wanted: Wanted, *, mixed: bool = False, more: bool, stopped_at: str | None, fits: Fits
+) -> RecallPage:
+    """Tell the hits of a search, in their order, as many as fit.
 
     Args:
         hits: those behind the first `wanted.offset` ones, as many as asked for.
         wanted: the search.
-        more: whether there are older ones.
+        mixed: whether there are both hits that are written as asked for, which come first, and others.
+        more: whether there are further ones.
         stopped_at: where time ran out, when the last message that was searched was written, as far as it says so.
         fits: whether an output is small enough.
 
@@ -217,13 +220,14 @@ def tell_hits(hits: Sequence[Hit], wanted: Wanted, *, more: bool, stopped_at: st
             break
         following = wanted.offset + count
         if hits:
-            head = f"[search for {shown}: hits {wanted.offset + 1}-{following}, newest first]"
+            order = "first as it is written, then in other case, newest first" if mixed else "newest first"
+            head = f"[search for {shown}: hits {wanted.offset + 1}-{following}, {order}]"
         else:
             head = f"[search for {shown}: no {'more ' if wanted.offset else ''}hits]"
         lines = [head, *map(_hit_text, hits[:count])]
         goes_on = more or count < len(hits)
         if goes_on:
-            lines.append(f"[older hits follow: recall the same query with offset={following}]")
+            lines.append(f"[more hits follow: recall the same query with offset={following}]")
         elif stopped_at is not None:
             how = f"go on with until={stopped_at}" if stopped_at else "narrow the search"
             lines.append(f"[time ran out: what is older was not searched; {how}]")

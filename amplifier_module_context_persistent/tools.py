@@ -34,7 +34,11 @@ _RECALL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "reference": {"type": "string", "description": "The id of one message, as an elision or a hit names it."},
-        "query": {"type": "string", "description": "What to search for instead; the case of letters does not matter."},
+        "query": {
+            "type": "string",
+            "description": "What to search for instead. Case matters only if there is a capital letter in it and "
+            "something is found just so.",
+        },
         "regex": {
             "type": "boolean",
             "description": "Whether query is a regular expression (Python's; case matters; matched within lines; no "

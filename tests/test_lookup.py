@@ -159,6 +159,38 @@ async def test_what_is_written_alike_is_shown_first(manager: Manager) -> None:
     assert hit.places == (627, 12)
 
 
+async def test_a_capital_letter_is_meant_where_something_is_found_so(manager: Manager) -> None:
+    """A name is not lost among words; where nothing has it so, case does not matter."""
+    ids = await add(manager, "class Project", *(f"all projects, {n}" for n in range(20)), "a project-wide PROJECT")
+    assert await found(manager, "Project") == ids[:1]
+    assert (await manager.recall(query="Project")).next_offset is None
+    assert await found(manager, "PROJECT") == ids[-1:]
+    assert await found(manager, "PROJects", limit=30) == ids[-2:0:-1]
+
+
+async def test_small_letters_stand_for_both_and_come_first(manager: Manager) -> None:
+    """What is written as it was asked for is on the first page, however much differs in case; pages go on behind it."""
+    ids = await add(manager, "the config_path", "old config_path", *(f"CONFIG_PATH={n}" for n in range(20)))
+    told, offset = [], 0
+    while True:
+        page = await manager.recall(query="config_path", offset=offset, limit=7)
+        told += [hit.reference for hit in page.hits]
+        assert "first as it is written, then in other case, newest first]" in page.output
+        if page.next_offset is None:
+            break
+        offset = page.next_offset
+    assert told == [*ids[1::-1], *ids[:1:-1]]
+    assert await found(manager, "config_path", limit=1) == ids[1:2]
+
+
+async def test_a_long_name_is_shown_whole(manager: Manager) -> None:
+    """An excerpt holds paths and addresses as they are."""
+    name = "src/" + "a_long_directory/" * 25 + "file.py"
+    await add(manager, "x " * 300 + name + " y" * 300)
+    (hit,) = (await manager.recall(query=name)).hits
+    assert name in hit.excerpt
+
+
 async def test_a_hit_leads_to_its_place(manager: Manager) -> None:
     """Recalled by reference and place, the match comes first."""
     (reference,) = await add(manager, f"{'straw ' * 900}needle in it")
