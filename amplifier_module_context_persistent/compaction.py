@@ -25,7 +25,7 @@ from .view import Arrangement, Count, Fetch, arrange, inserted_message
 OTHER_MESSAGES = "other messages"
 FALLBACK = "truncate"  # where there is no summary
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
-RAISED_SHARE = 0.3  # for which a plan may stop so far above the target, on the way to the threshold
+RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
 SEALED_SHARE = 0.5  # of what the plan before kept; its beginning stays as it is while that costs little
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 
