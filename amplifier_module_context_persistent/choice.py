@@ -26,10 +26,12 @@ from .entry import Entry
 from .plan import Cut
 
 TERM, NEEDED = 2, 20
-CUT, DROPPED = (1, 2, 3, 4), 5
+CUT, DROPPED = (1, 2, 3, 4), 3
 AGE = 10
 SEALED = 4
 SHORTEST_CHARS = 80
+MARKERS_SHARE = 0.025  # of the target; where the markers of cuts come to more, groups are left out instead,
+LEAST_MARKED = 8  # but so many messages may be cut, however small the target is
 _MARKER_TOKENS = 20
 
 
@@ -50,6 +52,10 @@ class _Choice:
     """Keys of the results that may be cut."""
     lengths: tuple[tuple[int, Cut], ...]
     """The lengths that a result may be cut to, with their cuts."""
+    marked: set[str]
+    """The messages that are cut and stay, as far as they have ids."""
+    most_marked: int
+    """No more of them are cut: a marker says nothing of the session."""
     tried: set[tuple[int, int]] = field(default_factory=set)
     """Cuts that were made, by key and characters; some turn out to save too little."""
     estimates: dict[int, list[tuple[int, Cut, int]]] = field(default_factory=dict)
@@ -84,6 +90,8 @@ class _Choice:
             if result.key not in self.elidable:
                 continue
             known, now, tokens = draft.cuts.get(result.id), draft.chars_of(result), draft.tokens_of(result)
+            if known is None and len(self.marked) >= self.most_marked:
+                continue
             for plain, (chars, cut, after) in zip(CUT, self.shorter(result), strict=True):
                 saved = tokens - after
                 if saved < MIN_SAVED_TOKENS or chars >= now or plain * age >= found[0] * saved:
@@ -114,7 +122,9 @@ class _Choice:
         draft, entry = self.draft, operation.entry
         if entry is None:
             draft.drop(operation.place)
+            self.marked.difference_update(entry.id for entry in draft.members[operation.place])
             return
+        self.marked.add(entry.id)
         self.tried.add((entry.key, operation.chars))
         cut, tokens = next((cut, tokens) for chars, cut, tokens in self.shorter(entry) if chars == operation.chars)
         draft.cut_about(operation.place, entry, cut, tokens)
@@ -166,5 +176,7 @@ def _choice(draft: Draft, spared: int) -> _Choice:
     return _Choice(
         draft,
         elidable={result.key for result in old if result.id and result.terms.text_chars},
+        marked={entry.id for place in draft.left() for entry in draft.members[place] if entry.id in draft.cuts},
+        most_marked=max(LEAST_MARKED, int(MARKERS_SHARE * draft.target_tokens / _MARKER_TOKENS)),
         lengths=tuple((chars, cut_for(chars)) for chars in (kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS))),
     )

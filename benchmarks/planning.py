@@ -5,9 +5,11 @@
 A session of that many messages goes on, with a request before each answer. Of each budget it prints:
 
 - `plans`: how many were made, and how many messages of the view each of them looked at;
-- `ms`, `worst`: milliseconds that a plan took, median and maximum, once the entries of the view are known; and the same
-  as a ratio to reading and parsing the lines of those messages one by one, right before;
-- a request between two plans, with its receipt, against reading and parsing the lines of its messages one by one.
+- `ms`, `worst`: milliseconds that a plan took, median and maximum, once the entries of the view are known; `cpu ms`, the
+  median of what the processor worked on it, which is what is limited, since a machine does other things as well; and
+  the same as a ratio to reading and parsing the lines of those messages one by one, right before;
+- a request between two plans, with its receipt, against reading and parsing the lines of its messages one by one, in
+  time of the processor.
 """
 
 from __future__ import annotations
@@ -42,20 +44,21 @@ class Planning:
     """Times every plan that is made while it is in place of `compact`."""
 
     ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
     parse_ms: list[float] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
 
     def __call__(self, entries: Sequence[Any], **how: Any) -> Compaction:
         """Make a plan."""
-        start = time.perf_counter()
+        start = time.thread_time()
         for entry in entries:
             list(how["fetch"]([entry]))
-        between = time.perf_counter()
+        between, wall = time.thread_time(), time.perf_counter()
         made = COMPACT(entries, **how)
-        end = time.perf_counter()
-        self.messages.append(len(entries))
+        self.ms.append((time.perf_counter() - wall) * 1000)
+        self.cpu_ms.append((time.thread_time() - between) * 1000)
         self.parse_ms.append((between - start) * 1000)
-        self.ms.append((end - between) * 1000)
+        self.messages.append(len(entries))
         return made
 
 
@@ -92,7 +95,7 @@ async def _compare_requests(path: str, view: list[dict[str, Any]], budget_tokens
     ours = ("a request with its receipt", manager.get_messages_for_request)
     theirs = (f"reading and parsing {len(places)} lines", parse)
     name = f"a request between plans, {budget_tokens:,} tokens"
-    compared = await compare_async(name, ours, theirs, limit=RENDER_LIMIT, calls=REQUESTS)
+    compared = await compare_async(name, ours, theirs, limit=RENDER_LIMIT, calls=REQUESTS, clock=time.process_time_ns)
     os.close(descriptor)
     await manager.close()
     return compared
@@ -119,19 +122,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tokenizer", default="auto")
     given = parser.parse_args(arguments)
     compared, missed = [], False
-    print(f"{'budget':>7} {'plans':>5} {'messages':>8} {'ms':>6} {'worst':>6} {'limit':>6} {'/ parsing':>9}")
+    print(
+        f"{'budget':>7} {'plans':>5} {'messages':>8} {'ms':>6} {'worst':>6} {'cpu ms':>6} {'limit':>6} {'/ parsing':>9}"
+    )
     with tempfile.TemporaryDirectory() as directory:
         for budget in given.budgets:
             path = os.path.join(directory, f"{budget}.jsonl")
             write_session(path, given.messages)
             planning, comparison = asyncio.run(measure(path, budget, given.tokenizer))
             compared.append(comparison)
-            median = statistics.median(planning.ms)
-            ratio = statistics.median(plan / parse for plan, parse in zip(planning.ms, planning.parse_ms, strict=True))
+            median = statistics.median(planning.cpu_ms)
+            pairs = zip(planning.cpu_ms, planning.parse_ms, strict=True)
+            ratio = statistics.median(plan / parse for plan, parse in pairs)
             missed = missed or median > PLAN_LIMIT_MS
             print(
-                f"{budget:>7} {len(planning.ms):>5} {max(planning.messages):>8} {median:>6.1f} "
-                f"{max(planning.ms):>6.1f} {PLAN_LIMIT_MS:>6.1f} {ratio:>9.2f}"
+                f"{budget:>7} {len(planning.ms):>5} {max(planning.messages):>8} "
+                f"{statistics.median(planning.ms):>6.1f} {max(planning.ms):>6.1f} {median:>6.1f} {PLAN_LIMIT_MS:>6.1f} "
+                f"{ratio:>9.2f}"
             )
     return report(compared) or int(missed)
 

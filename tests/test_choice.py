@@ -125,7 +125,7 @@ def test_the_newest_results_are_not_cut(monkeypatch):
 
 def test_the_choice_is_the_same_in_every_order_of_hashing():
     """All weights are whole numbers, so sums over sets do not depend on the process."""
-    weights = (choice.NEEDED, *choice.CUT, choice.DROPPED, choice.AGE)
+    weights = (choice.NEEDED, *choice.CUT, choice.DROPPED, choice.AGE, choice.SEALED)
     assert all(isinstance(weight, int) for weight in weights)
 
 
@@ -137,6 +137,20 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     lose_least(made)
     assert kept(made).startswith("0 ")
     check_total(made)
+
+
+def test_markers_do_not_fill_the_view(monkeypatch):
+    """Where so many messages are cut that markers come to much of the target, groups are left out instead."""
+    text = "config_loader failed\n" + "just a line of output\n" * 60 + "raised by load_settings\n"
+    messages = named([f"unit_{n:03}\n{text}" for n in range(60)], arguments="config_loader load_settings")
+    made = drafted(monkeypatch, messages, 4_000, protected_tool_results=0)
+    lose_least(made)
+    assert made.fits
+    assert sum(entry.id in made.cuts for place in made.left() for entry in made.members[place]) <= choice.LEAST_MARKED
+    monkeypatch.setattr(choice, "MARKERS_SHARE", 0.1)
+    more = drafted(monkeypatch, messages, 4_000, protected_tool_results=0)
+    lose_least(more)
+    assert sum(entry.id in more.cuts for place in more.left() for entry in more.members[place]) > choice.LEAST_MARKED
 
 
 def test_what_the_provider_has_in_its_cache_goes_last(monkeypatch):
