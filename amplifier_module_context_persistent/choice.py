@@ -70,8 +70,10 @@ class _Choice:
         cuts = self.draft.cuts
         if len(entries) == 1:
             return self.weight(entries[0].terms.shown(cuts.get(entries[0].id)))
-        lost = Counter([name for entry in entries for name in entry.terms.shown(cuts.get(entry.id))])
-        holders, needed = self.draft.holders, self.draft.needed
+        holders, needed, most = self.draft.holders, self.draft.needed, len(entries)
+        shown = [entry.terms.shown(cuts.get(entry.id)) for entry in entries]
+        rare = [name for names in shown for name in names if holders[name] <= most]  # the others have holders elsewhere
+        lost = Counter(rare) if rare else {}
         return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
 
     def best(self, place: int) -> tuple[float, _Operation]:

@@ -29,7 +29,7 @@ def supersede_results(draft: Draft) -> None:
     older: list[tuple[int, Entry]] = []
     for place in reversed(draft.left()):
         group = draft.groups[place]
-        for call, result in reversed(list(zip(group.head.calls, group.results, strict=True))):
+        for call, result in zip(reversed(group.head.calls), reversed(group.results), strict=True):
             if result is None:
                 continue
             if call.asks in answered and result.id and place not in draft.fixed and place >= draft.sealed:

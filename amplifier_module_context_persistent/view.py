@@ -118,6 +118,11 @@ def arrange(
             items.append(_inserted(inserted_message("user", notice), count))
         elif needs_user_before(previous, head, answered=answered):
             items.append(_inserted(inserted_message("user", CONTINUED), count))
+        if not head.calls:
+            items.append(_stored(head, cuts, cut_tokens, silent=head.id in silent))
+            if head.late or not head.instructs:
+                previous, answered = head, False
+            continue
         ids = tuple(renamed.get((head.key, n), call.id) for n, call in enumerate(head.calls))
         pairs = list(zip(ids, head.calls, strict=True))
         renaming = sum(_longer(count, call, call_id) for call_id, call in pairs)
@@ -129,8 +134,7 @@ def arrange(
                 items.append(_stored(result, cuts, cut_tokens, more=more, result=(call_id, call.name)))
             else:
                 items.append(_inserted(stand_in(call_id, call.name), count))
-        if head.late or not head.instructs:
-            previous, answered = head, bool(head.calls)
+        previous, answered = head, True
     tokens = sum([item.tokens for item in items[begun:]], settled.tokens if settled else 0)
     as_stored = (settled.as_stored if settled else []) + [item.as_stored for item in items[begun:]]
     placed = settled is not None or not notice or _holds(entries, notice_before)
