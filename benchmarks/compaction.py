@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--policy", nargs="+", choices=sorted(POLICIES), default=list(POLICIES))
     parser.add_argument("--fast", action="store_true", help="leave out the stateless ladder")
     parser.add_argument("--transcripts", default=os.path.join(root, "..", "shared", "transcripts"))
-    parser.add_argument("--seeds", type=int, default=len(GENERATED), help="how many generated sessions, at most 3")
+    parser.add_argument("--seeds", type=int, default=len(GENERATED), help="how many generated sessions")
     parser.add_argument("--tokenizer", default="auto", help="what counts, in policies and measures")
     parser.add_argument("--json", help="a file to write all measures to")
     given = parser.parse_args(arguments)

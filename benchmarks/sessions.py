@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.record import encode_control, encode_me
 from fixtures.generate import generate_session
 
 GENERATED = ((1, 300), (2, 450), (3, 600))
-"""Seeds of generated sessions and how many messages they have."""
+"""Seeds of generated sessions and how many messages they have; further ones have 250, and 50 more for each seed."""
 
 
 def write_log(path: str, messages: Iterable[dict[str, Any]]) -> int:
@@ -49,5 +49,6 @@ def sessions(transcripts: str, seeds: int, count: Callable[[dict[str, Any]], int
     for path in paths:
         with open(path, encoding="utf-8") as file:
             yield Session.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
-    for seed, messages in GENERATED[:seeds]:
+    further = ((seed, 250 + 50 * seed) for seed in range(len(GENERATED) + 1, seeds + 1))
+    for seed, messages in (*GENERATED[:seeds], *further):
         yield Session.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)
