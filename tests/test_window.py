@@ -1,12 +1,14 @@
 """The window on a log: what it takes in, whose plan it follows, and when it tries another one."""
 
+import gc
 import itertools
 import logging
 from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent import InMemoryContextManager, window
+from amplifier_module_context_persistent.compaction import compact
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.exchange import Request, View
@@ -86,6 +88,20 @@ def test_no_plan_is_made_where_none_may_be() -> None:
     assert (built.view, built.messages, built.compaction) == (None, 40, None)
     assert built.tokens > 1_000
     assert desk.window.plan is None
+
+
+def test_the_collector_rests_while_a_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look at everything again and again, and runs as before afterwards."""
+    desk, seen = Desk(), list[bool]()
+
+    def planned(*given: Any, **how: Any) -> Any:
+        seen.append(gc.isenabled())
+        return compact(*given, **how)
+
+    monkeypatch.setattr(window, "compact", planned)
+    desk.talk(40)
+    assert desk.ask(3_000).compaction is not None
+    assert (seen, gc.isenabled()) == ([False], True)
 
 
 def test_a_stored_plan_is_followed_by_the_next_process() -> None:
