@@ -44,8 +44,10 @@ def scale(series: Mapping[str, Sequence[int]], budget_tokens: int) -> int:
     return max(1, min(largest, int(_MOST_BUDGETS * budget_tokens)))
 
 
-def svg(series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str) -> str:
-    """Draw tokens over requests, a line for each name, with the budget, as an SVG document."""
+def svg(
+    series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
+) -> str:
+    """Draw tokens over requests, a line for each name, with the budget and other levels by name, as an SVG document."""
     top = scale(series, budget_tokens)
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     count = max((len(values) for values in series.values()), default=0)
@@ -83,12 +85,13 @@ def svg(series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str) 
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5" clip-path="url(#plot)"/>'
         )
-    if budget_tokens <= top:
-        parts.append(
-            f'<line x1="{_LEFT}" y1="{y(budget_tokens)}" x2="{_LEFT + width}" y2="{y(budget_tokens)}" '
-            'stroke="#212529" stroke-dasharray="6 4"/>'
-            f'<text x="{_LEFT + 6}" y="{y(budget_tokens)}" dy="-5" fill="#212529">budget {budget_tokens:,}</text>'
-        )
+    for name, tokens in {"budget": budget_tokens, **(levels or {})}.items():
+        if tokens <= top:
+            parts.append(
+                f'<line x1="{_LEFT}" y1="{y(tokens)}" x2="{_LEFT + width}" y2="{y(tokens)}" '
+                'stroke="#212529" stroke-dasharray="6 4"/>'
+                f'<text x="{_LEFT + 6}" y="{y(tokens)}" dy="-5" fill="#212529">{escape(name)} {tokens:,}</text>'
+            )
     for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
         line_y = legend_top + 20 * at
         parts.append(

@@ -1,9 +1,10 @@
-"""The pictures of the documentation: a replay in a terminal, and a comparison of policies, of a generated session.
+"""The pictures of the documentation: a replay in a terminal, a comparison of policies, a session's tokens.
 
     python -m benchmarks.pictures [DIRECTORY]
 
-Writes `replay.svg` and `compare.svg`, by default to `docs/`. The session, its ids and its clock are the same each time,
-so the pictures change only where what they show does. They refer to nothing outside themselves.
+Writes `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated; they, their ids
+and their clock are the same each time, and tokens are counted by the estimate, so the pictures change only where what
+they show does. They refer to nothing outside themselves.
 """
 
 from __future__ import annotations
@@ -22,13 +23,20 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.chart import svg
 from amplifier_module_context_persistent.cli_message import MessagePrinter
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.evidence import Session
+from amplifier_module_context_persistent.player import Player
+from amplifier_module_context_persistent.policies import POLICIES as PLAYED
+from amplifier_module_context_persistent.policies import CachedCounter
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.stage import Stage
 from amplifier_module_context_persistent.timeline import timeline
+from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
 POLICIES = ("none", "stateless", "sliding", "default")
+LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
 _WIDTH = 88
 _BEFORE, _BEHIND = 4, 1
 
@@ -95,8 +103,22 @@ def compare_picture(path: str) -> str:
     return svg(series, BUDGET_TOKENS, title=f"{found.messages} generated messages, tokens of each request")
 
 
+def session_picture() -> str:
+    """Draw the tokens of a longer session's views, with and without compaction."""
+    counter, config = CachedCounter(EstimateCounter()), Config.load()
+    messages = generate_session(LONG_SEED, LONG_MESSAGES, mean_bytes=0)
+    player = Player(Session.of("session", messages, lambda message: count_message(message, counter)), counter)
+    names = {"none": "the whole history", "truncate": "views by `truncate`"}
+    series = {
+        title: asyncio.run(player.play(name, PLAYED[name], LONG_BUDGET_TOKENS, {})).request_tokens
+        for name, title in names.items()
+    }
+    levels = {name: int(getattr(config, name) * LONG_BUDGET_TOKENS) for name in ("compact_threshold", "target_usage")}
+    return svg(series, LONG_BUDGET_TOKENS, title=f"{LONG_MESSAGES} messages, tokens of each request", levels=levels)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write both pictures."""
+    """Write the pictures."""
     docs = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.pictures", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -106,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "session.jsonl")
         asyncio.run(record(path))
-        for name, picture in (("replay", replay_picture(path)), ("compare", compare_picture(path))):
+        drawn = {"replay": replay_picture(path), "compare": compare_picture(path), "session": session_picture()}
+        for name, picture in drawn.items():
             with open(os.path.join(directory, f"{name}.svg"), "w", encoding="utf-8") as file:
                 file.write(picture)
     return 0

@@ -5,9 +5,9 @@
 A session of that many messages goes on, with a request before each answer. Of each budget it prints:
 
 - `plans`: how many were made, and how many messages of the view each of them looked at;
-- `ms`, `worst`: milliseconds that a plan took, median and maximum, once the entries of the view are known; `cpu ms`, the
-  median of what the processor worked on it, which is what is limited, since a machine does other things as well; and
-  the same as a ratio to reading and parsing the lines of those messages one by one, right before;
+- `ms`, `worst`: milliseconds that a plan took, median and maximum, once the entries of the view are known; `cpu ms`,
+  the median of what the processor worked on it, which is what is limited, since a machine does other things as well;
+  and the same as a ratio to reading and parsing the lines of those messages one by one, right before;
 - a request between two plans, with its receipt, against reading and parsing the lines of its messages one by one, in
   time of the processor.
 """

@@ -30,6 +30,14 @@ def test_a_history_that_is_sent_whole_does_not_flatten_the_others():
     assert scale({}, 100) == 1
 
 
+def test_levels_stand_beside_the_budget():
+    """Each that is not above all else has a line and its name, which is escaped."""
+    drawn = svg({"a": [10, 100]}, 80, title="t", levels={"thr<eshold": 70, "far": 1_000})
+    shown = [text for text in ElementTree.fromstring(drawn).itertext() if text.strip()]
+    assert {"budget 80", "thr<eshold 70"} <= set(shown)
+    assert drawn.count("stroke-dasharray") == 2
+
+
 @pytest.mark.parametrize("values", [[], [0], [5, 10, 3], list(range(5_000))])
 def test_an_svg_stands_by_itself(values):
     """It is well formed, refers to nothing outside, and is the same each time."""
