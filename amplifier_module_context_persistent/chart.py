@@ -86,11 +86,12 @@ def svg(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5" clip-path="url(#plot)"/>'
         )
     for name, tokens in {"budget": budget_tokens, **(levels or {})}.items():
+        beside = -5 if name == "budget" else 14  # above its line, the others below theirs
         if tokens <= top:
             parts.append(
                 f'<line x1="{_LEFT}" y1="{y(tokens)}" x2="{_LEFT + width}" y2="{y(tokens)}" '
                 'stroke="#212529" stroke-dasharray="6 4"/>'
-                f'<text x="{_LEFT + 6}" y="{y(tokens)}" dy="-5" fill="#212529">{escape(name)} {tokens:,}</text>'
+                f'<text x="{_LEFT + 6}" y="{y(tokens)}" dy="{beside}" fill="#212529">{escape(name)} {tokens:,}</text>'
             )
     for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
         line_y = legend_top + 20 * at
