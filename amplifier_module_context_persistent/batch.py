@@ -18,6 +18,7 @@ from .index import Index
 from .record import Message
 
 CONTROL_HEAD = b'{"_record"'
+_RESET_HEAD, _COMMIT_HEAD = CONTROL_HEAD + b':"reset"', CONTROL_HEAD + b':"commit"'
 PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
 SEAL_BYTES = 20
 
@@ -75,6 +76,21 @@ class Part:
                 outcomes.append(range(first, first + result))
                 first += result
         return outcomes
+
+
+def reset_parts(bodies: Sequence[bytes]) -> list[int]:
+    """Where the records of a part are to be synced in between, so that a reset is in force as a whole or not at all.
+
+    A power cut may keep any blocks of what is not synced. So a reset has to be on the disk before its content, which
+    would else be read as what was appended; and its content before its commit.
+    """
+    cuts: set[int] = set()
+    for at, body in enumerate(bodies):
+        if body.startswith(_RESET_HEAD):
+            cuts.add(at + 1)
+        elif body.startswith(_COMMIT_HEAD):
+            cuts.add(at)
+    return sorted(cuts - {0, len(bodies)})
 
 
 def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:

@@ -20,9 +20,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
-from .batch import Log, Outcome, Prepare, prepare_part
+from .batch import Log, Outcome, Prepare, prepare_part, reset_parts
 from .directories import directories_above, make_directories
 from .errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .files import Files
@@ -109,7 +110,7 @@ class FileLog:
         self._unsynced_directories = None
 
     def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append what each of the batch prepares, with one write and one sync.
+        """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
 
         Args:
             batch: each prepares its records; what one of them raises refuses that one alone.
@@ -198,9 +199,12 @@ class FileLog:
             line, seed = seal(body, seed)
             lines.append(line)
         records = b"".join(lines)
-        self._append(b"\n" + records if reader.lacks_newline else records)
-        if self._durable:
-            self._sync()
+        if reader.lacks_newline:
+            lines[0] = b"\n" + lines[0]
+        for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
+            self._append(b"".join(lines[start:stop]))
+            if self._durable:
+                self._sync()
         reader.appended(records)
 
     def _append(self, data: bytes) -> None:

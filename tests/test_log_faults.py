@@ -244,6 +244,21 @@ def live_through_faults(
     return acknowledged, tried
 
 
+def test_a_reset_and_its_content_are_synced_before_its_commit(path: str) -> None:
+    """Also where other records stand around them; anything else is one write and one sync."""
+    reset = reset_bodies("r", body(1), body(2))
+    for bodies, syncs in (([body(0)], 1), ([body(0), *reset, body(3)], 3), (reset_bodies("s"), 2), ([body(4)] * 3, 1)):
+        files = FakeFiles()
+        log = FileLog(path, files=files)
+        log.follow()
+        append_bodies(log, *bodies)
+        assert (files.count("write"), files.count("sync")) == (syncs, syncs)
+        log.close()
+    files = FakeFiles()
+    append_bodies(FileLog(path, files=files, durability="write"), *reset)
+    assert (files.count("write"), files.count("sync")) == (1, 0)
+
+
 # -- resets and plans by themselves ------------------------------------------------------------------------------------
 
 BEFORE = [0, 1, 2, 3, 4]
@@ -261,9 +276,11 @@ def plan(plan_id: str, *runs: tuple[int, int]) -> bytes:
 
 
 KEPT = [keep(1, 2), body(10, text=" and more" * 40), keep(4, 4), body(11)]
+LARGE = [body(number, text=" and more" * 600) for number in (20, 21, 22)]  # blocks that the disk may keep or lose alone
 OPERATIONS: dict[str, tuple[list[bytes], State]] = {
     "clear": (reset_bodies("r"), ([], None)),
     "set_messages": (reset_bodies("r", *KEPT), ([1, 2, 10, 4, 11], None)),
+    "large set_messages": (reset_bodies("r", *LARGE), ([20, 21, 22], None)),
     "plan": ([plan("new", (0, 0), (3, 4))], (BEFORE, "new")),
 }
 OLD: State = (BEFORE, "old")
@@ -291,12 +308,14 @@ def state_of(path: str) -> State:
 
 
 def check_goes_on(path: str, expected: list[State], number: int = 90) -> State:
-    """One of these states is there, nothing is damaged, and an append and a reopening work."""
+    """One of these states is there, nothing is damaged but what is torn, and an append and a reopening work."""
     state = state_of(path)
     assert state in expected
-    assert findings(path) == []
     log = FileLog(path, lock_timeout_s=1)
+    log.follow()
+    assert [found for found in log.index.damage if log.torn is None or found.offset < log.torn.offset] == []
     append(log, number)
+    assert findings(path) == []
     assert numbers(log) == [*state[0], number]
     log.close()
     assert state_of(path) == ([*state[0], number], state[1])
@@ -340,28 +359,45 @@ def test_every_call_of_a_reset_or_a_plan_may_fail(tmp_path: Path, operation: str
     print(f"I/O operations of {operation} failed: {nth - 1}")
 
 
+def sizes_of_writes(tmp_path: Path, bodies: list[bytes]) -> list[int]:
+    """How many bytes each write of an append takes."""
+    path = str(tmp_path / "whole.jsonl")
+    write_before(path, torn=False)
+    before, files = os.path.getsize(path), FakeFiles()
+    log, sizes = FileLog(path, files=files), []
+    with pytest.MonkeyPatch.context() as patch:
+        write = files.write
+        patch.setattr(files, "write", lambda fd, data: sizes.append(len(data)) or write(fd, data))
+        append_bodies(log, *bodies)
+    log.close()
+    assert sum(sizes) == os.path.getsize(path) - before
+    return sizes
+
+
 @pytest.mark.parametrize("stuck", [False, True])
 @pytest.mark.parametrize("operation", list(OPERATIONS))
 def test_a_short_write_of_a_reset_or_a_plan_leaves_what_was_before(tmp_path: Path, operation: str, stuck: bool) -> None:
     """A write that stops at any place is cut back, or where that fails is a torn tail for the next opening."""
     bodies, _ = OPERATIONS[operation]
-    whole = sum(len(one) + 20 for one in bodies)
-    shorts = sorted({*range(0, whole, 29), 1, whole - 2})
-    for short in shorts:
-        directory = tmp_path / str(short)
+    sizes = sizes_of_writes(tmp_path, bodies)
+    step = 29 if sum(sizes) < 4_000 else 290
+    shorts = [(nth, n) for nth, size in enumerate(sizes, 1) for n in {*range(0, size, step), 1, size - 2}]
+    for nth, short in shorts:
+        directory = tmp_path / f"{nth}-{short}"
         directory.mkdir()
         path = str(directory / "log.jsonl")
         write_before(path, torn=False)
         before = content_of(path)
         files = FakeFiles()
         log = FileLog(path, files=files)
-        files.fail("write", short=short)
-        if stuck and short:
+        files.fail("write", nth=nth, short=short)
+        failed = stuck and (short > 0 or nth > 1)
+        if failed:
             files.fail("truncate")
-        with pytest.raises(LogFailedError if stuck and short else AppendError):
+        with pytest.raises(LogFailedError if failed else AppendError):
             append_bodies(log, *bodies)
         assert numbers(log) == BEFORE
-        if stuck and short:
+        if failed:
             with pytest.raises(LogFailedError):
                 append_bodies(log, *bodies)
         else:
