@@ -1,6 +1,6 @@
 """Rewinding a session: its history ends at an earlier place again. Nothing is erased.
 
-A rewind is a reset that keeps the history up to there, as one write under the log's lock: sessions that have the log
+A rewind is a reset that keeps the history up to there, under one lock of the log: sessions that have the log
 open follow it with their next call. A reset voids the plan before it; the one that views followed at that place is
 written again behind it, so the next request sends the bytes that were sent there, which the provider's prompt cache
 still has.
