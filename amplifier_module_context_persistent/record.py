@@ -30,6 +30,7 @@ FORMAT_VERSION = 1
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_crc", "_json"})
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
+MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20
 CRC_KEY = b',"_crc":"'
 CRC_TAIL_BYTES = 19  # without the LF
@@ -136,9 +137,22 @@ def decode(line: bytes) -> Message:
         value = _decode_stdlib(line)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - callers treat every unreadable line alike
+    if line.count(b"{") + line.count(b"[") > MAX_READ_DEPTH and _is_deeper(value, MAX_READ_DEPTH):
+        raise ValueError("nested too deeply")
     value.pop("_crc", None)
     value.pop("_json", None)
     return value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether there are more levels of objects and lists than so many."""
+    layer = [value]
+    for _ in range(levels):
+        parts = (one.values() if isinstance(one, dict) else one for one in layer)
+        layer = [item for part in parts for item in part if isinstance(item, dict | list)]
+        if not layer:
+            return False
+    return True
 
 
 def name_of(value: Any) -> str:

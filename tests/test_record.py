@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from amplifier_module_context_persistent.errors import RecordError
 from amplifier_module_context_persistent.record import (
     MAX_DEPTH,
+    MAX_READ_DEPTH,
     decode,
     encode_control,
     encode_message,
@@ -325,3 +326,19 @@ def test_a_checksum_is_eight_lower_case_digits(tail: bytes, crc: int | None) -> 
     """What a flipped bit makes of a checksum is not taken for the same checksum."""
     assert stored_crc(b'{"role":"user"' + tail) == crc
     assert has_crc(b'{"role":"user"' + tail) or crc is None
+
+
+@pytest.mark.parametrize("opened", [b"[", b'{"a":'])
+def test_what_is_nested_deeper_than_can_be_written_again_is_no_record(opened: bytes) -> None:
+    """By any version of Python, and with or without a checksum."""
+    closed = b"]" if opened == b"[" else b"}"
+
+    def line(levels: int) -> bytes:
+        return b'{"role":"user","content":' + opened * levels + b"1" + closed * levels + b"}"
+
+    assert decode(line(MAX_READ_DEPTH - 1))["role"] == "user"
+    for levels in (MAX_READ_DEPTH, 900, 5_000):
+        for written in (line(levels), line(levels)[:-1] + b',"_crc":"00000000"}'):
+            with pytest.raises(ValueError, match="(?i)nest|recursion"):
+                decode(written)
+    assert decode(b'{"content":' + b"[" + b"[]," * 5_000 + b"[]]}")
