@@ -21,9 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .draft import MIN_SAVED_TOKENS, Draft
-from .elide import cut_for
+from .elide import Cut, cut_for
 from .entry import Entry
-from .plan import Cut
 
 TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 3

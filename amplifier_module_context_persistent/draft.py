@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from .config import Config
+from .elide import Cut
 from .entry import Entry
-from .plan import Cut
 from .rules import Group, tool_groups, untouchable
 from .view import Count, Fetch, shorten, stand_in
 

@@ -6,10 +6,23 @@ touched here. A message is a new object where it is cut; nothing is mutated.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from .plan import Cut
 from .shape import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How much of a message's text stays: characters of its beginning and of its end."""
+
+    head_chars: int
+    tail_chars: int
+
+
+WHOLE = Cut((1 << 31) - 1, 0)
+"""The cut that shortens nothing: for what is shortened without one."""
+
 
 _BOUNDARY_CHARS = 200  # how far from the place of the cut the end of a line is looked for
 

@@ -12,8 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .elide import elide_message
-from .plan import Cut
+from .elide import Cut, elide_message
 from .reminder import REMINDER_PREFIX, as_reminder
 from .shape import Call, Message, calls_of, normalise, result_id_of, text_of, without_thinking
 from .terms import NO_TERMS, Terms, terms_of

@@ -12,19 +12,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from .elide import Cut
+
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """How much of a message's text stays: characters of its beginning and of its end."""
-
-    head_chars: int
-    tail_chars: int
-
-
-WHOLE = Cut((1 << 31) - 1, 0)
-"""The cut that shortens nothing: for what is shortened without one."""
 
 
 @dataclass(frozen=True, slots=True)

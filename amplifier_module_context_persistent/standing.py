@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from .elide import WHOLE
 from .entry import Entry, gives_way, with_closed
 from .far import ClassifyAll, group_around
 from .log import Log
-from .plan import WHOLE, Plan
+from .plan import Plan
 from .rules import Group, tool_groups
 from .shape import Message
 from .stored_plan import kept_ordinals, live_places

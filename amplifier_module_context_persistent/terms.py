@@ -15,8 +15,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from .elide import texts_of
-from .plan import Cut
+from .elide import Cut, texts_of
 from .shape import Message, blocks_of
 
 LEAST_CHARS = 6

@@ -12,9 +12,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from .elide import elide_message
+from .elide import Cut, elide_message
 from .entry import COMPACTION_SOURCE, Entry
-from .plan import Cut
 from .reminder import as_reminder
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 from .shape import Call, Message, normalise, without_thinking

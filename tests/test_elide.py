@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.elide import cut_for, elide_message, elide_text, texts_of
-from amplifier_module_context_persistent.plan import Cut
+from amplifier_module_context_persistent.elide import Cut, cut_for, elide_message, elide_text, texts_of
 
 Message = dict[str, Any]
 LINES = "".join(f"line {n:03}\n" for n in range(100))

@@ -11,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent.choice import lose_least
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.draft import Draft
+from amplifier_module_context_persistent.elide import Cut
 from amplifier_module_context_persistent.entry import Entry, classify
 from amplifier_module_context_persistent.ladder import (
     LEAST_CHARS,
@@ -20,7 +21,6 @@ from amplifier_module_context_persistent.ladder import (
     silence_turns,
     supersede_results,
 )
-from amplifier_module_context_persistent.plan import Cut
 from amplifier_module_context_persistent.shape import blocks_of, text_of
 
 Message = dict[str, Any]

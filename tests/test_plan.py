@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.plan import Cut, Plan
+from amplifier_module_context_persistent.elide import Cut
+from amplifier_module_context_persistent.plan import Plan
 
 ids = st.text(min_size=1, max_size=6)
 numbers = st.integers(0, 10**9)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.elide import Cut
 from amplifier_module_context_persistent.entry import classify
 from amplifier_module_context_persistent.errors import RecallError
-from amplifier_module_context_persistent.plan import Cut
 from amplifier_module_context_persistent.recall import (
     RecallPage,
     check_wanted,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.elide import cut_for, elide_text
-from amplifier_module_context_persistent.plan import Cut
+from amplifier_module_context_persistent.elide import Cut, cut_for, elide_text
 from amplifier_module_context_persistent.terms import argument_terms, spans, terms_of
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.elide import Cut
 from amplifier_module_context_persistent.entry import Entry, classify
-from amplifier_module_context_persistent.plan import Cut
 from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
 from amplifier_module_context_persistent.view import CONTINUED, INTERRUPTED, Arrangement, arrange, render, shorten
 from tests import histories
