@@ -13,8 +13,8 @@ from .draft import Draft
 from .entry import Entry
 from .errors import SummaryError
 from .exchange import Request
+from .message import Message
 from .original import full_text
-from .shape import Message
 from .span import Span, older_keys, summary_text
 from .standing import Standing
 from .view import Arrangement, Count, Fetch, inserted_message, render

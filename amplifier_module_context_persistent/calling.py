@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from .index import ASSISTANT, Index
-from .shape import Message, calls_of, result_id_of
+from .message import Message, calls_of, result_id_of
 
 _NEAR = 256
 """So far before a result its call is looked for."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from .batch import SEAL_BYTES
 from .errors import LogUnreadableError, RecordError
+from .metadata import given_id, timestamp_of
 from .new_file import NewFile
 from .reader import LogReader
 from .record import ROLES, decode, encode_plain, seal, to_plain
-from .replayed import given_id, given_timestamp
 from .scan import message_id_of
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
@@ -69,7 +69,7 @@ def carry(reader: LogReader, ordinals: Sequence[int], *, new_id: Callable[[], st
         given = message_id_of(message, line, offset)
         own = new_id() if hashed in taken else given
         taken.add(hashed)
-        timed, named = given_timestamp(message) is not None, given_id(message) is not None
+        timed, named = bool(timestamp_of(message)), given_id(message) is not None
         body, reason = None, ""
         try:
             body = encode_plain(to_plain(message), message_id=own, timestamp=None)

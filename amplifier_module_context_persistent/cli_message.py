@@ -20,10 +20,10 @@ from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from .entry import metadata_of
-from .original import Part, parts_of, timestamp_of
+from .message import result_id_of
+from .metadata import metadata_of, timestamp_of
+from .original import Part, parts_of
 from .record import Message
-from .shape import result_id_of
 from .terminal import console, escaped, escaped_body, one_line
 from .transcript import Placed
 

@@ -17,10 +17,9 @@ from rich.text import Text
 
 from .cli_message import head_of
 from .cli_session import complete, path_of
-from .entry import metadata_of
 from .errors import LogError, RecallError
 from .location import LOG_NAME, project_slug
-from .original import timestamp_of
+from .metadata import metadata_of, timestamp_of
 from .pattern import Pattern, regex_pattern, text_pattern
 from .progress import progress
 from .record import ROLES

@@ -11,9 +11,9 @@ import click
 
 from .cli_message import MessagePrinter
 from .cli_session import session_argument
-from .entry import metadata_of
 from .errors import LogError
 from .index import Index
+from .metadata import metadata_of
 from .progress import progress
 from .terminal import UnusableError, open_transcript, reason
 from .transcript import Transcript

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .shape import Message
+from .message import Message
 
 
 @dataclass(frozen=True, slots=True)

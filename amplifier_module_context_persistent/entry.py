@@ -6,25 +6,17 @@ a result, or nothing that a provider could be sent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .elide import Cut, elide_message
-from .reminder import REMINDER_PREFIX, as_reminder
-from .shape import Call, Message, calls_of, normalise, result_id_of, text_of, without_thinking
+from .message import Call, Message, calls_of, result_id_of, without_thinking
+from .metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
+from .reminder import as_reminder
+from .shape import normalise
 from .terms import NO_TERMS, Terms, terms_of
-
-COMPACTION_SOURCE = "context-compaction"
-MEMORY_FILE_SOURCE = "memory-file"
-RECALL_TOOL = "recall"
-OFFLOAD_KEY = "offload"
-
-_RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
-_ERROR = re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE)
-_ERROR_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,53 +109,6 @@ def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]
     return [replace(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries]
 
 
-def offload_cut(message: Mapping[str, Any]) -> Cut | None:
-    """The cut that a result's metadata fixes; None for what is no such mark, or no result."""
-    mark = metadata_of(message).get(OFFLOAD_KEY)
-    if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
-        return None
-    head, tail = mark
-    return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
-
-
-def is_human(message: Mapping[str, Any]) -> bool:
-    """Whether a person wrote it: role user, from no source, not ephemeral, no reminder of a hook."""
-    if message.get("role") != "user":
-        return False
-    metadata = metadata_of(message)
-    if metadata.get("source") or metadata.get("ephemeral"):
-        return False
-    return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
-
-
-def tells_error(message: Mapping[str, Any]) -> bool:
-    """Whether a result tells of an error, at its beginning or at its end, where errors stand."""
-    if message.get("role") not in ("tool", "function"):
-        return False
-    text = text_of(message)
-    return _ERROR.search(text, 0, _ERROR_CHARS) is not None or _ERROR.search(text[-_ERROR_CHARS:]) is not None
-
-
-def recalled_from(message: Mapping[str, Any]) -> str:
-    """The id of the message that a page of `recall` was taken from; empty where it is none."""
-    if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
-        return ""
-    found = _RECALLED.match(text_of(message))
-    return found[1] if found else ""
-
-
-def is_ephemeral(message: Mapping[str, Any]) -> bool:
-    """Whether it is meant for this process's views only and is not to be stored."""
-    metadata = metadata_of(message)
-    return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
-
-
 def gives_way(role: str, source: Any) -> bool:
     """Whether a stored message is left out where a factory gives the system text."""
     return role == "system" and source not in ("hook", MEMORY_FILE_SOURCE)
-
-
-def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message's metadata; empty where it has none."""
-    metadata = message.get("metadata")
-    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from .shape import Message, text_of
+from .message import Message, text_of
 
 _LINE_CHARS = 200
 _CHARS_A_TOKEN = 4

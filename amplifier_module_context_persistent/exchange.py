@@ -8,7 +8,7 @@ from typing import Any
 
 from .budget import Window as ProviderWindow
 from .compaction import Compaction
-from .shape import Message
+from .message import Message
 from .span import Summary
 from .view import Item
 

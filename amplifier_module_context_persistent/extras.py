@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .entry import Entry, classify
 from .index import Index
-from .shape import Message
+from .message import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from .extras import Extras
 from .index import SYSTEM, Index
 from .log import Log, Prepare
 from .memory_files import is_memory_file
+from .metadata import given_id
 from .record import FORMAT_VERSION, Message, encode_control, encode_plain
-from .replayed import TimestampReplays, find_by_id, given_id, keep_runs
+from .replayed import TimestampReplays, find_by_id, keep_runs
 from .stored_plan import live_places
 
 logger = logging.getLogger(__name__)

@@ -17,11 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import Unpack
 
 from .calling import tools_of
-from .entry import RECALL_TOOL, metadata_of
 from .errors import RecallError
 from .index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from .log import Log
-from .original import full_text, timestamp_of
+from .message import Message, result_id_of
+from .metadata import RECALL_TOOL, metadata_of, timestamp_of
+from .original import full_text
 from .recall import (
     CHARS_PER_TOKEN,
     HITS,
@@ -36,7 +37,6 @@ from .recall import (
     page_tokens,
     tell_hits,
 )
-from .shape import Message, result_id_of
 from .store import Session
 
 STEP_S = 0.05

@@ -17,19 +17,19 @@ from amplifier_core.llm_errors import ContextLengthError
 from .clock import new_id, utc_now
 from .collector import collector_paused
 from .config import Config
-from .entry import is_ephemeral
 from .errors import FloorError, RetentionError
 from .exchange import Answer, Ask, sizes
 from .host import Host, NotRetainedError, provider_name, provider_window
 from .location import log_path
 from .log import Log
 from .lookup import recall
+from .message import Message, text_of
+from .metadata import is_ephemeral
 from .meter import Recorder
 from .pinning import pin
 from .recall import Question, RecallPage
 from .record import to_plain
 from .retention import checked_bodies
-from .shape import Message, text_of
 from .store import Store
 from .summary import sum_up
 from .usage import Usage

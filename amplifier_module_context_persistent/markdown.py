@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from .entry import is_human, metadata_of
-from .shape import Message
+from .message import Message
+from .metadata import is_human, metadata_of
 
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")

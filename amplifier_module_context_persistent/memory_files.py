@@ -10,9 +10,9 @@ from typing import Any
 
 import aiofiles
 
-from .entry import MEMORY_FILE_SOURCE, metadata_of
 from .errors import MemoryFilesError
-from .shape import Message
+from .message import Message
+from .metadata import MEMORY_FILE_SOURCE, metadata_of
 
 logger = logging.getLogger(__name__)
 

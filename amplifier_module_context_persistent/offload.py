@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .elide import cut_for, elide_message, texts_of
-from .entry import OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
-from .shape import Message, normalise
+from .message import Message
+from .metadata import OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
+from .shape import normalise
 
 _BYTES_PER_CHAR = 4  # no token is less than a byte
 _REFERENCE = "m" + "0" * 16  # an id as the log gives them

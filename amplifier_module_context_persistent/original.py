@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .entry import RECALL_TOOL, metadata_of
-from .shape import Message, calls_of
+from .message import Message, calls_of
+from .metadata import RECALL_TOOL
 
 _CALLS = ("tool_call", "tool_use")
 
@@ -66,12 +66,6 @@ def full_text(message: Message) -> tuple[str, int]:
         (own if part.name == RECALL_TOOL else parts).append(str(part))
     searched = "\n".join(part for part in parts if part)
     return "\n".join(part for part in [searched, *own] if part), len(searched)
-
-
-def timestamp_of(message: Mapping[str, Any]) -> str:
-    """When a message was written, as it says."""
-    given = metadata_of(message).get("timestamp") or message.get("timestamp")
-    return given if isinstance(given, str) else ""
 
 
 def _call_part(call: Any, names: Mapping[str, str]) -> Part:

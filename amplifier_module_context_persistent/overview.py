@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any
 
-from .entry import is_human
 from .errors import LogError
 from .files import Files
 from .holders import Identity
 from .index import ASSISTANT, USER
+from .message import calls_of, result_id_of, text_of
+from .metadata import is_human
 from .sessions import SessionFile
-from .shape import calls_of, result_id_of, text_of
 from .stats import tokens_of
 from .tokens import TokenCounter
 from .transcript import Transcript

@@ -11,12 +11,11 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .entry import is_human
 from .errors import ContextPersistentError
 from .index import USER
+from .metadata import given_id, is_human
 from .rebuild import Book
 from .record import Message
-from .replayed import given_id
 from .stored_plan import kept_ordinals
 from .transcript import Transcript
 

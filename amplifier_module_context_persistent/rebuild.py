@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 
 from .batch import CONTROL_HEAD, Outcome, Prepare
 from .config import Config
-from .entry import metadata_of
 from .errors import ConfigError
 from .exchange import Request
 from .extras import Extras
 from .index import DAMAGED, Index
+from .metadata import metadata_of
 from .plan import Plan
 from .reader import LogReader
 from .receipts import RENDERING, Receipt, text_hash, view_hash

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypedDict
 
 from .errors import RecallError
-from .original import full_text, timestamp_of
+from .message import Message
+from .metadata import instant_of, timestamp_of
+from .original import full_text
 from .pattern import Pattern, compile_pattern
 from .record import ROLES
-from .shape import Message
 
 MOST_PAGE_TOKENS = 4_000
 CHARS_PER_TOKEN = 10  # no prose has more, and what is longer need not be counted
@@ -289,12 +290,3 @@ def _checked_time(name: str, value: str | None) -> datetime | None:
     if instant is None:
         raise RecallError(f"{name}: {value!r:.40} is no ISO 8601 time, such as 2026-01-31T14:00:00Z")
     return instant
-
-
-def instant_of(text: str) -> datetime | None:
-    """Read an ISO 8601 time, UTC where no zone is given; None where it is none."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)

@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 
 from .config import Config
+from .message import Message
 from .record import encode_control
-from .shape import Message
 from .view import Item
 
 _DIGEST_BYTES = 16

@@ -6,7 +6,7 @@ changes what stands first, and all that was cached behind it is lost. A reminder
 
 from __future__ import annotations
 
-from .shape import Message, text_of
+from .message import Message, text_of
 
 REMINDER_PREFIX = "<system-reminder"
 _OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"

@@ -23,13 +23,13 @@ from .checker import view_violations
 from .chosen import Chosen, PolicyError, policy_of
 from .evidence import Session, far_evidence, with_id
 from .measures import Measures
+from .message import Message
 from .player import Played, Player
 from .policies import CachedCounter
 from .prices import Prices
 from .rebuild import Noted, Rebuilt
 from .seen import Compacted, Marker, Marks, Run, lost
 from .sessions import SessionNameError, find_session
-from .shape import Message
 from .tokens import count_message, open_counter
 from .transcript import Transcript, Turn
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .entry import metadata_of
 from .index import Index
 from .log import Log
+from .metadata import given_id, timestamp_of
 from .record import Message
 
 _DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
@@ -22,18 +22,6 @@ _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two messages are equal behind a host's sanitising."""
     return bool(_compared(one) == _compared(other))
-
-
-def given_id(message: Mapping[str, Any]) -> str | None:
-    """The message id that a message brings along."""
-    message_id = metadata_of(message).get("message_id")
-    return message_id if isinstance(message_id, str) and message_id else None
-
-
-def given_timestamp(message: Mapping[str, Any]) -> str | None:
-    """The timestamp that a message brings along, in its metadata or at its top level as the older module wrote it."""
-    timestamp = metadata_of(message).get("timestamp") or message.get("timestamp")
-    return timestamp if isinstance(timestamp, str) and timestamp else None
 
 
 def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None, bool]:
@@ -64,8 +52,8 @@ class TimestampReplays:
 
     def find(self, log: Log, message: Message) -> int | None:
         """Find a record that a message replays; `claim` it once it is acknowledged."""
-        timestamp = given_timestamp(message)
-        if timestamp is None or not self._opened_with:
+        timestamp = timestamp_of(message)
+        if not timestamp or not self._opened_with:
             return None
         if self._by_timestamp is None:
             self._by_timestamp = self._collect(log, log.index)
@@ -77,7 +65,7 @@ class TimestampReplays:
 
     def claim(self, message: Message, ordinal: int) -> None:
         """Let a record answer for no other message."""
-        places = (self._by_timestamp or {}).get(given_timestamp(message) or "", [])
+        places = (self._by_timestamp or {}).get(timestamp_of(message), [])
         if ordinal in places:
             places.remove(ordinal)
 
@@ -85,7 +73,7 @@ class TimestampReplays:
         known: dict[str, list[int]] = {}
         ordinals = [ordinal for ordinal in index.live if ordinal < self._opened_with]
         for ordinal, stored in zip(ordinals, log.read(ordinals), strict=True):
-            if timestamp := given_timestamp(stored):
+            if timestamp := timestamp_of(stored):
                 known.setdefault(timestamp, []).append(ordinal)
         return known
 

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from .budget import budget_tokens
 from .compaction import OTHER_MESSAGES, needs_plan
 from .config import Config
-from .entry import metadata_of
 from .errors import LogError, RetentionError, SummaryError
 from .exchange import Answer, Ask, Request, View
 from .extras import Extras
 from .history import History
 from .log import Log
+from .message import Message
+from .metadata import metadata_of
 from .meter import Meter
 from .receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from .retention import Holders, shows_all
-from .shape import Message
 from .span import Span
 from .tokens import TokenCounter, count_message
 from .view import Item

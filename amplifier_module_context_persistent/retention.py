@@ -13,12 +13,13 @@ from typing import Any
 
 import orjson
 
-from .entry import gives_way, metadata_of
+from .entry import gives_way
 from .errors import RetentionError
 from .extras import Extras
 from .index import DAMAGED, UNCHAINED, Index
 from .log import Log
-from .shape import Message, blocks_of
+from .message import Message, blocks_of
+from .metadata import metadata_of
 
 _BATCH = 256
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways

@@ -17,9 +17,9 @@ from . import clock
 from .errors import ContextPersistentError
 from .index import Index
 from .log import FileLog
+from .metadata import given_id
 from .past import Past, following_plan, past_at
 from .record import Message, encode_control, encode_object
-from .replayed import given_id
 from .transcript import Transcript
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .entry import COMPACTION_SOURCE, metadata_of
 from .evidence import parts_of
-from .shape import Message, text_of
+from .message import Message, text_of
+from .metadata import COMPACTION_SOURCE, metadata_of
 
 KEPT, ELIDED, DROPPED, SUMMARISED = "kept", "elided", "dropped", "summarised"
 MARKS = (KEPT, ELIDED, DROPPED, SUMMARISED)

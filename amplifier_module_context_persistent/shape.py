@@ -12,67 +12,14 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
-Message = dict[str, Any]
+from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, call_arguments_of, call_id_of, call_name_of
 
 NO_OUTPUT = "(no output)"
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _VISIBILITY = frozenset({"internal", "developer", "user", None})
-_CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
-_SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _UNKNOWN_BLOCK_CHARS = 2_000  # a longer block of an unknown type is named, not shown: it may be base64
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call: its id, the tool's name, and a digest that calls with the same name and arguments share."""
-
-    id: str
-    name: str
-    asks: bytes = field(default=b"", compare=False, repr=False)
-
-
-def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message in order: those of `tool_calls`, then those that stand in `content` only."""
-    if message.get("role") != "assistant":
-        return ()
-    calls: dict[str, Call] = {}
-    listed = message.get("tool_calls")
-    for call in listed if isinstance(listed, list) else ():
-        if isinstance(call, dict) and (call_id := _call_id(call)) is not None:
-            calls.setdefault(call_id, _call(call_id, call))
-    for block in blocks_of(message, _CALL_BLOCKS):
-        if (call_id := _call_id(block)) is not None:
-            calls.setdefault(call_id, _call(call_id, block))
-    return tuple(calls.values())
-
-
-def result_id_of(message: Mapping[str, Any]) -> str | None:
-    """The id of the call that a message answers, or None if it is no result."""
-    if message.get("role") not in ("tool", "function"):
-        return None
-    call_id = message.get("tool_call_id")
-    return str(call_id) if call_id is not None and call_id != "" else ""
-
-
-def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message]:
-    """The content blocks of some kinds."""
-    content = message.get("content")
-    if not isinstance(content, list):
-        return []
-    return [block for block in content if isinstance(block, dict) and block.get("type") in kinds]
-
-
-def text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message: its content, or its text blocks joined by newlines."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(block.get("text", "")) for block in blocks_of(message, frozenset({"text"})))
 
 
 def normalise(message: Message) -> Message | None:
@@ -105,25 +52,6 @@ def normalise(message: Message) -> Message | None:
     return changed
 
 
-def without_thinking(message: Message) -> Message:
-    """Leave out what an assistant thought, in all copies; the same object if it thought nothing."""
-    if message.get("role") != "assistant":
-        return message
-    changes: Message = {}
-    for key in ("content", "content_blocks"):
-        if isinstance(blocks := message.get(key), list):
-            spoken = [block for block in blocks if not _is_thinking(block)]
-            if len(spoken) < len(blocks):
-                changes[key] = spoken or ("" if key == "content" else [])
-    if not changes and "thinking_block" not in message:
-        return message
-    return {key: changes.get(key, value) for key, value in message.items() if key != "thinking_block"}
-
-
-def _is_thinking(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in _SILENT_BLOCKS
-
-
 def _listed_calls(message: Message) -> Any:
     """`tool_calls` without what is no call; the same object if all are."""
     listed = message.get("tool_calls")
@@ -132,7 +60,7 @@ def _listed_calls(message: Message) -> Any:
     good: list[Message] = []
     seen: set[str] = set()
     for call in listed:
-        call_id = _call_id(call) if isinstance(call, dict) else None
+        call_id = call_id_of(call) if isinstance(call, dict) else None
         if call_id is None or call_id in seen:
             continue
         seen.add(call_id)
@@ -152,7 +80,7 @@ def _content(message: Message, has_calls: bool) -> Any:  # noqa: FBT001 - privat
     if isinstance(content, list):
         blocks = [kept for block in content if (kept := _block(block, role)) is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
-        if blocks and (has_calls or not all(block["type"] in _SILENT_BLOCKS for block in blocks)):
+        if blocks and (has_calls or not all(block["type"] in THINKING_BLOCKS for block in blocks)):
             same = len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True))
             return content if same else blocks
         content = ""
@@ -183,7 +111,7 @@ def _block(given: Any, role: str) -> Message | None:
         return block if isinstance(block.get("data"), str) else None
     if kind == "reasoning" and role == "assistant":
         return block if isinstance(block.get("content"), list) and isinstance(block.get("summary"), list) else None
-    if kind in _CALL_BLOCKS and role == "assistant":
+    if kind in CALL_BLOCKS and role == "assistant":
         return _call_block(block)
     if kind == "tool_result" and role == "tool" and isinstance(block.get("tool_call_id"), str) and "output" in block:
         return block
@@ -196,10 +124,10 @@ def _block(given: Any, role: str) -> Message | None:
 
 
 def _call_block(block: Message) -> Message | None:
-    call_id = _call_id(block)
+    call_id = call_id_of(block)
     if call_id is None:
         return None
-    name, arguments = _call_name(block), _call_arguments(block)
+    name, arguments = call_name_of(block), call_arguments_of(block)
     if block == {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}:
         return block
     return {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}
@@ -229,45 +157,22 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
             seen.add(block["id"])
             twin = listed.get(block["id"])
             if twin is not None:
-                name, arguments = _call_name(twin), _call_arguments(twin)
+                name, arguments = call_name_of(twin), call_arguments_of(twin)
                 if (block["name"], block["input"]) != (name, arguments):
                     block = {**block, "name": name, "input": copy.deepcopy(arguments)}
         agreed.append(block)
     agreed.extend(
-        {"type": "tool_call", "id": call_id, "name": _call_name(call), "input": copy.deepcopy(_call_arguments(call))}
+        {
+            "type": "tool_call",
+            "id": call_id,
+            "name": call_name_of(call),
+            "input": copy.deepcopy(call_arguments_of(call)),
+        }
         for call_id, call in listed.items()
         if call_id not in blocks
     )
     same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
     return (content if same else agreed), calls
-
-
-def _call(call_id: str, call: Mapping[str, Any]) -> Call:
-    name = _call_name(call)
-    asked = json.dumps([name, _call_arguments(call)], sort_keys=True, default=str)
-    return Call(call_id, name, blake2b(asked.encode(), digest_size=8).digest())
-
-
-def _call_id(call: Mapping[str, Any]) -> str | None:
-    call_id = call.get("id") or call.get("tool_call_id")
-    return str(call_id) if isinstance(call_id, str | int) and call_id else None
-
-
-def _call_name(call: Mapping[str, Any]) -> str:
-    function = call.get("function")
-    name = call.get("tool") or call.get("name") or (function.get("name") if isinstance(function, dict) else None)
-    return name if isinstance(name, str) and name else "unknown"
-
-
-def _call_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except ValueError:
-            given = {"arguments": given}
-    return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
 
 
 def _json(value: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from .draft import Draft
+from .message import Message
 from .plan import SUMMARY_TAGS
-from .shape import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from .elide import WHOLE
 from .entry import Entry, gives_way, with_closed
 from .far import ClassifyAll, group_around
 from .log import Log
+from .message import Message
 from .plan import Plan
 from .rules import Group, tool_groups
-from .shape import Message
 from .stored_plan import kept_ordinals, live_places
 from .view import Count, shorten
 

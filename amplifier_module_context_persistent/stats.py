@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .batch import CONTROL_HEAD
-from .entry import is_human, metadata_of
+from .message import calls_of, result_id_of
+from .metadata import is_human, metadata_of
 from .reader import LogReader
 from .receipts import Receipt
 from .record import Message, decode
-from .shape import calls_of, normalise, result_id_of
+from .shape import normalise
 from .tokens import TokenCounter, count_message
 
 LARGEST = 10

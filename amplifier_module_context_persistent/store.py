@@ -20,10 +20,10 @@ from .history import History
 from .host import Host
 from .log import FileLog, Log, MemoryLog, Prepare
 from .memory_files import check_memory_files, load_memory_files
+from .message import Message
 from .meter import Meter
 from .offload import may_offload, offload
 from .requests import Requests
-from .shape import Message
 from .tokens import TokenCounter, count_message, open_counter
 
 logger = logging.getLogger(__name__)

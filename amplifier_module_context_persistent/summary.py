@@ -20,8 +20,8 @@ from .config import SUMMARIZE, Config
 from .errors import SummaryError
 from .exchange import Ask
 from .host import Host
+from .message import Message
 from .meter import Meter
-from .shape import Message
 from .span import Summary
 from .store import Store
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from .elide import Cut, texts_of
-from .shape import Message, blocks_of
+from .message import Message, blocks_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200

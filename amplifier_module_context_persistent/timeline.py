@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from .original import timestamp_of
-from .recall import instant_of
+from .metadata import instant_of, timestamp_of
 from .replay import Seen
 from .transcript import Placed, Transcript, Turn
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from amplifier_core.models import ToolResult
 
-from .entry import RECALL_TOOL
 from .errors import LogError, PinError, RecallError
 from .manager import PersistentContextManager
+from .metadata import RECALL_TOOL
 from .pinning import MODELS_SHARE
 
 logger = logging.getLogger(__name__)

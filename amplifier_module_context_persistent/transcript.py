@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from .calling import tools_of
-from .entry import is_human
 from .errors import LogUnreadableError
 from .files import Files
 from .index import DAMAGED, ROLE_CODES, UNCHAINED, USER
+from .metadata import is_human
 from .reader import LogReader
 from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
 from .record import Message

@@ -18,10 +18,10 @@ from .errors import LogError, LogUnreadableError
 from .files import Files
 from .index import ASSISTANT, TOOL
 from .lock import lock_log, unlock_log
+from .message import calls_of, result_id_of
 from .reader import LogReader
 from .record import ROLES
 from .repair import saved_tails
-from .shape import calls_of, result_id_of
 
 PURGING_SUFFIX = ".purging"
 """What a purge writes before it takes the log's place."""

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .elide import Cut, elide_message
-from .entry import COMPACTION_SOURCE, Entry
+from .entry import Entry
+from .message import Call, Message, without_thinking
+from .metadata import COMPACTION_SOURCE
 from .reminder import as_reminder
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
-from .shape import Call, Message, normalise, without_thinking
+from .shape import normalise
 
 INTERRUPTED = "[interrupted: this call has no result]"
 CONTINUED = "[continued]"

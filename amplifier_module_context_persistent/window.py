@@ -26,10 +26,10 @@ from .extras import Extras
 from .far import near_and_older
 from .index import Index
 from .log import Log
+from .message import Message
 from .plan import Plan
 from .protection import protect
 from .receipts import Chain
-from .shape import Message
 from .span import Span
 from .standing import Standing, mark, stored_standing, visible
 from .stored_plan import plan_record

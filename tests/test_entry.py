@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.entry import classify, is_ephemeral, is_human, metadata_of
-from amplifier_module_context_persistent.shape import Call
+from amplifier_module_context_persistent.entry import classify
+from amplifier_module_context_persistent.message import Call
+from amplifier_module_context_persistent.metadata import is_ephemeral, is_human, metadata_of
 
 Message = dict[str, Any]
 

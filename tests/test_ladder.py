@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.ladder import (
     silence_turns,
     supersede_results,
 )
-from amplifier_module_context_persistent.shape import blocks_of, text_of
+from amplifier_module_context_persistent.message import blocks_of, text_of
 
 Message = dict[str, Any]
 

@@ -13,7 +13,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.draft import Draft
-from amplifier_module_context_persistent.entry import classify, offload_cut
+from amplifier_module_context_persistent.entry import classify
+from amplifier_module_context_persistent.metadata import offload_cut
 from amplifier_module_context_persistent.offload import may_offload, offload
 from amplifier_module_context_persistent.tools import RecallTool
 from tests.checker import assert_valid, same

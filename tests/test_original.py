@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from amplifier_module_context_persistent.original import full_text, timestamp_of
+from amplifier_module_context_persistent.metadata import timestamp_of
+from amplifier_module_context_persistent.original import full_text
 from tests import histories
 
 CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "ls"}}

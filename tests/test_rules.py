@@ -7,6 +7,7 @@ blank message; a `!` behind it pins it, and `#x` closes its call.
 import pytest
 
 from amplifier_module_context_persistent.entry import Entry
+from amplifier_module_context_persistent.message import Call
 from amplifier_module_context_persistent.rules import (
     Group,
     closed_calls,
@@ -17,7 +18,6 @@ from amplifier_module_context_persistent.rules import (
     unique_call_ids,
     untouchable,
 )
-from amplifier_module_context_persistent.shape import Call
 
 ROLES = {"u": "user", "r": "user", "s": "system", "a": "assistant", "c": "assistant", "t": "tool", "b": "user"}
 

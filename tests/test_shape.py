@@ -5,15 +5,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.shape import (
-    NO_OUTPUT,
-    Call,
-    blocks_of,
-    calls_of,
-    normalise,
-    result_id_of,
-    text_of,
-)
+from amplifier_module_context_persistent.message import Call, blocks_of, calls_of, result_id_of, text_of
+from amplifier_module_context_persistent.shape import NO_OUTPUT, normalise
 
 Message = dict[str, Any]
 

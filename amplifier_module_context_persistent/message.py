@@ -1,0 +1,117 @@
+"""The parts of one message: its calls, its text, its blocks. Accessors only; nothing is changed or mutated.
+
+Calls stand in `tool_calls`, as `tool_call` / `tool_use` blocks in `content`, or in both; `calls_of` reads every form
+that Amplifier and providers use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+Message = dict[str, Any]
+
+
+CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
+THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: its id, the tool's name, and a digest that calls with the same name and arguments share."""
+
+    id: str
+    name: str
+    asks: bytes = field(default=b"", compare=False, repr=False)
+
+
+def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
+    """The calls of a message in order: those of `tool_calls`, then those that stand in `content` only."""
+    if message.get("role") != "assistant":
+        return ()
+    calls: dict[str, Call] = {}
+    listed = message.get("tool_calls")
+    for call in listed if isinstance(listed, list) else ():
+        if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
+            calls.setdefault(call_id, _call(call_id, call))
+    for block in blocks_of(message, CALL_BLOCKS):
+        if (call_id := call_id_of(block)) is not None:
+            calls.setdefault(call_id, _call(call_id, block))
+    return tuple(calls.values())
+
+
+def result_id_of(message: Mapping[str, Any]) -> str | None:
+    """The id of the call that a message answers, or None if it is no result."""
+    if message.get("role") not in ("tool", "function"):
+        return None
+    call_id = message.get("tool_call_id")
+    return str(call_id) if call_id is not None and call_id != "" else ""
+
+
+def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message]:
+    """The content blocks of some kinds."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return []
+    return [block for block in content if isinstance(block, dict) and block.get("type") in kinds]
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message: its content, or its text blocks joined by newlines."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block.get("text", "")) for block in blocks_of(message, frozenset({"text"})))
+
+
+def without_thinking(message: Message) -> Message:
+    """Leave out what an assistant thought, in all copies; the same object if it thought nothing."""
+    if message.get("role") != "assistant":
+        return message
+    changes: Message = {}
+    for key in ("content", "content_blocks"):
+        if isinstance(blocks := message.get(key), list):
+            spoken = [block for block in blocks if not _is_thinking(block)]
+            if len(spoken) < len(blocks):
+                changes[key] = spoken or ("" if key == "content" else [])
+    if not changes and "thinking_block" not in message:
+        return message
+    return {key: changes.get(key, value) for key, value in message.items() if key != "thinking_block"}
+
+
+def _is_thinking(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in THINKING_BLOCKS
+
+
+def _call(call_id: str, call: Mapping[str, Any]) -> Call:
+    name = call_name_of(call)
+    asked = json.dumps([name, call_arguments_of(call)], sort_keys=True, default=str)
+    return Call(call_id, name, blake2b(asked.encode(), digest_size=8).digest())
+
+
+def call_id_of(call: Mapping[str, Any]) -> str | None:
+    """The id of one call, in any of its forms; None where it has none."""
+    call_id = call.get("id") or call.get("tool_call_id")
+    return str(call_id) if isinstance(call_id, str | int) and call_id else None
+
+
+def call_name_of(call: Mapping[str, Any]) -> str:
+    """The name of the tool that a call calls; `unknown` where it names none."""
+    function = call.get("function")
+    name = call.get("tool") or call.get("name") or (function.get("name") if isinstance(function, dict) else None)
+    return name if isinstance(name, str) and name else "unknown"
+
+
+def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call; JSON text is parsed, and what is no object stands under `arguments`."""
+    function = call.get("function")
+    given = function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = {"arguments": given}
+    return given if isinstance(given, dict) else {} if given is None else {"arguments": given}

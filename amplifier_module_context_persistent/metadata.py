@@ -1,0 +1,88 @@
+"""What a message's metadata, role and first words say of it: who wrote it, when, and what it is to the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from .elide import Cut
+from .message import text_of
+from .reminder import REMINDER_PREFIX
+
+COMPACTION_SOURCE = "context-compaction"
+MEMORY_FILE_SOURCE = "memory-file"
+RECALL_TOOL = "recall"
+OFFLOAD_KEY = "offload"
+_RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
+_ERROR = re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE)
+_ERROR_CHARS = 500
+
+
+def offload_cut(message: Mapping[str, Any]) -> Cut | None:
+    """The cut that a result's metadata fixes; None for what is no such mark, or no result."""
+    mark = metadata_of(message).get(OFFLOAD_KEY)
+    if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
+        return None
+    head, tail = mark
+    return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
+
+
+def is_human(message: Mapping[str, Any]) -> bool:
+    """Whether a person wrote it: role user, from no source, not ephemeral, no reminder of a hook."""
+    if message.get("role") != "user":
+        return False
+    metadata = metadata_of(message)
+    if metadata.get("source") or metadata.get("ephemeral"):
+        return False
+    return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
+
+
+def tells_error(message: Mapping[str, Any]) -> bool:
+    """Whether a result tells of an error, at its beginning or at its end, where errors stand."""
+    if message.get("role") not in ("tool", "function"):
+        return False
+    text = text_of(message)
+    return _ERROR.search(text, 0, _ERROR_CHARS) is not None or _ERROR.search(text[-_ERROR_CHARS:]) is not None
+
+
+def recalled_from(message: Mapping[str, Any]) -> str:
+    """The id of the message that a page of `recall` was taken from; empty where it is none."""
+    if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
+        return ""
+    found = _RECALLED.match(text_of(message))
+    return found[1] if found else ""
+
+
+def is_ephemeral(message: Mapping[str, Any]) -> bool:
+    """Whether it is meant for this process's views only and is not to be stored."""
+    metadata = metadata_of(message)
+    return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
+
+
+def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message's metadata; empty where it has none."""
+    metadata = message.get("metadata")
+    return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
+
+
+def timestamp_of(message: Mapping[str, Any]) -> str:
+    """When a message was written, as its metadata says or, as the older module wrote it, its top level; else empty."""
+    given = metadata_of(message).get("timestamp") or message.get("timestamp")
+    return given if isinstance(given, str) else ""
+
+
+def instant_of(text: str) -> datetime | None:
+    """Read an ISO 8601 time, UTC where no zone is given; None where it is none."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+
+
+def given_id(message: Mapping[str, Any]) -> str | None:
+    """The message id that a message brings along."""
+    message_id = metadata_of(message).get("message_id")
+    return message_id if isinstance(message_id, str) and message_id else None
