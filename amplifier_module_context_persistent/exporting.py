@@ -20,11 +20,11 @@ from typing import Any
 from .carry import unread_lines
 from .errors import ContextPersistentError
 from .files import Files
+from .host_form import as_hosts_write
 from .markdown import inline, message_markdown
 from .new_file import NewFile
 from .record import MARK, Message, encode_object
 from .redact import REDACTED, redact_value
-from .replayed import as_hosts_write
 from .transcript import Transcript
 
 FORMATS = ("markdown", "jsonl", "transcript")

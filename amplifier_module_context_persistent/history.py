@@ -16,8 +16,8 @@ from .log import Log, Prepare
 from .memory_files import is_memory_file
 from .metadata import given_id
 from .record import FORMAT_VERSION, Message, encode_control, encode_plain
-from .replayed import TimestampReplays, find_by_id, keep_runs
-from .stored_plan import live_places
+from .replayed import TimestampReplays, find_by_id
+from .stored_plan import keep_runs, live_places
 
 logger = logging.getLogger(__name__)
 

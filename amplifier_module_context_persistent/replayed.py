@@ -1,27 +1,12 @@
-"""Recognising messages that the log holds already: hosts replay a stored transcript to resume a session.
-
-A host hands back what it was given, after its own sanitising: values that are None are dropped, `thinking_block` and
-`content_blocks` too (of the first it may leave a text). Two messages are the same if they are equal behind that,
-metadata left aside.
-"""
+"""Recognise messages that the log already holds: hosts replay a stored transcript to resume a session."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
+from .host_form import same_content
 from .index import Index
 from .log import Log
 from .metadata import given_id, timestamp_of
 from .record import Message
-
-_DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
-_NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
-
-
-def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two messages are equal behind a host's sanitising."""
-    return bool(_compared(one) == _compared(other))
 
 
 def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None, bool]:
@@ -76,34 +61,3 @@ class TimestampReplays:
             if timestamp := timestamp_of(stored):
                 known.setdefault(timestamp, []).append(ordinal)
         return known
-
-
-def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
-    """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
-    runs: list[tuple[str, str]] = []
-    last = -2
-    for position, message_id in positions:
-        if runs and position == last + 1:
-            runs[-1] = (runs[-1][0], message_id)
-        else:
-            runs.append((message_id, message_id))
-        last = position
-    return runs
-
-
-def as_hosts_write(message: Mapping[str, Any]) -> Message:
-    """A message as a host writes it to its own transcript."""
-    kept: Message = _without_none({key: value for key, value in message.items() if key not in _DROPPED_BY_HOSTS})
-    return kept
-
-
-def _compared(message: Mapping[str, Any]) -> Message:
-    return {key: value for key, value in as_hosts_write(message).items() if key not in _NOT_COMPARED}
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list | tuple):
-        return [_without_none(item) for item in value if item is not None]
-    return value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .entry import Entry
 from .index import Index
 from .plan import Plan
 from .record import encode_control, name_of
-from .replayed import keep_runs
 
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
@@ -54,3 +53,16 @@ def live_places(live: array[int], ordinals: Sequence[int]) -> list[int]:
         return places
     by_ordinal = {ordinal: place for place, ordinal in enumerate(live)}
     return [by_ordinal[ordinal] for ordinal in ordinals]
+
+
+def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
+    runs: list[tuple[str, str]] = []
+    last = -2
+    for position, message_id in positions:
+        if runs and position == last + 1:
+            runs[-1] = (runs[-1][0], message_id)
+        else:
+            runs.append((message_id, message_id))
+        last = position
+    return runs

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.exporting import FORMATS, Export, ExportRefusedError, export_session
+from amplifier_module_context_persistent.host_form import same_content
 from amplifier_module_context_persistent.redact import REDACTED
-from amplifier_module_context_persistent.replayed import same_content
 from amplifier_module_context_persistent.transcript import Transcript
 from tests.checker import same
 from tests.histories import messages as any_histories

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.exporting import export_session
+from amplifier_module_context_persistent.host_form import as_hosts_write
 from amplifier_module_context_persistent.importing import ImportRefusedError, import_session
 from amplifier_module_context_persistent.location import LOG_NAME, project_slug
-from amplifier_module_context_persistent.replayed import as_hosts_write
 from amplifier_module_context_persistent.verify import verify_log
 from tests.checker import assert_valid, same
 from tests.histories import messages as any_histories
