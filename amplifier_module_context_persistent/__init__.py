@@ -26,12 +26,12 @@ from .errors import (
     RecallError,
     RecordError,
 )
-from .host import EVENTS
-from .in_memory import InMemoryContextManager
-from .log import FileLog, MemoryLog
-from .manager import PersistentContextManager
-from .recall import RecallPage
-from .tools import mount_tools
+from .log.file import FileLog, MemoryLog
+from .search.recall_page import RecallPage
+from .session.host import EVENTS
+from .session.in_memory import InMemoryContextManager
+from .session.manager import PersistentContextManager
+from .session.tools import mount_tools
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"

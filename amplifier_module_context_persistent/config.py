@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .errors import ConfigError
-from .record import MAX_RECORD_BYTES
-from .tokens import ENCODINGS
+from .log.record import MAX_RECORD_BYTES
+from .tokens.counter import ENCODINGS
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.record import encode_message, seal
+from amplifier_module_context_persistent.log.record import encode_message, seal
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_log
 

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from amplifier_module_context_persistent.record import encode_message, seal
+from amplifier_module_context_persistent.log.record import encode_message, seal
 from benchmarks.sessions import write_session
 
 MOST_MORE_S = 1.0

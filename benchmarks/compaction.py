@@ -32,13 +32,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from amplifier_module_context_persistent.evidence import Session
-from amplifier_module_context_persistent.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
-from amplifier_module_context_persistent.player import Player
-from amplifier_module_context_persistent.policies import POLICIES, CachedCounter, Message
-from amplifier_module_context_persistent.tokens import TokenCounter, count_message, open_counter
+from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
+from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Message
+from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
 from benchmarks.sessions import GENERATED, sessions
-from tests.checker import check_view
+from tests.support.checker import check_view
 
 DEFAULT = "truncate"
 INSERTED_SHARE = 0.03

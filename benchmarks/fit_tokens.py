@@ -20,8 +20,8 @@ from itertools import accumulate
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from amplifier_module_context_persistent import estimate
-from amplifier_module_context_persistent.tokens import TiktokenCounter, open_counter
+from amplifier_module_context_persistent.tokens import estimate
+from amplifier_module_context_persistent.tokens.counter import TiktokenCounter, open_counter
 from benchmarks.corpus import WEIGHTS, Text, corpus
 from benchmarks.fit_tables import FIRST, SECOND, Bytes, Floats, Positions, Tables, fit_tables
 

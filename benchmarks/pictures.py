@@ -21,17 +21,17 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.chart import svg
-from amplifier_module_context_persistent.cli_message import MessagePrinter
+from amplifier_module_context_persistent.cli.chart import svg
+from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
+from amplifier_module_context_persistent.cli.request_panel import Stage
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.evidence import Session
-from amplifier_module_context_persistent.player import Player
-from amplifier_module_context_persistent.policies import POLICIES as PLAYED
-from amplifier_module_context_persistent.policies import CachedCounter
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
-from amplifier_module_context_persistent.stage import Stage
-from amplifier_module_context_persistent.timeline import timeline
-from amplifier_module_context_persistent.tokens import EstimateCounter, count_message
+from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.policies import POLICIES as PLAYED
+from amplifier_module_context_persistent.replay.policies import CachedCounter
+from amplifier_module_context_persistent.replay.timeline import timeline
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000

@@ -27,8 +27,9 @@ from unittest import mock
 
 import orjson
 
-from amplifier_module_context_persistent import PersistentContextManager, window
-from amplifier_module_context_persistent.compaction import Compaction
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.compaction.planner import Compaction
+from amplifier_module_context_persistent.window import window
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_session
 from fixtures.generate import generate_session

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from amplifier_module_context_persistent.evidence import Session
-from amplifier_module_context_persistent.record import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+from amplifier_module_context_persistent.replay.evidence import Session
 from fixtures.generate import generate_session
 
 GENERATED = ((1, 300), (2, 450), (3, 600))

@@ -20,7 +20,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from amplifier_module_context_persistent.tokens import EstimateCounter, count_message, open_counter
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message, open_counter
 from benchmarks.corpus import corpus
 
 CLASS_CHARS = 1_000_000

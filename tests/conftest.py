@@ -13,8 +13,8 @@ import pytest_asyncio
 from amplifier_core import AmplifierSession, HookResult
 from hypothesis import settings
 
-from amplifier_module_context_persistent.demo_session import ScriptedLoader
-from amplifier_module_context_persistent.host import EVENTS
+from amplifier_module_context_persistent.demo.session import ScriptedLoader
+from amplifier_module_context_persistent.session.host import EVENTS
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,161 +1,180 @@
-"""The direction of the package's imports, read with `ast`, and the length of its files."""
+"""The direction of the package's imports, read with `ast` and held against the table in docs/architecture.md."""
 
 import ast
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import amplifier_module_context_persistent
+from tests.support.places import DOCS
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
 MOST_LINES = 320
 
-PURE = {
-    "budget",
-    "compaction",
-    "elide",
-    "entry",
-    "evidence",
-    "estimate",
-    "estimate_tables",
-    "choice",
-    "draft",
-    "ladder",
-    "terms",
-    "markdown",
-    "media",
-    "offload",
-    "original",
-    "pattern",
-    "plan",
-    "protection",
-    "recall",
-    "receipts",
-    "reminder",
-    "rules",
-    "seen",
-    "shape",
-    "span",
-    "strategies",
-    "tokens",
-    "view",
-}
-"""What the model sees: no file, no event loop, no log."""
+ROW = re.compile(r"^\| (?P<rooms>`[^|]+`) \| (?P<purpose>[^|]+) \|$", re.MULTILINE)
+FLOORS = [
+    re.findall(r"`([\w/]+)`", row["rooms"]) for row in ROW.finditer((DOCS / "architecture.md").read_text("utf-8"))
+]
+"""The table's rows from the top to the bottom; a room imports only from rows below its own."""
 
-POLICY = {"config", "errors", "record", "vocabulary"}
-"""What the pure half may know besides itself: the policy, the errors, the record's limits, vocabularies on disk."""
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-DURABLE = {
-    "batch",
-    "commit",
-    "directories",
-    "fetch",
-    "files",
-    "index",
-    "lock",
-    "log",
-    "memory_log",
-    "opening",
-    "reader",
-    "record",
-    "repair",
-    "salvage",
-    "scan",
-}
-"""Bytes, offsets and disks: no tokens, no policy."""
+PURE = {"messages", "view", "compaction", "search"}
+"""No file, no event loop, no log but its record limits."""
 
-EVENT_LOOP = {"commit", "demo", "demo_session", "manager", "memory_files", "replay", "summary", "tools"}
-"""What may import asyncio or aiofiles."""
+EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api"}
+"""Rooms and modules that may import asyncio or aiofiles."""
 
-HOST = {"__init__", "checker", "demo", "demo_session", "host", "manager", "policies", "summary", "tools"}
-"""What may import amplifier_core."""
+HOST = {"session", "demo", "__init__", "replay.checker", "replay.policies", "messages.secrets"}
+"""Rooms and modules that may import amplifier_core."""
 
-FILES_AND_LOOPS = {
-    "aiofiles",
-    "amplifier_core",
-    "asyncio",
-    "filelock",
-    "io",
-    "os",
-    "pathlib",
-    "shutil",
-    "socket",
-    "threading",
-}
+FILES_AND_LOOPS = {"aiofiles", "asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}
 
 
-def imports(path: Path) -> tuple[set[str], set[str]]:
-    """The modules of this package that a file imports, and the other ones, by their first names."""
+@dataclass(frozen=True)
+class Module:
+    """One file of the package: its dotted name below the package, and what it imports."""
+
+    name: str
+    path: Path
+    own: frozenset[str]
+    """Modules of the package, dotted, below the package."""
+    others: frozenset[str]
+    """Other packages, by their first names."""
+    private: frozenset[str]
+    """Private names that it takes from other modules."""
+
+    @property
+    def room(self) -> str:
+        return self.name.partition(".")[0]
+
+
+def _names_of(path: Path) -> str:
+    parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+def _absolute(path: Path, node: ast.ImportFrom) -> str:
+    """The module that a `from` import names, dotted; empty parts for the package itself."""
+    if not node.level:
+        return str(node.module)
+    above = path.parent.relative_to(PACKAGE.parent).parts
+    above = above[: len(above) - (node.level - 1)]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def _is_module(dotted: str) -> bool:
+    place = PACKAGE.parent.joinpath(*dotted.split("."))
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+
+
+def read(path: Path) -> Module:
     own: set[str] = set()
     others: set[str] = set()
+    private: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        targets: list[tuple[str, str]] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            own |= {node.module.partition(".")[0]} if node.module else {alias.name for alias in node.names}
-            continue
+            targets = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [str(node.module)]
-        else:
-            continue
-        for name in names:
-            first, _, rest = name.partition(".")
-            if first == NAME:
-                own.add(rest.partition(".")[0] or "__init__")
-            else:
+            targets = [(_absolute(path, node), alias.name) for alias in node.names]
+        for module, name in targets:
+            first, _, below = module.partition(".")
+            if first != NAME:
                 others.add(first)
-    return {name if (PACKAGE / f"{name}.py").exists() else "__init__" for name in own}, others
+                continue
+            if name and _is_module(f"{module}.{name}"):
+                below, name = f"{below}.{name}".strip("."), ""
+            own.add(below or "__init__")
+            if name.startswith("_") and not name.startswith("__"):
+                private.add(f"{below}.{name}")
+    return Module(_names_of(path), path, frozenset(own), frozenset(others), frozenset(private))
 
 
-MODULES = {path.stem: imports(path) for path in sorted(PACKAGE.glob("*.py"))}
+MODULES = {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
 
 
-def test_the_halves_are_there() -> None:
-    """A module that was renamed must be renamed here."""
-    assert MODULES.keys() >= PURE | POLICY | DURABLE
+def is_among(module: Module, names: set[str]) -> bool:
+    return module.room in names or module.name in names
 
 
-@pytest.mark.parametrize("name", sorted(PURE))
-def test_the_pure_half_knows_no_file_and_no_event_loop(name: str) -> None:
-    """It imports itself, the policy and the errors."""
-    own, others = MODULES[name]
-    assert own <= PURE | POLICY
-    assert not others & FILES_AND_LOOPS
-
-
-@pytest.mark.parametrize("name", sorted(DURABLE))
-def test_the_durable_half_knows_no_tokens_and_no_policy(name: str) -> None:
-    """It imports itself and the errors."""
-    own, others = MODULES[name]
-    assert own <= DURABLE | {"errors"}
-    assert not others & {"tiktoken", "amplifier_core"}
+def test_the_table_names_each_room_once() -> None:
+    """A package or module that is added, moved or removed is so in docs/architecture.md, too."""
+    rooms = [room for floor in FLOORS for room in floor]
+    assert sorted(rooms) == sorted({module.room for module in MODULES.values()})
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_the_edge_alone_knows_loops_and_hosts(name: str) -> None:
-    """What needs neither does not import them."""
-    _, others = MODULES[name]
-    assert name in EVENT_LOOP or not others & {"asyncio", "aiofiles"}
-    assert name in HOST or "amplifier_core" not in others
-
-
-@pytest.mark.parametrize("name", ["checker", "errors"])
-def test_what_imports_nothing_of_the_package(name: str) -> None:
-    """The errors, since all others may import them; the checker, since it must not share the engine's mistakes."""
-    assert MODULES[name][0] == set()
+def test_a_room_imports_from_the_rows_below_its_own(name: str) -> None:
+    """And from itself."""
+    module = MODULES[name]
+    wrong = {
+        own
+        for own in module.own
+        if (room := own.partition(".")[0]) != module.room and FLOOR[room] <= FLOOR[module.room]
+    }
+    assert not wrong, (
+        f"{name} imports {sorted(wrong)}, which stand beside or above `{module.room}` in docs/architecture.md"
+    )
 
 
 def test_no_imports_go_round() -> None:
-    """Taking away what imports nothing that is left, nothing is left."""
-    left = {name: own - {name} for name, (own, _) in MODULES.items()}
+    """Taking away what imports nothing that is left, nothing is left: among all modules, those of one room included."""
+    left = {name: set(module.own) - {name} for name, module in MODULES.items()}
     while free := {name for name, own in left.items() if not own & left.keys()}:
         left = {name: own for name, own in left.items() if name not in free}
     assert not left, f"among {sorted(left)} imports go round"
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
+def test_no_module_takes_a_private_name_of_another(name: str) -> None:
+    """What two modules need has a public name; tables of `tokens` are a module, not a name."""
+    assert not MODULES[name].private
+
+
+@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room in PURE))
+def test_the_pure_half_knows_no_file_and_no_event_loop(name: str) -> None:
+    """Of the log it knows what a record may hold; of tokens, how to count."""
+    module = MODULES[name]
+    assert not module.others & FILES_AND_LOOPS
+    assert {own for own in module.own if own.startswith("log")} <= {"log.record", "log.index"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room == "log"))
+def test_the_durable_half_knows_no_tokens_and_no_policy(name: str) -> None:
+    """It imports itself, the errors, and nothing that counts or decides."""
+    module = MODULES[name]
+    assert {own.partition(".")[0] for own in module.own} <= {"log", "errors"}
+    assert not module.others & {"tiktoken", "amplifier_core"}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_the_edge_alone_knows_loops_and_hosts(name: str) -> None:
+    """What needs neither does not import them."""
+    module = MODULES[name]
+    assert is_among(module, EVENT_LOOP) or not module.others & {"asyncio", "aiofiles"}
+    assert is_among(module, HOST) or "amplifier_core" not in module.others
+
+
+@pytest.mark.parametrize("name", ["errors", "replay.checker"])
+def test_what_imports_nothing_of_the_package(name: str) -> None:
+    """The errors, since all others may import them; the checker, since it must not share the engine's mistakes."""
+    assert not MODULES[name].own
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
 def test_files_are_short(name: str) -> None:
     """About 300 lines; what is longer is more than one thing."""
-    lines = (PACKAGE / f"{name}.py").read_text(encoding="utf-8").count("\n")
+    lines = MODULES[name].path.read_text(encoding="utf-8").count("\n")
     assert lines <= MOST_LINES
+
+
+def test_help_names_the_public_names() -> None:
+    """`help(package)` and `dir` are for users: what `__all__` names is there, documented."""
+    for name in amplifier_module_context_persistent.__all__:
+        assert (getattr(amplifier_module_context_persistent, name).__doc__ or "").strip(), f"{name} has no docstring"

@@ -1,0 +1,214 @@
+"""`context-persistent compare`: what other policies would have shown the model of a session, and billed.
+
+Exit codes: 0 played, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import ContextPersistentError
+from ..replay import compare as play_all
+from ..replay.api import Comparison, Measures, Progress
+from ..replay.policy_spec import NAMES
+from ..replay.prices import Prices
+from .chart import BLOCKS, PLAIN, bars, scale, svg
+from .progress import progress
+from .session_argument import session_argument
+from .terminal import UnusableError, console, one_line, open_transcript, reason
+
+DEFAULT_BUDGET_TOKENS = 200_000
+DEFAULT_POLICIES = ("none", "sliding", "default")
+_CHART_LINES = 4
+
+
+@click.command()
+@session_argument
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=DEFAULT_POLICIES,
+    show_default=True,
+    help=f"A policy to play: {', '.join(NAMES)}; with options as in truncate:target_usage=0.4. Repeat it.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=DEFAULT_BUDGET_TOKENS,
+    show_default=True,
+    help="The budget in tokens of every request.",
+)
+@click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
+@click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
+@click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
+@click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
+@click.option("--svg", "svg_path", type=click.Path(dir_okay=False), help="Write a chart to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compare(
+    path: str,
+    policies: tuple[str, ...],
+    budget: int,
+    base: float | None,
+    cached: float | None,
+    write: float | None,
+    tokenizer: str,
+    svg_path: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Play SESSION under several policies, and tell what each would have cost and kept.
+
+    A view is asked for before each assistant message. Prices bill what of it the request before did not begin with.
+    """
+    try:
+        prices = Prices.of(base=base, cached=cached, write=write)
+        with progress(path) as files:
+            transcript = open_transcript(path, files=files)
+        with transcript, _bar() as tell:
+            found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
+        if svg_path is not None:
+            title = f"{os.path.basename(path)}: tokens of each request"
+            with open(svg_path, "w", encoding="utf-8") as file:
+                file.write(svg(_series(found), budget, title=one_line(title)))
+    except OSError as error:
+        name = f"{one_line(os.fsdecode(error.filename))}: " if error.filename else ""
+        raise UnusableError(f"{name}{reason(error)}") from error
+    except (ContextPersistentError, ValueError) as error:
+        raise UnusableError(reason(error)) from error
+    if as_json:
+        click.echo(json.dumps(_as_json(path, found, prices)))
+    else:
+        show(found, prices, console())
+
+
+def show(found: Comparison, prices: Prices | None, output: Console) -> None:
+    """Print the table, what it means, and the chart."""
+    whole = found.whole
+    output.print(
+        f"{found.messages:,} messages of {whole.session_tokens:,} tokens, {whole.requests:,} requests, a budget of "
+        f"{found.budget_tokens:,} tokens; counted by {one_line(found.tokenizer)}"
+    )
+    if not whole.requests:
+        output.print("no requests to play: a request stands before each assistant message, and there is none")
+        return
+    output.print()
+    output.print(_table(found, prices))
+    output.print()
+    for one in found.replayed:
+        for said in _complaints(one.measures):
+            output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
+    output.print(
+        Text(
+            "breaks: views that are not the one before with more behind it. billed: tokens, uncached x 1.25 + cached "
+            "x 0.1; of all: as a share of sending everything. far: what the next action uses of over 20 messages back "
+            "and the view shows; found: or recall gives.",
+            "dim",
+        )
+    )
+    _chart(found, output)
+
+
+def _table(found: Comparison, prices: Prices | None) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("policy", overflow="fold")
+    heads = ["breaks", "cached", "billed", "of all", "far", "found", "invalid"]
+    for head in heads + ["cost"] * (prices is not None):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found.replayed:
+        measures = one.measures
+        cells = [
+            f"{measures.breaks:,}",
+            f"{measures.cached_share:.1%}",
+            f"{measures.billed:,.0f}",
+            f"{measures.billed_ratio or 0:.3f}",
+            f"{measures.far:.3f}",
+            f"{measures.recoverable:.3f}",
+            f"{measures.invalid:,}",
+        ]
+        if prices is not None:
+            cells.append(f"{prices.cost(measures):,.2f}")
+        table.add_row(Text(one_line(one.policy)), *cells)
+    return table
+
+
+def _complaints(measures: Measures) -> Iterator[str]:
+    if measures.refused:
+        yield f"{measures.refused:,} requests refused: nothing could be made to fit"
+    if measures.over:
+        yield f"{measures.over:,} views over the budget"
+    if measures.invalid:
+        yield f"{measures.invalid:,} views that a provider may refuse; the first: {one_line(measures.violations[0])}"
+
+
+def _chart(found: Comparison, output: Console) -> None:
+    series = _series(found)
+    top = scale(series, found.budget_tokens)
+    try:
+        BLOCKS.encode(output.encoding)
+        levels = BLOCKS
+    except (UnicodeEncodeError, LookupError):
+        levels = PLAIN
+    margin = len(f"{top:,}") + 1
+    for name, values in series.items():
+        output.print(Text(f"\n{one_line(name)}: tokens of each request"))
+        lines = bars(values, width=max(10, output.width - margin), height=_CHART_LINES, top=top, levels=levels)
+        for row, line in enumerate(lines):
+            label = f"{top:,}" if row == 0 else "0" if row == len(lines) - 1 else ""
+            output.print(Text(f"{label:>{margin - 1}} ", "dim").append(line, "cyan"))
+
+
+def _series(found: Comparison) -> dict[str, list[int]]:
+    return {one.policy: one.measures.request_tokens for one in found.replayed}
+
+
+def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, Any]:
+    rows = []
+    for one in found.replayed:
+        row = {**one.measures.as_json(), "session": path}
+        if prices is not None:
+            row["cost"] = round(prices.cost(one.measures), 6)
+        rows.append(row)
+    return {
+        "path": path,
+        "messages": found.messages,
+        "tokens": found.whole.session_tokens,
+        "requests": found.whole.requests,
+        "budget_tokens": found.budget_tokens,
+        "tokenizer": found.tokenizer,
+        "prices": {"cached": prices.cached, "write": prices.write} if prices is not None else None,
+        "policies": rows,
+    }
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """A progress bar on the error stream where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        stage = ""
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal stage
+            if what != stage:
+                stage = what
+                bar.reset(task, description=one_line(what))
+            bar.update(task, completed=done, total=total)
+
+        yield tell

@@ -1,0 +1,218 @@
+"""`context-persistent verify`, `repair` and `purge`: looking after a log's file.
+
+Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. What comes from a file or its name is shown as plain text
+without control characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from textwrap import wrap
+from typing import NoReturn, TypeVar
+
+import click
+from rich.console import Console
+
+from ..clock import utc_now
+from ..errors import ContextPersistentError
+from ..log.file import FileLog
+from ..maintenance.purge import plan_purge, purge_log
+from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.verify import Finding, Report, verify_log
+from ..transcript.sessions import find_session
+from .progress import progress
+from .session_argument import complete, session_argument
+from .terminal import UNUSABLE, UnusableError, ask, console, one_line, reason
+
+T = TypeVar("T")
+
+DAMAGED = 1
+_MOST_SHOWN = 50  # findings of a log; --json has all
+
+
+@click.command()
+@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@click.pass_context
+def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) -> None:
+    """Check logs: their records, their chain of checksums, their tails.
+
+    Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
+    if one cannot be read.
+    """
+    output, code, logs = console(), 0, []
+    for name in sessions:
+        path = name
+        try:
+            path = str(find_session(name))
+            with progress(path, title="verifying", passes=2) as files:
+                report = verify_log(path, files=files)
+        except (OSError, ValueError) as error:
+            why = reason(error)
+            logs.append({"path": path, "status": "unusable", "error": why})
+            code = UNUSABLE
+            if not as_json:
+                _say(output, f"{path}: unusable", bold=True)
+                _say(output, f"  {why}")
+            continue
+        logs.append(report.to_json())
+        code = max(code, 0 if report.is_sound else DAMAGED)
+        if not as_json:
+            _show(output, path, report)
+    if as_json:
+        click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
+    context.exit(code)
+
+
+@click.command()
+@session_argument
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def repair(path: str, *, dry_run: bool, yes: bool) -> None:
+    """Mend the end of a log, losing nothing.
+
+    Gives a last line its newline, or saves a torn tail to a file beside the log and cuts it off. Everything else stays
+    as it is: damage in the middle of a log is read around, and verify tells what to do about it.
+    """
+    output = console()
+    report = _run(path, lambda: verify_log(path))
+    todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
+    for found in todo:
+        done = (
+            "save them to a file beside the log, then cut them off"
+            if found.kind == "torn_tail"
+            else "write the newline that it lacks"
+        )
+        _say(output, f"{path}, byte {found.offset}: {found.detail}; {done}.")
+    if not todo:
+        _say(output, f"{path}: nothing to repair.")
+    elif dry_run:
+        _say(output, "Nothing was done (--dry-run).")
+    else:
+        ask("Repair it?", yes=yes)
+        _run(path, lambda: _repair(path))
+        _say(output, "Done.")
+    if rest := len(report.damage) - len(todo):
+        _say(output, f"Findings that repair leaves alone: {rest}. See verify.")
+
+
+@click.command()
+@session_argument
+@click.option("--before", metavar="MESSAGE_ID", help="Remove what stands before this message.")
+@click.option("--cleared", is_flag=True, help="Remove what is no longer live (after clear or set_messages).")
+@click.option("--all", "everything", is_flag=True, help="Remove every message.")
+@click.option("--redact", metavar="REGEX", help="Replace what matches in messages by [redacted].")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge(
+    path: str, *, before: str | None, cleared: bool, everything: bool, redact: str | None, dry_run: bool, yes: bool
+) -> None:
+    """Remove history from a log for good.
+
+    Takes exactly one of --before, --cleared, --all and --redact. Torn tails that were saved beside the log are removed
+    as well. The log is replaced by a new file in one step; sessions that have it open go on with the new one. Copies
+    and backups are not reached.
+    """
+    if sum((before is not None, cleared, everything, redact is not None)) != 1:
+        raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact")
+    try:
+        pattern = re.compile(redact) if redact is not None else None
+    except re.error as error:
+        raise click.UsageError(f"--redact is no regular expression: {error}") from error
+    if pattern is not None and pattern.search(""):
+        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
+    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=pattern)
+    planned = _run(path, lambda: plan_purge(path, what))
+    if planned.is_nothing:
+        _say(output, f"{path}: nothing to purge.")
+        return
+    _say(output, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
+    _show_counts(output, planned)
+    if dry_run:
+        _say(output, "Nothing was done (--dry-run).")
+        return
+    ask("Remove it for good?", yes=yes)
+    done = _run(path, lambda: purge_log(path, what, now=utc_now))
+    _say(output, "Done.")
+    if done != planned:
+        _say(output, "The log had changed in the meantime; this was removed:")
+        _show_counts(output, done)
+
+
+def _repair(path: str) -> None:
+    log = FileLog(path)
+    try:
+        log.repair()
+    finally:
+        log.close()
+
+
+def _run(path: str, job: Callable[[], T]) -> T:
+    try:
+        return job()
+    except (OSError, ContextPersistentError, ValueError) as error:
+        _fail(f"{one_line(path)}: {reason(error)}")
+
+
+def _fail(reason: str) -> NoReturn:
+    raise UnusableError(reason)
+
+
+# -- showing -----------------------------------------------------------------------------------------------------------
+
+
+def _say(output: Console, text: str, *, bold: bool = False) -> None:
+    shown = one_line(text).encode(output.encoding, "replace").decode(output.encoding)
+    hanging = " " * (len(shown) - len(shown.lstrip(" -")))
+    for line in wrap(shown, output.width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+        output.print(line, style="bold" if bold else None, soft_wrap=True)
+
+
+def _show(output: Console, path: str, report: Report) -> None:
+    total = sum(report.messages.values())
+    roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
+    controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
+    _say(output, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
+    _say(output, f"  {report.size_bytes:,} bytes; {_count(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(output, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
+    _say(output, f"  control records: {controls or 'none'}")
+    _show_findings(output, "damage", report.damage)
+    _show_findings(output, "notes", report.notes)
+
+
+def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
+    if not findings:
+        _say(output, f"  {title}: none")
+        return
+    _say(output, f"  {title}: {len(findings):,}")
+    for found in findings[:_MOST_SHOWN]:
+        places = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
+        kind = found.kind.replace("_", " ")
+        _say(output, f"  - {', '.join(places)}{': ' if places else ''}{kind}: {found.detail}")
+        _say(output, f"    {found.advice}")
+    if len(findings) > _MOST_SHOWN:
+        _say(output, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")
+
+
+def _show_counts(output: Console, counts: PurgeCounts) -> None:
+    lines = (
+        (counts.messages_removed, "message", "removed"),
+        (counts.messages_redacted, "message", "redacted"),
+        (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
+        (counts.controls_redacted, "control record", "redacted"),
+        (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
+        (counts.torn_bytes, "byte", "of a torn tail removed"),
+        (counts.saved_tails, "saved torn tail", "removed"),
+        (counts.messages_kept, "message", "kept"),
+        (counts.unreadable_kept, "unreadable piece", "kept; only --all removes them"),
+        (counts.altered_kept, "altered message", "among those kept; their checksums will be right"),
+    )
+    for number, what, fate in lines:
+        if number:
+            _say(output, f"  {_count(number, what)} {fate}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

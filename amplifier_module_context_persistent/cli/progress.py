@@ -1,0 +1,48 @@
+"""Progress of long reading, on the error stream and only where that is a terminal.
+
+A bar shows how much of a log was read. It is gone before anything else is printed, and never begun for what
+is read at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+
+from ..log.filesystem import Files
+
+LONG_BYTES = 32 << 20
+
+
+class WatchedFiles(Files):
+    """The real file system, with a bar for what is read."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        """Read up to `size` bytes at `offset`."""
+        block = super().read(fd, size, offset)
+        self._bar.advance(self._task, len(block))
+        return block
+
+
+@contextmanager
+def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[Files]:
+    """Give what a log is to be read with, so many times; while this lasts, a long one shows a bar."""
+    try:
+        size = os.stat(path).st_size
+    except OSError:
+        size = 0  # said by who opens it
+    if size < LONG_BYTES or not sys.stderr.isatty():
+        yield Files()
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    screen = Console(file=sys.stderr)
+    with Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        yield WatchedFiles(bar, bar.add_task(title, total=size * passes))

@@ -1,0 +1,230 @@
+"""`context-persistent replay`: plays a session as it happened, and what the model saw at each request.
+
+Exit codes: 0 played, 1 a view was altered since it was handed out, 2 unusable. On a terminal it keeps the session's
+timing and takes keys; in a pipe everything comes at once, as plain text or as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.text import Text
+
+from ..errors import ContextPersistentError
+from ..replay import Seen, play, requests
+from ..replay.timeline import Pace, Step, timeline
+from ..transcript.transcript import Transcript
+from .keyboard import QUIT, Keys
+from .message_printer import MessagePrinter
+from .progress import progress
+from .request_panel import Stage
+from .session_argument import session_argument
+from .terminal import UnusableError, console, open_transcript, reason
+
+DEFAULT_BUDGET_TOKENS = 200_000
+KEYS = "space or enter: go on · n: next turn · 12g: go to turn 12 · q: quit"
+_ALTERED = 1
+_LONG_PAUSE_S = 3.0
+_MOST_PAUSE_S = 86_400.0  # what systems can wait for at once
+
+
+@click.command()
+@session_argument
+@click.option("--views", is_flag=True, help="Show what the model saw at each request.")
+@click.option("--policy", help="Play it under this policy, whatever was recorded (as in `compare`).")
+@click.option(
+    "--budget", type=click.IntRange(min=1), help="The budget in tokens where a policy is played; 200,000 if not given."
+)
+@click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
+@click.option("--turn", "turn", type=click.IntRange(min=1), default=1, show_default=True, help="Start at this turn.")
+@click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="How many times faster.")
+@click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="No pause is longer, in seconds.")
+@click.option("--step", is_flag=True, help="Wait for a key after each message.")
+@click.option("--full", is_flag=True, help="Show long messages whole.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each event, at once.")
+@click.pass_context
+def replay(context: click.Context, /, path: str, **options: Any) -> None:
+    """Play SESSION as it happened, with its pauses.
+
+    With --views, each request shows how many tokens of the budget it took, and of every message before it whether the
+    model saw it: K kept, E elided, D dropped, S summarised. The views are made again from the receipts in the log, and
+    proved by their hashes; a session without receipts is played under the default policy.
+
+    In a terminal, keys skip: space or enter goes on, n to the next turn, 12g to turn 12, q quits.
+    """
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript:
+        try:
+            player = _Player(transcript, **options)
+            player.play()
+        except (ContextPersistentError, ValueError) as error:
+            raise UnusableError(reason(error)) from error
+    context.exit(_ALTERED if player.altered else 0)
+
+
+class _Player:
+    """Plays one session to the standard output."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        *,
+        views: bool,
+        policy: str | None,
+        budget: int | None,
+        tokenizer: str,
+        turn: int,
+        speed: float,
+        max_pause_s: float | None,
+        step: bool,
+        full: bool,
+        as_json: bool,
+    ) -> None:
+        self._transcript, self._turns, self._first_turn = transcript, transcript.turns(), turn
+        if self._turns and turn > len(self._turns):
+            raise ValueError(f"there is no turn {turn:,}: the session has {len(self._turns):,}")
+        self._policy, self._budget, self._tokenizer = policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer
+        self._views = views or policy is not None or budget is not None
+        self._recorded = self._views and policy is None and budget is None and bool(transcript.requests())
+        self._speed, self._max_pause_s, self._step, self._as_json = speed, max_pause_s, step, as_json
+        self._console = console()
+        self._stage = Stage(self._console.width, self._console.encoding)
+        self._printer = MessagePrinter(full=full, screen=self._console)
+        self._begun = {turn.start: turn.number for turn in self._turns}
+        self._live = sys.stdout.isatty() and not as_json
+        self.altered = False
+
+    def play(self) -> None:
+        """Play it, from one turn to the end, or to another turn that a key asks for."""
+        if not self._as_json:
+            self._introduce()
+        if not self._live:
+            for step in self._steps(self._first_turn):
+                self._show(step)
+            return
+        with Keys() as keys:
+            turn: int | None = self._first_turn
+            while turn is not None:
+                turn = self._perform(turn, keys)
+
+    def _perform(self, first_turn: int, keys: Keys) -> int | None:
+        """Play with pauses; the turn that a key asks for, or None at the end."""
+        pace = Pace(self._speed, self._max_pause_s)
+        turn = first_turn
+        for at, step in enumerate(self._steps(first_turn)):
+            timeout_s = min(pace.pause_s(step), _MOST_PAUSE_S)
+            wanted = self._wait(keys, turn, None if self._step and at else timeout_s)
+            if wanted is not None:
+                return wanted if 0 < wanted <= len(self._turns) else None
+            self._show(step)
+            turn = step.turn
+        return None
+
+    def _wait(self, keys: Keys, turn: int, timeout_s: float | None) -> int | None:
+        """Wait for a key in a turn; the turn that one asks for, 0 to end, None to go on."""
+        if timeout_s is not None and timeout_s > _LONG_PAUSE_S:
+            self._console.print(Text(f"({_duration(timeout_s)}; space goes on)", "dim"))
+        digits = ""
+        while True:
+            key = keys.wait(timeout_s)
+            if key.isdigit():
+                digits += key
+            elif key == "g" and digits:
+                return min(int(digits[-9:]), len(self._turns)) or 1
+            elif key == "n":
+                return turn + 1
+            elif key == QUIT:
+                return 0
+            elif key in ("", " ", "\n", "\r"):
+                return None
+
+    def _steps(self, turn: int) -> Iterator[Step]:
+        turns = self._turns[turn - 1 :]
+        return timeline(self._transcript, turns, self._seen(turns[0].start if turns and turn > 1 else 0))
+
+    def _seen(self, start: int) -> Iterator[Seen]:
+        if not self._views:
+            return iter(())
+        if self._recorded:
+            return requests(self._transcript, start=start)
+        policy = self._policy or "default"
+        played = play(self._transcript, policy, budget_tokens=self._budget, tokenizer=self._tokenizer)
+        return (seen for seen in played if seen.place >= start)
+
+    def _introduce(self) -> None:
+        if not self._turns:
+            self._console.print("no messages: the session is empty")
+        elif self._views and not self._recorded:
+            policy = f"the policy {self._policy}" if self._policy else "the default policy"
+            why = "" if self._transcript.requests() else "no receipts: "
+            self._console.print(Text(f"{why}views are made under {policy}, with a budget of {self._budget:,} tokens"))
+        if self._live and self._turns:
+            self._console.print(Text(KEYS, "dim"))
+
+    def _show(self, step: Step) -> None:
+        if step.seen is not None and step.seen.proved is False and not step.seen.lacks:
+            self.altered = True
+        if self._as_json:
+            for event in _events(step):
+                click.echo(json.dumps(event))
+        elif step.seen is not None:
+            self._console.print()
+            self._console.print(self._stage.request(step.seen))
+        elif step.placed is not None:
+            self._printer.show(step.placed, turn=self._begun.get(step.place))
+
+
+def _events(step: Step) -> Iterator[dict[str, Any]]:
+    """A step as JSON objects: a message, or a request behind the compaction that it shows."""
+    seen, marks = step.seen, step.seen.marks if step.seen is not None else None
+    if step.placed is not None:
+        yield {
+            "event": "message",
+            "number": step.placed.number,
+            "turn": step.turn,
+            "time": step.at.isoformat() if step.at is not None else None,
+            "tools": step.placed.tools,
+            "message": step.placed.message,
+        }
+    if seen is None:
+        return
+    if seen.compaction is not None:
+        lost = seen.compaction
+        yield {
+            "event": "compaction",
+            "request": seen.number,
+            "turn": step.turn,
+            "elided": lost.elided,
+            "dropped": lost.dropped,
+            "summarised": lost.summarised,
+            "tokens_before": lost.tokens_before,
+            "tokens_after": lost.tokens_after,
+        }
+    yield {
+        "event": "request",
+        "request": seen.number,
+        "turn": step.turn,
+        "messages_before": step.place,
+        "time": seen.time or None,
+        "tokens": seen.tokens,
+        "budget_tokens": seen.budget_tokens,
+        "plan": seen.plan,
+        "hash": seen.hash,
+        "proved": seen.proved,
+        "lacks": list(seen.lacks),
+        "view_messages": len(seen.view) if seen.view is not None else None,
+        "inserted": marks.inserted if marks is not None else None,
+        "counts": marks.counts() if marks is not None else None,
+        "marks": [[run.mark, run.start, run.stop] for run in marks.runs()] if marks is not None else None,
+    }
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

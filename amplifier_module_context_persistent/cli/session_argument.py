@@ -1,0 +1,52 @@
+"""How commands are told which session they are about."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..transcript.sessions import SessionNameError, find_session, last_session, session_files
+from .terminal import UnusableError, one_line, reason
+
+R = TypeVar("R")
+
+
+def path_of(name: str) -> str:
+    """The path of the log that a name means.
+
+    Raises:
+        UnusableError: nothing or more than one session has that name.
+    """
+    try:
+        return str(find_session(name))
+    except (SessionNameError, OSError) as error:
+        raise UnusableError(f"{one_line(name)}: {reason(error)}") from error
+
+
+def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the sessions' ids, and files."""
+    ids = [CompletionItem(one_line(s.id)) for s in session_files() if s.id.startswith(incomplete)]
+    return ids or [CompletionItem(incomplete, type="file")]
+
+
+def session_argument(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`."""
+
+    @click.argument("session", required=False, shell_complete=complete)
+    @click.option("--last", is_flag=True, help="The session of this project that was written last.")
+    @functools.wraps(command)
+    def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
+        if (session is None) != last:
+            raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last")
+        if session is not None:
+            return command(*arguments, path=path_of(session), **options)
+        try:
+            return command(*arguments, path=str(last_session().path), **options)
+        except SessionNameError as error:
+            raise UnusableError(reason(error)) from error
+
+    return named

@@ -1,0 +1,159 @@
+"""`context-persistent views` and `view`: which views a session handed out, and each of them again, proved.
+
+Exit codes: 0 done or proved, 1 another view than was handed out or not the whole of it, 2 unusable. A log's content is
+shown with its control characters escaped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import LogError
+from ..log.record import Message
+from ..transcript.rebuild import Book, Noted, Rebuilt
+from ..transcript.transcript import Transcript
+from .session_argument import session_argument
+from .terminal import UnusableError, console, escaped, open_transcript, reason
+
+AFTERWARDS = "This is what the loop was handed; a loop may add to a view before it sends it."
+_UNPROVED = 1
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def views(path: str, *, as_json: bool) -> None:
+    """List the requests of SESSION whose views left a receipt.
+
+    For each its number, time, messages, tokens, plan and provider, and whether `view` can show it in full.
+    """
+    with open_transcript(path) as transcript:
+        book = _book(transcript)
+        if as_json:
+            rows = [
+                {"request": number, **_receipt(noted), "lacks": book.lacks(noted)}
+                for number, noted in enumerate(book.requests, 1)
+            ]
+            click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": book.malformed}))
+            return
+    _list(book)
+
+
+@click.command()
+@session_argument
+@click.option("--request", "number", type=click.IntRange(min=1), required=True, help="Its number in `views`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def view(context: click.Context, path: str, number: int, *, as_json: bool) -> None:
+    """Show the view that a request of SESSION was handed, and prove it.
+
+    It is made again from the log alone and compared with the receipt's hash. Exits with 0 if it is proved, 1 if it is
+    another view or not the whole of it, 2 if nothing can be read.
+    """
+    with open_transcript(path) as transcript:
+        book = _book(transcript)
+        if number > len(book.requests):
+            raise UnusableError(f"there is no request {number:,}: the log has {len(book.requests):,} receipts")
+        noted = book.requests[number - 1]
+        try:
+            made = transcript.view(number)
+        except (LogError, ValueError) as error:
+            raise UnusableError(escaped(str(error))) from error
+    if as_json:
+        _print_json(number, noted, made)
+    else:
+        _show(number, len(book.requests), noted, made)
+    context.exit(0 if made.proved else _UNPROVED)
+
+
+def verdict(noted: Noted, made: Rebuilt) -> str:
+    """Say in one sentence what is proved, or why nothing is."""
+    if made.proved:
+        return f"Proved: its hash is that of the receipt, {noted.receipt.hash}."
+    if made.messages is None:
+        return f"It cannot be shown: {'; '.join(made.reasons)}."
+    if made.reasons:
+        return f"Not proved, and not the whole of it: {'; '.join(made.reasons)}."
+    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
+    return f"NOT what was handed out: the log was altered since, or its hash was.{damaged}"
+
+
+def _book(transcript: Transcript) -> Book:
+    try:
+        return transcript.book
+    except (OSError, ValueError) as error:
+        raise UnusableError(reason(error)) from error
+
+
+def _receipt(noted: Noted) -> dict[str, Any]:
+    receipt = noted.receipt
+    return {
+        "id": receipt.id,
+        "time": receipt.time,
+        "plan": receipt.plan,
+        "upto": receipt.upto,
+        "messages": receipt.messages,
+        "tokens": receipt.tokens,
+        "budget_tokens": receipt.budget_tokens,
+        "provider": receipt.provider,
+        "head": receipt.head,
+        "extras": receipt.extras,
+        "hash": receipt.hash,
+    }
+
+
+def _list(book: Book) -> None:
+    output = console()
+    if not book.requests:
+        output.print("no receipts: no view was handed out, or `receipts` is off")
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("request", "time", "messages", "tokens", "plan", "provider", "in full"):
+            right = name in ("request", "messages", "tokens")
+            table.add_column(name, justify="right" if right else "left", overflow="fold")
+        for number, noted in enumerate(book.requests, 1):
+            receipt = noted.receipt
+            full = "no" if book.lacks(noted) else "yes"
+            time = receipt.time[:19].replace("T", " ")
+            cells = (time, f"{receipt.messages:,}", f"{receipt.tokens:,}", receipt.plan, receipt.provider, full)
+            table.add_row(f"{number:,}", *(Text(escaped(cell)) for cell in cells))
+        output.print(table)
+    if book.malformed:
+        output.print(f"{book.malformed:,} receipts cannot be read")
+
+
+def _show(number: int, count: int, noted: Noted, made: Rebuilt) -> None:
+    receipt = noted.receipt
+    plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
+    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    _say(f"{receipt.messages:,} messages, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}")
+    for place, message in enumerate(made.messages or (), 1):
+        _say(f"\n[{place}] {message.get('role')}")
+        _say(json.dumps(message, ensure_ascii=False, indent=2))
+    _say(f"\n{verdict(noted, made)}")
+    if made.messages is not None:
+        _say(AFTERWARDS)
+
+
+def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
+    messages: Sequence[Message] | None = made.messages
+    shown = {
+        "request": number,
+        "receipt": _receipt(noted),
+        "proved": made.proved,
+        "verdict": verdict(noted, made),
+        "damaged": made.damaged,
+        "note": AFTERWARDS,
+        "messages": messages,
+    }
+    click.echo(json.dumps(shown))
+
+
+def _say(text: str) -> None:
+    click.echo(escaped(text))

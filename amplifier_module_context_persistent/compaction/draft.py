@@ -1,0 +1,195 @@
+"""A draft: a view in the making, on which the steps of the ladder work until it fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from ..config import Config
+from ..messages.elide import Cut
+from ..view.arrangement import Count, Fetch, shorten, stand_in
+from ..view.entry import Entry
+from ..view.rules import Group, tool_groups, untouchable
+
+MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
+
+
+@dataclass(slots=True)
+class Draft:
+    """A view in the making: which groups stay, what is cut, what it comes to.
+
+    `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
+    """
+
+    groups: list[Group]
+    config: Config
+    count: Count
+    fetch: Fetch
+    fixed_tokens: int
+    goal_tokens: int
+    target_tokens: int
+    goal_messages: int | None
+    kept: list[bool] = field(default_factory=list)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    cut_tokens: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    """The ids of messages whose thinking is left out."""
+    fixed: set[int] = field(default_factory=set)
+    members: list[tuple[Entry, ...]] = field(default_factory=list)
+    """The messages of each group."""
+    sizes: list[int] = field(default_factory=list)
+    """The tokens of each group, cut as it is, with stand-ins for missing results."""
+    holders: Counter[str] = field(default_factory=Counter)
+    """By term, how many of the messages that stay show it."""
+    needed: set[str] = field(default_factory=set)
+    """The terms in the arguments of the calls that the view began with."""
+    total_tokens: int = 0
+    total_messages: int = 0
+    sealed: int = 0
+    """So many of the first groups stay as they are, for the provider's cache, until that costs too much."""
+
+    _estimated: dict[str, tuple[int, Entry, Cut | None, int]] = field(default_factory=dict)
+    """By id, messages whose tokens are estimated: place, message, and the cut and the tokens that it had before."""
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        *,
+        config: Config,
+        count: Count,
+        fetch: Fetch,
+        fixed_tokens: int,
+        target_tokens: int,
+        cuts: Mapping[str, Cut],
+        cut_tokens: Mapping[str, int],
+        silent: Iterable[str] = (),
+    ) -> Draft:
+        """Begin with all that there is, cut as it was before."""
+        offloaded = [entry for entry in entries if entry.offload is not None]
+        groups = tool_groups(entries)
+        goal_messages = None if config.max_messages is None else max(1, int(config.max_messages * config.target_usage))
+        draft = cls(
+            groups=groups,
+            config=config,
+            count=count,
+            fetch=fetch,
+            fixed_tokens=fixed_tokens,
+            goal_tokens=target_tokens,
+            target_tokens=target_tokens,
+            goal_messages=goal_messages,
+            kept=[True] * len(groups),
+            cuts={entry.id: entry.offload for entry in offloaded if entry.offload} | dict(cuts),
+            cut_tokens={entry.id: entry.tokens for entry in offloaded} | dict(cut_tokens),
+            silent=set(silent),
+            fixed=untouchable(groups, preserve_system=config.preserve_system),
+        )
+        draft.members = [group.entries() for group in groups]
+        draft.sizes = [draft._group_tokens(place) for place in range(len(groups))]
+        draft.total_tokens = fixed_tokens + sum(draft.sizes)
+        draft.total_messages = sum(1 + len(group.results) for group in groups)
+        shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
+        draft.holders.update(chain.from_iterable(shown))
+        draft.needed.update(*(group.head.terms.used for group in groups))
+        return draft
+
+    @property
+    def fits(self) -> bool:
+        """Whether the goal is reached."""
+        few = self.goal_messages is None or self.total_messages <= self.goal_messages
+        return few and self.total_tokens <= self.goal_tokens
+
+    def tokens_of(self, entry: Entry) -> int:
+        """What a message comes to, cut as it is."""
+        tokens = self._whole_tokens(entry)
+        return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
+
+    def chars_of(self, entry: Entry) -> int:
+        """How many characters the longest text of a message has, cut as it is."""
+        known = self.cuts.get(entry.id)
+        return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
+
+    def _group_tokens(self, place: int) -> int:
+        tokens, group = sum(map(self.tokens_of, self.members[place])), self.groups[place]
+        if group.unanswered:
+            pairs = zip(group.head.calls, group.results, strict=True)
+            tokens += sum(self.count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
+        return tokens
+
+    def drop(self, place: int) -> None:
+        """Leave a group out."""
+        self.kept[place] = False
+        self.total_tokens -= self.sizes[place]
+        self.total_messages -= 1 + len(self.groups[place].results)
+        for entry in self.members[place]:
+            self._hide(entry.terms.shown(self.cuts.get(entry.id)))
+
+    def cut(self, place: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
+        """Shorten a message of a group if that saves enough."""
+        (message,) = self.fetch([entry])
+        before = self._whole_tokens(entry)
+        after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+        if before - after >= least_saved:
+            self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
+            self._set_cut(place, entry, cut, after)
+
+    def cut_about(self, place: int, entry: Entry, cut: Cut, tokens: int) -> None:
+        """Shorten a message of a group to about so many tokens; `settle` counts what stands of it in the end."""
+        known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
+        self._estimated.setdefault(entry.id, (place, entry, known, before))
+        self._hide(entry.terms.lost(known, cut))
+        self._set_cut(place, entry, cut, tokens)
+
+    def settle(self) -> None:
+        """Count the cuts of `cut_about` that still stand, and take back those that save too little."""
+        standing = [one for one in self._estimated.values() if self.kept[one[0]]]
+        self._estimated.clear()
+        for (place, entry, known, before), message in zip(standing, self.fetch([s[1] for s in standing]), strict=True):
+            cut = self.cuts[entry.id]
+            after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+            if before - after >= MIN_SAVED_TOKENS:
+                self._set_cut(place, entry, cut, after)
+            else:
+                self.holders.update(entry.terms.lost(known, cut))
+                self._set_cut(place, entry, known, before)
+
+    def _whole_tokens(self, entry: Entry) -> int:
+        """What a message comes to, cut as it is, with its thinking."""
+        return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
+
+    def _set_cut(self, place: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
+        freed = self._whole_tokens(entry) - tokens
+        self.sizes[place] -= freed
+        self.total_tokens -= freed
+        if cut is None:
+            self.cuts.pop(entry.id, None)
+        else:
+            self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
+
+    def silence(self, place: int) -> None:
+        """Leave out the thinking of a group."""
+        head = self.groups[place].head
+        if head.id and head.id not in self.silent:
+            self.silent.add(head.id)
+            self.sizes[place] -= head.thinking_tokens
+            self.total_tokens -= head.thinking_tokens
+
+    def _hide(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.holders[name] -= 1
+
+    def recent_start(self, share: float) -> int:
+        """Where the newest `share` of the target's tokens begins."""
+        room = share * self.target_tokens
+        for place in reversed(range(len(self.groups))):
+            if self.kept[place]:
+                room -= self.sizes[place]
+                if room < 0:
+                    return place + 1
+        return 0
+
+    def left(self) -> list[int]:
+        """The places of the groups that stay."""
+        return [place for place, kept in enumerate(self.kept) if kept]

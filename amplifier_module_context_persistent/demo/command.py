@@ -1,0 +1,299 @@
+"""`context-persistent demo`: kill a session in the middle of a turn, resume it, and show what came of it.
+
+What was acknowledged is what the killed process told before it died; what is held against it is read from the log's
+file here, by plain `json`, and from what the resumed process got. Anything missing is a fault, and so is a view that a
+provider would refuse.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from amplifier_core.message_models import Message as ProviderMessage
+from rich.console import Console
+
+from .session import INTERRUPTED_TOOL
+
+TIMEOUT_S = 20.0  # of one child process
+_WORDS = 62  # characters of a message in an 80-column line
+
+Message = dict[str, Any]
+Told = list[dict[str, Any]]
+
+
+class DemoError(click.ClickException):
+    """The demo could not be played to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What the two processes told, and what the log's file held after each."""
+
+    first: Told
+    resumed: Told
+    killed: str
+    """How the first process ended."""
+    log_path: str
+    stored_at_kill: list[Message]
+    stored_at_end: list[Message]
+
+    def of(self, event: str, *, resumed: bool) -> Told:
+        """What one process told of one event."""
+        return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
+
+    def acknowledged(self, *, resumed: bool) -> list[Message]:
+        """The messages that one process had acknowledged."""
+        return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
+
+    def messages(self, event: str) -> list[Message]:
+        """The messages that the resumed process told first with an event."""
+        messages: list[Message] = self.of(event, resumed=True)[0]["messages"]
+        return messages
+
+    def faults(self) -> list[str]:
+        """Say what went wrong, a sentence each; nothing, if all is well."""
+        before = self.acknowledged(resumed=False)
+        everything = before + self.acknowledged(resumed=True)
+        ignored = self.of("ignored", resumed=True)
+        found = [
+            *_differences("the log's file after the kill", self.stored_at_kill, before),
+            *_differences("the resumed session", self.messages("recovered"), before),
+            *_differences("the session after set_messages", self.messages("resumed"), before),
+            *_differences("the log's file at the end", self.stored_at_end, everything),
+        ]
+        if len(ignored) != 1:
+            found.append("the host's set_messages was not ignored")
+        for told in (*self.of("view", resumed=False), *self.of("view", resumed=True)):
+            found.extend(f"a view is invalid: {fault}" for fault in view_faults(told["messages"]))
+        return found
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave the directory with the log, and say where it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def demo(*, keep: bool, as_json: bool) -> None:
+    """Kill a session in the middle of a turn, resume it, and show what came of it.
+
+    Works in a temporary directory of its own, without a network; exits with 1 if anything was lost.
+    """
+    with _directory(keep=keep) as directory:
+        played = play(directory)
+    faults = played.faults()
+    kept = os.fspath(directory) if keep else None
+    if as_json:
+        click.echo(json.dumps(_as_json(played, faults, kept), indent=2))
+    else:
+        _show(Console(markup=False, highlight=False, emoji=False), played, kept)
+    if faults:
+        raise DemoError("\n  ".join(["this must not happen:", *faults]))
+
+
+def play(directory: Path) -> Played:
+    """Run the session in a directory, kill it, run it again.
+
+    Raises:
+        DemoError: one of the processes failed or hung.
+    """
+    (directory / "home").mkdir()
+    (directory / "project").mkdir()
+    first, killed = _play_part("first", directory)
+    log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
+    stored_at_kill = read_messages(log_path)
+    resumed, _ = _play_part("resumed", directory)
+    return Played(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path))
+
+
+def read_messages(log_path: str) -> list[Message]:
+    """Read the messages of a log that was never reset, as any reader of JSON lines would."""
+    lines = Path(log_path).read_bytes().splitlines()
+    return [record for line in lines if "_record" not in (record := json.loads(line))]
+
+
+def view_faults(view: Sequence[Message]) -> list[str]:
+    """Say what a provider would refuse in a view, a sentence each."""
+    found: list[str] = []
+    waiting: list[str] = []
+    for place, message in enumerate(view):
+        try:
+            ProviderMessage(**message)
+        except (TypeError, ValueError):
+            found.append(f"message {place} does not build")
+        if message.get("role") == "tool":
+            if not waiting or waiting.pop(0) != message.get("tool_call_id"):
+                found.append(f"message {place} answers no call before it, or out of order")
+            continue
+        if waiting:
+            found.append(f"message {place} comes before the results of {', '.join(waiting)}")
+        waiting = [call["id"] for call in message.get("tool_calls") or ()]
+    if waiting:
+        found.append(f"the calls {', '.join(waiting)} have no results")
+    spoken = [message.get("role") for message in view if message.get("role") != "system"]
+    if spoken[:1] != ["user"]:
+        found.append("the first message after the system text is not a user's")
+    return found
+
+
+# -- the processes -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _directory(*, keep: bool) -> Iterator[Path]:
+    try:
+        directory = Path(tempfile.mkdtemp(prefix="context-persistent-demo-")).resolve()
+    except OSError as error:
+        raise DemoError(f"no temporary directory can be made: {error}") from error
+    try:
+        yield directory
+    except DemoError as error:
+        raise DemoError(f"{error.message}\n  kept in {directory}" if keep else error.message) from error
+    finally:
+        if not keep:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _play_part(part: str, directory: Path) -> tuple[Told, str]:
+    """Run one process and collect what it tells; the first one is killed in the middle of its second turn."""
+    home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
+    errors_path = directory / f"{part}.stderr"
+    told: Told = []
+    killed = False
+    with (
+        open(errors_path, "wb") as errors,
+        subprocess.Popen(  # noqa: S603 - this interpreter, with a module of this package
+            [sys.executable, "-m", "amplifier_module_context_persistent.demo.session", part, project],
+            cwd=project,
+            env={**os.environ, "HOME": home, "USERPROFILE": home},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        watchdog = threading.Timer(TIMEOUT_S, process.kill)
+        watchdog.daemon = True
+        try:
+            watchdog.start()
+            for line in process.stdout or ():
+                told.append(json.loads(line))
+                if part == "first" and not killed and _is_mid_turn(told):
+                    process.kill()  # SIGKILL: no handler, no cleanup; what the pipe still holds is read
+                    killed = True
+            process.wait()
+        finally:
+            watchdog.cancel()
+            process.kill()
+    if not (killed if part == "first" else process.returncode == 0):
+        said = errors_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        reason = "\n  ".join(said) or f"it ended with {process.returncode}, or hung for {TIMEOUT_S:.0f} s"
+        raise DemoError(f"the {part} process did not play its part:\n  {reason}")
+    return told, "SIGKILL" if os.name == "posix" else "TerminateProcess"
+
+
+def _is_mid_turn(told: Told) -> bool:
+    """Whether one of two parallel calls is answered, and the other one is at work."""
+    running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
+    last = told[-1]
+    return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
+
+
+# -- what came of it ---------------------------------------------------------------------------------------------------
+
+
+def _differences(where: str, found: Sequence[Message], expected: Sequence[Message]) -> Iterator[str]:
+    """Compare messages, the log's own stamps left aside."""
+    held = [_given(message) for message in found]
+    for place, message in enumerate(map(_given, expected)):
+        if message not in held:
+            yield f"{where} lacks acknowledged message {place + 1} ({message['role']})"
+    if held != [_given(message) for message in expected] and all(_given(m) in held for m in expected):
+        yield f"{where} has {len(held)} messages instead of {len(expected)}, or in another order"
+
+
+def _given(message: Message) -> Message:
+    return {key: value for key, value in message.items() if key not in ("metadata", "_crc")}
+
+
+def _is_stand_in(message: Message) -> bool:
+    inserted = (message.get("metadata") or {}).get("source") == "context-compaction"
+    return inserted and message["role"] == "tool"
+
+
+def _as_json(played: Played, faults: list[str], kept: str | None) -> dict[str, Any]:
+    view = played.messages("view")
+    ignored: dict[str, Any] = next(iter(played.of("ignored", resumed=True)), {})
+    return {
+        "ok": not faults,
+        "faults": faults,
+        "log_path": played.log_path,
+        "kept": kept,
+        "ended_by": played.killed,
+        "acknowledged": [_given(message) for message in played.acknowledged(resumed=False)],
+        "recovered": [_given(message) for message in played.messages("recovered")],
+        "set_messages": {"handed": ignored.get("handed"), "stored": ignored.get("stored"), "ignored": bool(ignored)},
+        "view": [{**_given(message), "stand_in": _is_stand_in(message)} for message in view],
+        "finished": [_given(message) for message in played.acknowledged(resumed=True)],
+    }
+
+
+def _show(console: Console, played: Played, kept: str | None) -> None:
+    before = played.acknowledged(resumed=False)
+    recovered = played.messages("recovered")
+    console.print("A session is killed in the middle of a turn", style="bold")
+    _head(console, "1. What was acknowledged before the kill")
+    _list(console, before)
+    console.print(f"   {played.killed} while {INTERRUPTED_TOOL} was at work: one of two calls is answered.")
+
+    _head(console, "2. What a new process recovered from the log")
+    lost = sum(_given(message) not in map(_given, recovered) for message in before)
+    console.print(f"   {len(recovered)} messages; {lost} of the {len(before)} acknowledged ones lost.")
+
+    _head(console, "3. How the host resumed the session: get_messages, set_messages, get_messages")
+    for told in played.of("ignored", resumed=True):
+        behind = told["stored"] - told["handed"]
+        console.print(f"   The host's own transcript has {told['handed']} messages: {behind} behind the log.")
+        console.print(f"   set_messages with them was ignored; get_messages still gives {told['stored']}.")
+
+    view = played.messages("view")
+    _head(console, "4. The view that the model gets next")
+    _list(console, view)
+    console.print(f"   {'Invalid!' if view_faults(view) else 'Valid: every call has its result right behind it.'}")
+
+    _head(console, "5. How the turn went on")
+    _list(console, played.acknowledged(resumed=True), first=len(recovered) + 1)
+
+    _head(console, "6. Where the log lies")
+    console.print(f"   {played.log_path}", soft_wrap=True)
+    console.print(
+        f"   Kept in {kept}" if kept else "   Removed with the demo's directory; --keep leaves it.", soft_wrap=True
+    )
+
+
+def _head(console: Console, title: str) -> None:
+    console.print()
+    console.print(title, style="bold")
+
+
+def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> None:
+    for number, message in enumerate(messages, first):
+        style = "yellow" if _is_stand_in(message) else ""
+        console.print(f"   {number:>2}  {message['role']:<9}  {_words(message)}", style=style)
+
+
+def _words(message: Message) -> str:
+    """The first words of a message, on one line and without control characters; and its calls."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(message.get("content"))).split())
+    calls = ", ".join(call["tool"] for call in message.get("tool_calls") or ())
+    more = f" -> {calls}" if calls else "  (stands in)" if _is_stand_in(message) else ""
+    room = _WORDS - len(more)
+    return (text if len(text) <= room else text[: room - 4].rsplit(" ", 1)[0] + " ...") + more

@@ -1,0 +1,135 @@
+"""A file that appears whole or not at all: a new session's log, an export.
+
+It is written beside its place (mode 0600), synced, and only then given its name. A file that is there already stays
+what it is, unless it is to be replaced; whoever is killed on the way leaves a file that ends in `.part`, and nothing
+else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from secrets import token_hex
+
+from .directories import directories_above, make_directories
+from .filesystem import Files
+
+_BLOCK_BYTES = 1 << 20
+
+
+class NewFile:
+    """A file that is being written; use it in a `with` statement, and `finish` it.
+
+    Args:
+        path: its place.
+        replace: put it in the place of a regular file that is there.
+        with_directories: make the directories that lead to it, with mode 0700.
+        files: the system calls, for tests to replace.
+
+    Raises:
+        OSError: it cannot be written, or something has its name already; nothing is left of it.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        with_directories: bool = False,
+        files: Files | None = None,
+    ) -> None:
+        self.path = os.path.abspath(os.path.expanduser(path))
+        self._aside = f"{self.path}.{token_hex(4)}.part"
+        self._replace, self._with_directories, self._files = replace, with_directories, files or Files()
+        self._fd: int | None = None
+        self._waiting = bytearray()
+        self._made = ""
+
+    def __enter__(self) -> NewFile:
+        check_free(self.path, replace=self._replace)
+        directory = os.path.dirname(self.path)
+        if self._with_directories and not os.path.isdir(directory):
+            make_directories(self._files, directory)
+            self._made = directory
+        try:
+            self._fd = self._files.create_new(self._aside)
+        except OSError as error:
+            error.filename = self.path
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        fd, self._fd = self._fd, None
+        if fd is None:
+            return
+        with contextlib.suppress(OSError):
+            self._files.close(fd)
+        with contextlib.suppress(OSError):
+            self._files.remove(self._aside)
+        if self._made:
+            with contextlib.suppress(OSError):
+                os.rmdir(self._made)
+
+    def write(self, content: bytes) -> None:
+        """Write at the end."""
+        self._waiting += content
+        if len(self._waiting) >= _BLOCK_BYTES:
+            self._flush()
+
+    def finish(self) -> None:
+        """Bring it to the disk, and give it its name."""
+        self._flush()
+        fd, files = self._fd, self._files
+        assert fd is not None  # noqa: S101 - within the `with` statement it is open
+        files.sync(fd)
+        files.close(fd)
+        self._fd = None
+        try:
+            self._give_name()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                files.remove(self._aside)
+            raise
+        for directory in directories_above(self.path):
+            files.sync_directory(directory)
+
+    def _give_name(self) -> None:
+        check_free(self.path, replace=self._replace)
+        if self._replace:
+            self._files.replace(self._aside, self.path)
+            return
+        try:
+            os.link(self._aside, self.path)  # unlike a rename, never over another file
+        except FileExistsError as error:
+            raise _taken(self.path) from error
+        except OSError:  # a file system without hard links
+            os.rename(self._aside, self.path)
+        else:
+            self._files.remove(self._aside)
+
+    def _flush(self) -> None:
+        assert self._fd is not None  # noqa: S101 - as above
+        content, self._waiting = bytes(self._waiting), bytearray()
+        if content and (written := self._files.write(self._fd, content)) != len(content):
+            raise OSError(errno.ENOSPC, f"only {written} of {len(content)} bytes were taken", self.path)
+
+
+def check_free(path: str, *, replace: bool = False) -> None:
+    """Refuse a path that something has already; with `replace`, all but a regular file.
+
+    Raises:
+        FileExistsError: there is something.
+    """
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if not (replace and stat.S_ISREG(status.st_mode)):
+        raise _taken(path)
+
+
+def _taken(path: str) -> FileExistsError:
+    what = "a directory" if os.path.isdir(path) else "a file"
+    return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", path)

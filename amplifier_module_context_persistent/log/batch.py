@@ -1,0 +1,119 @@
+"""What a batch of appends is, and what the rooms above need of any log.
+
+Each caller gives a function that prepares its records from the index as it is under the lock. Callers do not see each
+other: what one of them gets wrong is refused to it alone. Rules:
+- What a caller prepares is appended as a whole or not at all.
+- A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
+  written in parts, and a part ends behind a caller that appends control records. It need not see their messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..errors import RecordError
+from .index import Index
+from .record import Message
+
+CONTROL_HEAD = b'{"_record"'
+_RESET_HEAD, _COMMIT_HEAD = CONTROL_HEAD + b':"reset"', CONTROL_HEAD + b':"commit"'
+PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
+SEAL_BYTES = 20
+
+Prepare = Callable[[Index], Sequence[bytes]]
+"""Gives the record bodies to append, from the index as it is under the lock. May run twice; must change nothing."""
+
+Outcome = range | Exception
+"""The ordinals of the message records that were appended, or why the whole of it was refused."""
+
+
+class Log(Protocol):
+    """What the rooms above need of a log."""
+
+    @property
+    def index(self) -> Index:
+        """The index; another object after the log was scanned anew."""
+        ...
+
+    def follow(self) -> None:
+        """Take in what others appended."""
+        ...
+
+    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Append what each of the batch prepares."""
+        ...
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh, in the given order."""
+        ...
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines as they were written, each with its ordinal."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the log holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the first callers of a batch append together."""
+
+    bodies: list[bytes]
+    results: list[int | Exception]
+    """For each caller how many message records it appends, or why it is refused."""
+
+    def outcomes(self, first: int) -> list[Outcome]:
+        """What each caller is told once the records stand, the first message record being `first`."""
+        outcomes: list[Outcome] = []
+        for result in self.results:
+            if isinstance(result, Exception):
+                outcomes.append(result)
+            else:
+                outcomes.append(range(first, first + result))
+                first += result
+        return outcomes
+
+
+def reset_parts(bodies: Sequence[bytes]) -> list[int]:
+    """Where the records of a part are to be synced in between, so that a reset is in force as a whole or not at all.
+
+    A power cut may keep any blocks of what is not synced. So a reset has to be on the disk before its content, which
+    would else be read as what was appended; and its content before its commit.
+    """
+    cuts: set[int] = set()
+    for at, body in enumerate(bodies):
+        if body.startswith(_RESET_HEAD):
+            cuts.add(at + 1)
+        elif body.startswith(_COMMIT_HEAD):
+            cuts.add(at)
+    return sorted(cuts - {0, len(bodies)})
+
+
+def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:
+    """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`."""
+    part = Part([], [])
+    most_bytes, total_bytes = max_record_bytes - SEAL_BYTES, 0
+    for prepare in batch:
+        messages, control = 0, False
+        try:
+            bodies = prepare(index)
+            for body in bodies:
+                if len(body) > most_bytes:
+                    raise RecordError(f"the record has {len(body):,} bytes; at most {most_bytes:,} are stored")
+                total_bytes += len(body)
+                if body.startswith(CONTROL_HEAD):
+                    control = True
+                else:
+                    messages += 1
+        except Exception as error:  # noqa: BLE001 - it belongs to that caller alone, who gets it
+            part.results.append(error)
+            continue
+        part.bodies.extend(bodies)
+        part.results.append(messages)
+        if control or total_bytes > PART_BYTES:
+            break
+    return part

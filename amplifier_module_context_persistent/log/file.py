@@ -1,0 +1,265 @@
+"""The append-only log behind a session: `FileLog` on disk, `MemoryLog` for a session that keeps nothing.
+
+What has survived when `FileLog.commit` returns without an error:
+- with `durability="fsync"` every record of the batch, after a killed process and after a power cut, and the directory
+  entries that lead to it;
+- with `durability="write"` every record of the batch after a killed process, not after a power cut.
+
+Rules:
+- Everything that writes does so under one lock, on the log's own descriptor, held for that one operation.
+- Memory changes after the disk does. A refused write is cut back and raised. After a failed sync or cut-back nobody
+  knows what is on disk: the log latches, serves what was acknowledged, and takes no append until it is opened anew
+  (on Linux a second sync after a failed one proves nothing: https://lwn.net/Articles/752063/).
+- A torn tail is saved aside and synced before it is cut.
+
+These classes block and are not safe for concurrent calls; `commit.GroupCommit` serialises the calls to one of them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
+from .batch import Log, Outcome, Prepare, prepare_part, reset_parts
+from .directories import directories_above, make_directories
+from .filesystem import Files
+from .index import Index, TornTail
+from .lock import lock_log, unlock_log
+from .memory import MemoryLog
+from .reader import LogReader
+from .record import MAX_RECORD_BYTES, Message, seal
+from .torn_tail import save_torn_tail
+
+__all__ = ["FileLog", "Log", "MemoryLog", "Outcome", "Prepare"]
+
+
+class FileLog:
+    """A log in one file.
+
+    Args:
+        path: the file; its last component is never followed if it is a link.
+        files: the system calls, for tests to replace.
+        durability: `fsync` or `write` (see the module's docstring).
+        lock_timeout_s: how long to wait for another process that holds the lock.
+        max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        files: Files | None = None,
+        durability: str = "fsync",
+        lock_timeout_s: float = 10.0,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
+        self._files = self._reader.files
+        self._durable = durability == "fsync"
+        self._lock_timeout_s = lock_timeout_s
+        self._failure: str | None = None
+        self._unsynced_directories: list[str] | None = None
+        """Those to sync with the next append; None for all that lead to the log."""
+        self._identity: tuple[int, int] | None = None
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path."""
+        return self._reader.path
+
+    @property
+    def index(self) -> Index:
+        """The index of what is known; another object after the log was scanned anew."""
+        return self._reader.index
+
+    @property
+    def exists(self) -> bool:
+        """Whether the log's file was there when last looked at."""
+        return self._reader.fd is not None
+
+    @property
+    def torn(self) -> TornTail | None:
+        """What the next append will save aside and cut, as of the last `follow`."""
+        return self._reader.torn
+
+    def follow(self) -> None:
+        """Take in what others appended since; nothing once the log has failed.
+
+        Raises:
+            LogUnreadableError: the log cannot be read, or was removed while it was open.
+        """
+        if not self._failure:
+            self._reader.follow()
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh from their bytes, in the given order."""
+        return self._reader.read(ordinals)
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines as they were written, without LF, in the given order."""
+        return self._reader.lines(ordinals)
+
+    def close(self) -> None:
+        """Close the file; `follow` and `commit` open it anew, also after a failure."""
+        self._reader.close()
+        self._failure = None
+        self._unsynced_directories = None
+
+    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
+
+        Args:
+            batch: each prepares its records; what one of them raises refuses that one alone.
+            wait: wait for another process's lock, else raise BlockingIOError.
+
+        Raises:
+            AppendError: the write was refused; nothing of the batch is stored.
+            LogFailedError: a sync or a cut-back failed, now or before; the outcome is unknown.
+            LockTimeoutError: another process holds the lock; nothing of the batch is stored.
+            LogCreateError: there is no log and none can be created.
+            LogUnreadableError: the log is there and cannot be read.
+        """
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(batch):
+            rest = batch[len(outcomes) :]
+            try:
+                outcomes += self._commit_part(rest, wait=wait or bool(outcomes))
+            except LogError as error:
+                if not outcomes:
+                    raise
+                outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
+        return outcomes
+
+    def _commit_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+        reader = self._reader
+        if self._failure:
+            raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
+        if not wait and reader.fd is None:
+            raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
+        reader.ensure_open()
+        if reader.fd is None:
+            part = prepare_part(batch, self.index, reader.max_record_bytes)
+            if not part.bodies:
+                return part.outcomes(0)
+            self._create()
+        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s)
+        try:
+            self._notice_replacement()
+            if torn := reader.torn:
+                if not wait:
+                    raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
+                self._repair(torn)
+            first = len(self.index)
+            part = prepare_part(batch, self.index, reader.max_record_bytes)
+            if part.bodies:
+                self._write(part.bodies)
+            return part.outcomes(first)
+        finally:
+            unlock_log(reader, lock)
+
+    def repair(self) -> None:
+        """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
+
+        Raises:
+            LogError: as `commit`; nothing was removed that is not saved.
+        """
+        reader = self._reader
+        reader.follow()
+        if reader.fd is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
+        lock = lock_log(reader, wait=True, timeout_s=self._lock_timeout_s)
+        try:
+            if torn := reader.torn:
+                self._repair(torn)
+            elif reader.lacks_newline:
+                self._append(b"\n")
+            else:
+                return
+            self._sync()
+            reader.take_in()
+        finally:
+            unlock_log(reader, lock)
+
+    # -- under the lock ----------------------------------------------------------------------------------------------
+
+    def _notice_replacement(self) -> None:
+        """Sync the directory with the next append to another file: who put it there may have died before that."""
+        if self._identity not in (None, self._reader.identity) and self._unsynced_directories == []:
+            self._unsynced_directories.append(os.path.dirname(self.path))
+        self._identity = self._reader.identity
+
+    def _write(self, bodies: Sequence[bytes]) -> None:
+        reader, seed = self._reader, self._reader.scanner.seed
+        lines: list[bytes] = []
+        for body in bodies:
+            line, seed = seal(body, seed)
+            lines.append(line)
+        records = b"".join(lines)
+        if reader.lacks_newline:
+            lines[0] = b"\n" + lines[0]
+        for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
+            self._append(b"".join(lines[start:stop]))
+            if self._durable:
+                self._sync()
+        reader.appended(records)
+
+    def _append(self, data: bytes) -> None:
+        files, fd, before = self._files, self._reader.descriptor, self._reader.size
+        try:
+            written = files.write(fd, data)
+            if written == len(data):
+                return
+            error = OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were taken")
+        except OSError as refused:
+            error = refused
+        try:
+            if files.fstat(fd).st_size != before:
+                files.truncate(fd, before)
+        except OSError as stuck:
+            self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
+        reason = f"the write was refused ({error.strerror}); nothing was stored"
+        raise AppendError(error.errno or errno.EIO, reason, self.path) from error
+
+    def _sync(self) -> None:
+        try:
+            self._files.sync(self._reader.descriptor)
+            if self._unsynced_directories is None:
+                self._unsynced_directories = directories_above(self.path)
+            while self._unsynced_directories:
+                self._files.sync_directory(self._unsynced_directories[-1])
+                self._unsynced_directories.pop()
+        except OSError as error:
+            self._fail(f"the sync failed ({error})", error)
+
+    def _repair(self, torn: TornTail) -> None:
+        """Save what stands behind the last whole record aside, sync it, and cut it (I2)."""
+        try:
+            save_torn_tail(self._files, self._reader.descriptor, self.path, torn)
+        except OSError as error:
+            reason = f"the torn tail at byte {torn.offset} could not be saved aside ({error.strerror})"
+            raise AppendError(error.errno or errno.EIO, f"{reason}; nothing was stored", self.path) from error
+        try:
+            self._files.truncate(self._reader.descriptor, torn.offset)
+        except OSError as error:
+            self._fail(f"the torn tail could not be cut ({error})", error)
+        self._reader.cut_torn()
+
+    # -- creating and failing ----------------------------------------------------------------------------------------
+
+    def _create(self) -> None:
+        try:
+            make_directories(self._files, os.path.dirname(self.path))
+            self._reader.open(create=True)
+        except LogUnreadableError:
+            raise
+        except OSError as error:
+            reason = f"no log can be created here: {error.strerror}"
+            raise LogCreateError(error.errno or errno.EIO, reason, self.path) from error
+
+    def _fail(self, reason: str, cause: OSError) -> None:
+        self._failure = f"the log has failed: {reason}; whether the last records are stored is unknown"
+        raise LogFailedError(cause.errno or errno.EIO, self._failure, self.path) from cause

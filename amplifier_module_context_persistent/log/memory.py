@@ -1,0 +1,54 @@
+"""`MemoryLog`: a log that lives and dies with its process, with the records that `FileLog` would have written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .batch import Outcome, Prepare, prepare_part
+from .index import Index
+from .record import MAX_RECORD_BYTES, Message, decode, seal
+from .scanner import Scanner
+
+
+class MemoryLog:
+    """A log in memory: the same records, kept as bytes in a list.
+
+    Args:
+        max_record_bytes: larger records are refused.
+    """
+
+    def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        self._scanner = Scanner(max_record_bytes)
+        self._lines: list[bytes] = []
+
+    @property
+    def index(self) -> Index:
+        """The index of all records."""
+        return self._scanner.index
+
+    def follow(self) -> None:
+        """Do nothing: nobody else can append."""
+
+    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Append what each of the batch prepares; what one of them raises refuses that one alone."""
+        outcomes: list[Outcome] = []
+        for prepare in batch:
+            part = prepare_part([prepare], self.index, self._scanner.max_record_bytes)
+            outcomes += part.outcomes(len(self.index))
+            for body in part.bodies:
+                line, _ = seal(body, self._scanner.seed)
+                known = len(self.index)
+                self._scanner.feed(line)
+                self._lines.extend([line] * (len(self.index) - known))
+        return outcomes
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh, in the given order."""
+        return (decode(self._lines[ordinal]) for ordinal in ordinals)
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they would have been written, in the given order."""
+        return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)
+
+    def close(self) -> None:
+        """Do nothing: what is in memory stays until the log is let go."""

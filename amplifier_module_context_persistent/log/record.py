@@ -1,0 +1,252 @@
+"""One record: one line of JSON with a checksum as its last key.
+
+Rules that hold here:
+- A message record is the message's JSON object with `role` first and `metadata` last; in `metadata` come last, in this
+  order, `timestamp`, `pinned` and `critical` where they are true, and `message_id`. A reader may rely on that order in
+  a line whose checksum holds, and in no other line.
+- A control record begins with `{"_record":KIND`.
+- `_crc = crc32(line[:-20] + b"}", seed)`, where the 20 bytes are `,"_crc":"xxxxxxxx"}` and LF. Eight lower-case
+  hexadecimal digits: a line that ends otherwise has no checksum.
+- Nothing is changed in silence. What `orjson` would alter or refuse (integers beyond 64 bits, NaN, infinities, lone
+  surrogates) is written by the standard library and marked `"_json":1`; what JSON cannot carry is refused. Two halves
+  of a surrogate pair that stand side by side are read as the character that they make: JSON knows no difference.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import orjson
+
+from ..errors import RecordError
+
+FORMAT_VERSION = 1
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+RESERVED_KEYS = frozenset({"_record", "_crc", "_json"})
+MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
+MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
+MAX_RECORD_BYTES = 64 << 20
+CRC_KEY = b',"_crc":"'
+CRC_TAIL_BYTES = 19  # without the LF
+MARK = b',"_json":1'
+ID_KEY = b'"message_id":"'
+TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical
+
+Message = dict[str, Any]
+
+_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+
+
+def encode_message(message: Mapping[str, Any], *, message_id: str, timestamp: str) -> bytes:
+    """Encode a message as the body of a record: its JSON without the closing brace and the checksum.
+
+    Args:
+        message: the message; `role` must be one of `ROLES`. It is not altered.
+        message_id: stamped as `metadata.message_id` (what the message carries is replaced by it).
+        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there or at its top level.
+
+    Raises:
+        RecordError: reserved keys, a wrong role, keys that are not strings, types that JSON lacks (with the path).
+    """
+    plain = to_plain(message)
+    return encode_plain(plain, message_id=message_id, timestamp=timestamp)
+
+
+def to_plain(message: Mapping[str, Any]) -> Message:
+    """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
+
+    Raises:
+        RecordError: as `encode_message`.
+    """
+    try:
+        plain = _plain(message, 0)
+    except _RefusedError as refused:
+        raise RecordError(f"{refused.path()}: {refused.reason}") from None
+    if not isinstance(plain, dict):
+        raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
+    if reserved := RESERVED_KEYS & plain.keys():
+        raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
+    role = plain.get("role")
+    if role not in ROLES:
+        shown = repr(role[:20]) if isinstance(role, str) else type(role).__name__
+        raise RecordError(f"message.role is {shown}; it must be one of {', '.join(ROLES)}")
+    metadata = plain.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise RecordError(f"message.metadata must be an object, not {type(metadata).__name__}")
+    return plain
+
+
+def encode_plain(plain: Message, *, message_id: str, timestamp: str | None) -> bytes:
+    """Encode what `to_plain` gave, as `encode_message` does; without a `timestamp`, none is stamped."""
+    metadata = dict(plain.get("metadata") or {})
+    marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
+    timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
+    metadata.pop("message_id", None)
+    if timestamp is not None:
+        metadata["timestamp"] = given or plain.get("timestamp") or timestamp
+    elif timed:
+        metadata["timestamp"] = given
+    metadata.update(marks, message_id=message_id)
+    stamped = {"role": plain["role"]}
+    stamped.update((key, value) for key, value in plain.items() if key not in ("role", "metadata"))
+    stamped["metadata"] = metadata
+    return encode_object(stamped)
+
+
+def encode_control(kind: str, /, **fields: Any) -> bytes:
+    """Encode a control record's body."""
+    return encode_object({"_record": kind, **fields})
+
+
+def encode_object(value: Mapping[str, Any]) -> bytes:
+    """Encode plain JSON types; the result lacks its closing brace, to which `seal` adds checksum and brace."""
+    try:
+        encoded = orjson.dumps(value)
+        if b"null" not in encoded or _finite(value):  # orjson writes NaN and infinities as null
+            return encoded[:-1]
+    except TypeError:  # beyond 64 bits, or a lone surrogate: everything else was refused before
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")[:-1] + MARK
+    except ValueError as error:  # an integer of more digits than the interpreter converts
+        raise RecordError(f"the message has a value that cannot be written: {error}") from error
+
+
+def seal(body: bytes, seed: int) -> tuple[bytes, int]:
+    """Close a body with its checksum: the line with its LF, and the seed of the next record."""
+    crc = crc32(b"}", crc32(body, seed))
+    return body + b',"_crc":"%08x"}\n' % crc, crc
+
+
+def decode(line: bytes) -> Message:
+    """Parse a line (with or without LF) into the object that was written, without `_crc` and `_json`.
+
+    Raises:
+        ValueError: the line is no JSON object.
+    """
+    line = line.rstrip(b"\n")
+    if has_crc(line) and not line.endswith(MARK, 0, -CRC_TAIL_BYTES):
+        value = orjson.loads(line)
+    else:
+        value = _decode_stdlib(line)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - callers treat every unreadable line alike
+    if line.count(b"{") + line.count(b"[") > MAX_READ_DEPTH and _is_deeper(value, MAX_READ_DEPTH):
+        raise ValueError("nested too deeply")
+    value.pop("_crc", None)
+    value.pop("_json", None)
+    return value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether there are more levels of objects and lists than so many."""
+    layer = [value]
+    for _ in range(levels):
+        parts = (one.values() if isinstance(one, dict) else one for one in layer)
+        layer = [item for part in parts for item in part if isinstance(item, dict | list)]
+        if not layer:
+            return False
+    return True
+
+
+def name_of(value: Any) -> str:
+    """What a control record calls something; a list or an object names nothing, and may be too deep to be shown."""
+    return "" if isinstance(value, list | dict) else str(value)
+
+
+def has_crc(line: bytes) -> bool:
+    """Whether a line (without LF) ends with a checksum."""
+    return line[-CRC_TAIL_BYTES:-10] == CRC_KEY and line[-2:] == b'"}'
+
+
+def stored_crc(line: bytes) -> int | None:
+    """The checksum that a line (without LF) carries, or None."""
+    if not has_crc(line):
+        return None
+    digits = line[-10:-2]
+    try:
+        crc = int(digits, 16)
+    except ValueError:
+        return None
+    return crc if b"%08x" % crc == digits else None
+
+
+def _decode_stdlib(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return True
+
+
+class _RefusedError(Exception):
+    """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.steps: list[str] = []
+
+    def path(self) -> str:
+        steps = "".join(reversed(self.steps))
+        return "message" + (steps if len(steps) <= 200 else steps[:200] + "…")
+
+
+def _plain(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind in _PLAIN_TYPES:
+        return value
+    if depth > MAX_DEPTH:
+        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
+    if kind is dict or isinstance(value, Mapping):
+        plain = {}
+        for key, item in value.items():
+            if type(item) in _PLAIN_TYPES and type(key) is str:
+                plain[key] = item
+                continue
+            if not isinstance(key, str):
+                raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
+            try:
+                plain[str.__str__(key)] = _plain(item, depth + 1)
+            except _RefusedError as refused:
+                refused.steps.append(f".{key}")
+                raise
+        return plain
+    if kind is list or isinstance(value, list | tuple):
+        items = []
+        for item in value:
+            try:
+                items.append(item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1))
+            except _RefusedError as refused:
+                refused.steps.append(f"[{len(items)}]")
+                raise
+        return items
+    for base in (str, int, float):  # an enum of strings is a string
+        if isinstance(value, base):
+            return base.__str__(value) if base is str else base(value)
+    return _plain(_dump(value), depth + 1)
+
+
+def _dump(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return dump()
+    raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")

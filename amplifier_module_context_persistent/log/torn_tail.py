@@ -1,0 +1,96 @@
+"""Saving a torn tail aside: the one thing that must happen before a byte of the log may be cut."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from zlib import crc32
+
+from .filesystem import Files
+from .index import TornTail
+
+_CHUNK_BYTES = 1 << 20
+_MOST_COPIES = 1000
+
+
+def save_torn_tail(files: Files, fd: int, path: str, torn: TornTail) -> str:
+    """Copy a torn tail into a new file beside the log and sync file and directory; the copy's path.
+
+    The name holds offset and checksum, so a copy that a crash left behind between saving and cutting is found again
+    and is not made twice; one with other content is left alone, and the next free name is taken.
+
+    Raises:
+        OSError: it could not be written and synced; the log was not touched.
+    """
+    crc = _checksum(files, fd, torn.offset, torn.torn_bytes)
+    stem = f"{path}.torn-{torn.offset}-{crc:08x}"
+    for attempt in range(_MOST_COPIES):
+        name = f"{stem}.{attempt}" if attempt else stem
+        try:
+            copy = files.create_new(name)
+        except FileExistsError:
+            if not _is_copy(files, name, torn.torn_bytes, crc):
+                continue
+        else:
+            _write_copy(files, copy, name, _blocks(files, fd, torn.offset, torn.torn_bytes))
+        files.sync_directory(os.path.dirname(path))
+        return name
+    raise OSError(errno.EEXIST, "too many saved tails of one place")
+
+
+def saved_tails(path: str) -> list[str]:
+    """The copies of torn tails beside a log."""
+    directory, name = os.path.split(path)
+    pattern = re.compile(re.escape(name) + r"\.torn-\d+-[0-9a-f]{8}(\.\d+)?")
+    return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
+
+
+def _write_copy(files: Files, copy: int, name: str, blocks: Iterator[bytes]) -> None:
+    """Fill and sync a new file; one that cannot be filled is removed, so a full disk does not fill up with them."""
+    try:
+        try:
+            for block in blocks:
+                if files.write(copy, block) != len(block):
+                    raise OSError(errno.ENOSPC, "short write")
+            files.sync(copy)
+        finally:
+            files.close(copy)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            files.remove(name)
+        raise
+
+
+def _is_copy(files: Files, name: str, size: int, crc: int) -> bool:
+    """Whether a file holds the tail already; then it is synced, since who wrote it may have died before that."""
+    try:
+        fd = files.open_readonly(name)
+    except OSError:
+        return False
+    try:
+        if files.fstat(fd).st_size != size or _checksum(files, fd, 0, size) != crc:
+            return False
+        files.sync(fd)
+        return True
+    finally:
+        files.close(fd)
+
+
+def _checksum(files: Files, fd: int, offset: int, size: int) -> int:
+    crc = 0
+    for block in _blocks(files, fd, offset, size):
+        crc = crc32(block, crc)
+    return crc
+
+
+def _blocks(files: Files, fd: int, offset: int, size: int) -> Iterator[bytes]:
+    at, end = offset, offset + size
+    while at < end:
+        block = files.read(fd, min(_CHUNK_BYTES, end - at), at)
+        if not block:
+            raise OSError(errno.EIO, f"the file ends at byte {at}, before its torn tail does")
+        yield block
+        at += len(block)

@@ -1,0 +1,76 @@
+"""Redacting by a pattern inside a record that stays: in what is said, never in what names or frames it.
+
+Ids, roles, kinds, tool names and times stay, so that calls keep their results and records their names. Inside a tool
+call's arguments nothing is an id. A thinking block that would change is left out: providers refuse one whose signature
+does not fit its text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..log.record import Message
+from ..messages.secrets import in_json
+
+REPLACEMENT = "[redacted]"
+
+_IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
+_NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
+_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "notice_before", "strategy"})
+_CONTROL_NAMES = _NAMES | _PLAN_NAMES | {"provider", "model", "time"}
+_ARGUMENTS = frozenset({"arguments", "input"})
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_EMPTY = {"type": "text", "text": REPLACEMENT}
+
+
+def redact_message(message: Message, pattern: re.Pattern[str]) -> Message:
+    """A message with every match in its strings replaced; equal to the given one if there is none."""
+    redacted: Message = {}
+    for key, value in message.items():
+        if key == "thinking_block":
+            if _replace(value, pattern, _NAMES) == value:
+                redacted[key] = value
+        else:
+            redacted[key] = value if key in _NAMES else _replace_under(key, value, pattern, _NAMES)
+    return redacted
+
+
+def redact_control(record: Message, pattern: re.Pattern[str]) -> Message:
+    """A control record (a plan's notice, a system text) with every match replaced; its names stay."""
+    return {key: value if key in _CONTROL_NAMES else _replace(value, pattern, _NAMES) for key, value in record.items()}
+
+
+def _replace_under(key: str, value: Any, pattern: re.Pattern[str], names: frozenset[str]) -> Any:
+    if key in names:
+        return value
+    if key in _ARGUMENTS:
+        if isinstance(value, str):
+            return in_json(value, lambda inner: _replace(inner, pattern, frozenset()))
+        return _replace(value, pattern, frozenset())
+    if key == "content" and isinstance(value, list):
+        blocks = [_replace(block, pattern, names) for block in value if not _is_spoilt(block, pattern)]
+        return blocks if blocks or not value else [dict(_EMPTY)]
+    return _replace(value, pattern, names)
+
+
+def _replace(value: Any, pattern: re.Pattern[str], names: frozenset[str]) -> Any:
+    if isinstance(value, str):
+        return pattern.sub(lambda _: REPLACEMENT, value)
+    if isinstance(value, list):
+        return [_replace(item, pattern, names) for item in value]
+    if isinstance(value, dict):
+        return {
+            pattern.sub(lambda _: REPLACEMENT, key) if not names else key: _replace_under(key, item, pattern, names)
+            if names
+            else _replace(item, pattern, names)
+            for key, item in value.items()
+        }
+    return value
+
+
+def _is_spoilt(block: Any, pattern: re.Pattern[str]) -> bool:
+    """Whether a block is signed thinking that would change."""
+    if not (isinstance(block, dict) and block.get("type") in _THINKING):
+        return False
+    return bool(_replace(block, pattern, _NAMES) != block)

@@ -1,0 +1,183 @@
+"""What is to be said about a log's file: its records, its damage, its tail, and what to do about each finding.
+
+Reads only. A report holds counts, places and kinds, and nothing of what a message says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import LogError, LogUnreadableError
+from ..log.filesystem import Files
+from ..log.index import ASSISTANT, TOOL
+from ..log.lock import lock_log, unlock_log
+from ..log.reader import LogReader
+from ..log.record import ROLES
+from ..log.torn_tail import saved_tails
+from ..messages.message import calls_of, result_id_of
+
+PURGING_SUFFIX = ".purging"
+"""What a purge writes before it takes the log's place."""
+
+_CHAIN_KINDS = frozenset({"checksum", "unchained"})
+_KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")
+_WAIT_S = 2.0
+
+ADVICE = {
+    "checksum": "it is read all the same; if nobody edited it, compare it with a backup",
+    "unchained": "it is read all the same; another program wrote it without a checksum",
+    "glued": "the whole records in it are read; nothing to do",
+    "unreadable": "everything behind it is read; get the record from a backup if it matters",
+    "oversized": "it is passed over; raise max_record_bytes to read it",
+    "reset": "check with a backup what should be live; no byte is lost",
+    "torn_tail": "run repair, or let the next append do the same: it is saved aside, then cut",
+    "no_newline": "run repair, or let the next append do the same: the record is whole",
+    "open_call": "an interrupted turn; views put a stand-in for the result; nothing to do",
+    "orphan_result": "views leave it out; nothing to do",
+    "saved_tail": "what a crash left of an append that nobody was told was stored; purge removes it",
+    "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
+    "mode": "others may read it; make it private with chmod 600",
+}
+"""What to do about each kind of finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding; `line` and `offset` where it has a place in the log."""
+
+    kind: str
+    detail: str
+    line: int | None = None
+    offset: int | None = None
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return ADVICE[self.kind]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a log holds, and what is wrong with it."""
+
+    path: str
+    size_bytes: int = 0
+    messages: dict[str, int] = field(default_factory=dict)
+    """By role."""
+    live: int = 0
+    controls: dict[str, int] = field(default_factory=dict)
+    """By kind; kinds that are no plain names count as `unknown`."""
+    damage: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    """What is worth knowing and is no damage."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every byte is part of a record that verifies."""
+        return not self.damage
+
+    @property
+    def chain_breaks(self) -> int:
+        """How many lines do not continue the chain of checksums."""
+        return sum(found.kind in _CHAIN_KINDS for found in self.damage)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+
+        def plain(found: Finding) -> dict[str, Any]:
+            return {
+                "kind": found.kind,
+                "line": found.line,
+                "offset": found.offset,
+                "detail": found.detail,
+                "advice": found.advice,
+            }
+
+        total = sum(self.messages.values())
+        return {
+            "path": self.path,
+            "status": "sound" if self.is_sound else "damaged",
+            "bytes": self.size_bytes,
+            "messages": {"total": total, "live": self.live, "hidden": total - self.live, "by_role": self.messages},
+            "controls": self.controls,
+            "chain_breaks": self.chain_breaks,
+            "damage": [plain(found) for found in self.damage],
+            "notes": [plain(found) for found in self.notes],
+        }
+
+
+def verify_log(path: str, *, files: Files | None = None) -> Report:
+    """Read a whole log and report on it.
+
+    Raises:
+        LogUnreadableError: there is no log, or it cannot be read.
+    """
+    reader = LogReader(path, files=files)
+    try:
+        reader.follow()
+        if reader.fd is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
+        if reader.torn:  # perhaps an append that is on its way: look again when no writer is at it
+            with contextlib.suppress(LogError):
+                unlock_log(reader, lock_log(reader, wait=True, timeout_s=_WAIT_S))
+        return _report(reader)
+    finally:
+        reader.close()
+
+
+def _report(reader: LogReader) -> Report:
+    index, report = reader.index, Report(reader.path, reader.size)
+    for role in index.roles:
+        report.messages[ROLES[role]] = report.messages.get(ROLES[role], 0) + 1
+    report.live = len(index.live)
+    for kind, count in index.control_counts.items():
+        name = kind if _KIND_NAME.fullmatch(kind) else "unknown"
+        report.controls[name] = report.controls.get(name, 0) + count
+    report.damage = [Finding(found.kind, found.detail, found.line, found.offset) for found in index.damage]
+    if torn := reader.torn:
+        detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
+        report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
+    if reader.lacks_newline:
+        report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
+    report.notes = [*_unmatched(reader), *_beside(reader)]
+    return report
+
+
+def _unmatched(reader: LogReader) -> Iterator[Finding]:
+    """Calls of the live history without results, and results without calls."""
+    index = reader.index
+    ordinals = [ordinal for ordinal in index.live if index.roles[ordinal] in (ASSISTANT, TOOL)]
+    waiting: dict[str, int] = {}
+    lost: list[int] = []
+    for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True):
+        result = result_id_of(message)
+        if result is None:
+            for call in calls_of(message):
+                if call.id in waiting:
+                    lost.append(waiting[call.id])
+                waiting[call.id] = ordinal
+        elif waiting.pop(result, None) is None:
+            yield Finding("orphan_result", "a tool result answers no call before it", offset=index.offsets[ordinal])
+    for ordinal in sorted([*lost, *waiting.values()]):
+        yield Finding("open_call", "a tool call has no result", offset=index.offsets[ordinal])
+
+
+def _beside(reader: LogReader) -> Iterator[Finding]:
+    """What lies beside the log, and who may read it."""
+    for name in saved_tails(reader.path):
+        with contextlib.suppress(OSError):
+            size = os.stat(name, follow_symlinks=False).st_size
+            yield Finding("saved_tail", f"{os.path.basename(name)}: {size:,} bytes of a torn tail")
+    leftover = reader.path + PURGING_SUFFIX
+    if os.path.lexists(leftover):
+        yield Finding("purging", f"{os.path.basename(leftover)} is left over")
+    mode = stat.S_IMODE(reader.files.fstat(reader.descriptor).st_mode)
+    if os.name == "posix" and mode & 0o077:
+        yield Finding("mode", f"its mode is {mode:04o}")

@@ -1,0 +1,62 @@
+"""Offloading: a big tool result is shown as its head and tail from its first view on, with the reference to the rest.
+
+How much is shown is fixed when the record is appended, as `metadata.offload`: characters of the beginning and of the
+end of its text. So every process shows it alike, whatever is configured later, and no prefix changes. History keeps it
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .elide import cut_for, elide_message, texts_of
+from .message import Message
+from .metadata import OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
+from .normalize import normalise
+
+_BYTES_PER_CHAR = 4  # no token is less than a byte
+_REFERENCE = "m" + "0" * 16  # an id as the log gives them
+_ATTEMPTS = 8
+
+
+def may_offload(message: Message, threshold_tokens: int | None) -> bool:
+    """Whether a message may be a result of more tokens than the threshold; cheap, without counting."""
+    if threshold_tokens is None or message.get("role") not in ("tool", "function"):
+        return False
+    metadata, content = metadata_of(message), message.get("content")
+    if OFFLOAD_KEY in metadata or metadata.get("pinned") is True or metadata.get("critical") is True:
+        return False
+    if message.get("name") == RECALL_TOOL or recalled_from(message):  # what is asked for in pages is wanted whole
+        return False
+    return not isinstance(content, str) or len(content) * _BYTES_PER_CHAR > threshold_tokens
+
+
+def offload(
+    message: Message, count: Callable[[Message], int], *, threshold_tokens: int, preview_tokens: int
+) -> Message:
+    """Mark a result of more than `threshold_tokens` as one to be shown in about `preview_tokens`; else the same object.
+
+    Args:
+        message: a message that `may_offload`; it is not altered.
+        count: counts a message.
+        threshold_tokens: results of more tokens are marked.
+        preview_tokens: the most that is shown of it, where the marker alone is not longer.
+    """
+    accepted = normalise(message)
+    texts = texts_of(accepted) if accepted else []
+    tokens = count(accepted) if accepted else 0
+    if accepted is None or not texts or tokens <= threshold_tokens:
+        return message
+    keep_chars = sum(map(len, texts)) * preview_tokens // tokens // len(texts)
+    for _ in range(_ATTEMPTS):
+        shown = elide_message(accepted, cut_for(keep_chars), reference=_REFERENCE)
+        shown_tokens = count(shown)
+        if shown_tokens <= preview_tokens or not keep_chars:
+            break
+        keep_chars = keep_chars * preview_tokens // shown_tokens * 9 // 10
+    if shown_tokens >= tokens:
+        return message
+    cut = cut_for(keep_chars)
+    mark = {OFFLOAD_KEY: [cut.head_chars, cut.tail_chars]}
+    marked = {**message, "metadata": {**metadata_of(message), **mark}}
+    return marked if offload_cut(marked) is not None else message

@@ -1,0 +1,312 @@
+"""Sessions looked at again, from Python: turns, requests, views, and what another policy would have done.
+
+    from amplifier_module_context_persistent.replay import open_transcript, replay
+
+    with open_transcript("session.jsonl") as transcript:
+        played = replay(transcript, "truncate:target_usage=0.4", budget_tokens=40_000)
+
+The log is read and never written. `docs/replay.md` shows what can be done with it. A transcript may be a log of this
+package or a file of plain messages, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from ..messages.message import Message
+from ..tokens.counter import count_message, open_counter
+from ..transcript.rebuild import Noted, Rebuilt
+from ..transcript.sessions import SessionNameError, find_session
+from ..transcript.transcript import Transcript, Turn
+from .checker import view_violations
+from .evidence import Session, far_evidence, with_id
+from .measures import Measures
+from .player import Played, Player
+from .policies import CachedCounter
+from .policy_spec import Chosen, PolicyError, policy_of
+from .prices import Prices
+from .visibility import Compacted, Marker, Marks, Run, lost
+
+__all__ = [
+    "Compacted",
+    "Comparison",
+    "Marks",
+    "Measures",
+    "Played",
+    "PolicyError",
+    "Prices",
+    "Replayed",
+    "Run",
+    "Seen",
+    "SessionNameError",
+    "Transcript",
+    "Turn",
+    "compare",
+    "open_transcript",
+    "play",
+    "replay",
+    "requests",
+]
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request, and what the model saw of the `place` messages before it.
+
+    `marks` is None where the view could not be made. What is known of its receipt, if it left one: `hash`, and whether
+    the view that was made again is `proved` by it, which is None where the view was made under a policy. `lacks` says
+    what the log lacks for the view; where it lacks nothing and nothing is proved, the log was altered.
+    """
+
+    number: int
+    place: int
+    time: str
+    tokens: int
+    budget_tokens: int
+    view: Sequence[Message] | None
+    marks: Marks | None
+    compaction: Compacted | None = None
+    plan: str = ""
+    hash: str = ""
+    proved: bool | None = None
+    lacks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A session played under a policy: the sums, and the figures of each request (whose views are not kept)."""
+
+    policy: str
+    measures: Measures
+    requests: list[Played] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A session played under several policies; `whole` is what sending all of it with every request comes to."""
+
+    budget_tokens: int
+    tokenizer: str
+    messages: int
+    whole: Measures
+    replayed: list[Replayed]
+
+
+def open_transcript(session: str | Path) -> Transcript:
+    """Open a session to be read: by the path of its log, by its id, or by the beginning of its id.
+
+    Raises:
+        SessionNameError: nothing or more than one session has that name.
+        LogUnreadableError: it is not there, or it cannot be read.
+    """
+    return Transcript(find_session(str(session)))
+
+
+def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
+    """Make the views again that a session handed out, by their receipts, in order.
+
+    Args:
+        transcript: the session.
+        start: leave out requests with fewer live messages before them.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    index = transcript.book.index
+    markers: dict[int, tuple[Marker, dict[int, int]]] = {}
+    before: Seen | None = None
+    latest = 0
+    for number, noted in enumerate(transcript.requests(), 1):
+        marker, places = _marker(transcript, noted, markers)
+        ordinal = index.find(noted.receipt.upto) if noted.receipt.upto else None
+        total = places[ordinal] + 1 if ordinal in places else 0
+        current = noted.live is index.live
+        latest = max(latest, total if current else 0)
+        if latest < start:
+            continue
+        made = transcript.view(number)
+        before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before)
+        yield before
+
+
+def play(
+    transcript: Transcript, policy: str = "default", *, budget_tokens: int, tokenizer: str = "auto"
+) -> Iterator[Seen]:
+    """Play a session under a policy, request by request, one before each assistant message.
+
+    Args:
+        transcript: the session.
+        policy: as `policy_of` reads it, such as `truncate:target_usage=0.4`.
+        budget_tokens: the budget of every request.
+        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+    """
+    chosen = policy_of(policy)
+    counter = CachedCounter(open_counter(tokenizer))
+    messages = [with_id(transcript.path, *numbered) for numbered in enumerate(transcript.messages())]
+    session = Session(transcript.path, messages, 0, {})
+    places = {message["metadata"]["message_id"]: place for place, message in enumerate(messages)}
+    marker = Marker(places.get, lambda wanted: (messages[place] for place in wanted))
+    measures = Measures(session.name, budget_tokens, chosen.name, 0)
+    player = Player(session, counter)
+    before: Seen | None = None
+    for played in _drive(player.requests(chosen.open, budget_tokens, chosen.options, measures)):
+        marks = marker.mark(played.view, played.place) if played.view is not None else None
+        seen = Seen(played.number, played.place, "", played.tokens, budget_tokens, played.view, marks)
+        before = _against(seen, before)
+        yield before
+
+
+def replay(
+    transcript: Transcript,
+    policy: str = "default",
+    *,
+    budget_tokens: int,
+    tokenizer: str = "auto",
+    progress: Progress | None = None,
+) -> Replayed:
+    """Play a session under a policy and measure every request; as `compare` for one policy.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+    """
+    comparison = compare(transcript, [policy], budget_tokens=budget_tokens, tokenizer=tokenizer, progress=progress)
+    return comparison.replayed[0]
+
+
+def compare(
+    transcript: Transcript,
+    policies: Sequence[str],
+    *,
+    budget_tokens: int,
+    tokenizer: str = "auto",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Play a session under several policies and measure them; a view is asked for before each assistant message.
+
+    Args:
+        transcript: the session.
+        policies: as `policy_of` reads them, such as `none` or `truncate:target_usage=0.4`.
+        budget_tokens: the budget of every request.
+        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
+        progress: is told what is being done.
+
+    Raises:
+        PolicyError: there is no such policy, or it has no such option.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    chosen = [policy_of(policy) for policy in policies]
+    counter = CachedCounter(open_counter(tokenizer))
+    tell = progress or (lambda *_: None)
+    messages: list[Message] = []
+    tokens = 0
+    for place, message in enumerate(transcript.messages()):
+        messages.append(with_id(transcript.path, place, message))
+        tokens += count_message(message, counter)
+        tell("reading", len(messages), len(transcript))
+    found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
+    player = Player(Session(transcript.path, messages, tokens, found), counter, check=_check)
+    whole = _play(player, policy_of("none"), budget_tokens, tell)
+    replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
+    for one in replayed:
+        one.measures.billed_ratio = one.measures.billed / max(1.0, whole.measures.billed)
+    return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
+
+
+def _check(view: Sequence[Message], _history: Sequence[Message], fresh: Sequence[int]) -> list[str]:
+    return view_violations(view, fresh=fresh)
+
+
+def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) -> Replayed:
+    figures: list[Played] = []
+
+    def on_request(played: Played) -> None:
+        figures.append(dataclasses.replace(played, view=None))
+        tell(f"playing {chosen.name}", played.place, len(player.session.messages))
+
+    async def measured() -> AsyncGenerator[Measures, None]:
+        yield await player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
+
+    (measures,) = _drive(measured())
+    return Replayed(chosen.name, measures, figures)
+
+
+def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
+    """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread."""
+    with ThreadPoolExecutor(1, "replay") as thread:
+        runner = thread.submit(asyncio.Runner).result()
+
+        async def step() -> list[T]:
+            async for item in generator:
+                return [item]
+            return []
+
+        async def close() -> None:
+            await generator.aclose()
+
+        try:
+            while items := thread.submit(runner.run, step()).result():
+                yield items[0]
+        finally:
+            thread.submit(runner.run, close()).result()
+            thread.submit(runner.close).result()
+
+
+def _marker(
+    transcript: Transcript, noted: Noted, markers: dict[int, tuple[Marker, dict[int, int]]]
+) -> tuple[Marker, dict[int, int]]:
+    """What marks the live history of a receipt, and the places of its records."""
+    live, index = noted.live, transcript.book.index
+    known = markers.get(id(live))
+    if known is None:
+        places = {ordinal: place for place, ordinal in enumerate(live)}
+
+        def place_of(message_id: str) -> int | None:
+            ordinal = index.find(message_id)
+            return places.get(ordinal) if ordinal is not None else None
+
+        known = Marker(place_of, lambda wanted: transcript.reader.read([live[place] for place in wanted])), places
+        markers[id(live)] = known
+    return known
+
+
+def _seen(number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, before: Seen | None) -> Seen:
+    receipt = noted.receipt
+    shown = marks if made.messages is not None else None
+    seen = Seen(
+        number,
+        place,
+        receipt.time,
+        receipt.tokens,
+        receipt.budget_tokens,
+        made.messages,
+        shown,
+        plan=receipt.plan,
+        hash=receipt.hash,
+        proved=made.proved,
+        lacks=tuple(made.reasons),
+    )
+    return _against(seen, before)
+
+
+def _against(seen: Seen, before: Seen | None) -> Seen:
+    """Add what a request lost against the one before it, if there is one and both could be made."""
+    earlier = before.marks if before is not None else Marks(0)
+    if seen.marks is None or earlier is None:
+        return seen
+    was = before.tokens if before is not None else 0
+    compaction = lost(earlier, seen.marks, tokens_before=was, tokens_after=seen.tokens)
+    return dataclasses.replace(seen, compaction=compaction)

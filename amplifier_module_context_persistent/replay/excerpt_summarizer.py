@@ -1,0 +1,52 @@
+"""A stand-in for a provider that is asked for summaries where there is none: it answers with excerpts.
+
+It says what the assistant said, a line of each message, the newest that fit; a model's summary would say more. So what
+it is asked and what it answers can be measured and billed, and what its answer is worth cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from ..messages.message import Message, text_of
+
+_LINE_CHARS = 200
+_CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for a summary, and the answer."""
+
+    messages: list[Message]
+    answer: str
+
+
+class Excerpts:
+    """Answers requests for summaries, and keeps them until they are taken."""
+
+    def __init__(self) -> None:
+        self._asked: list[Asked] = []
+
+    async def complete(self, request: Any) -> Any:
+        """Answer a `ChatRequest`."""
+        messages = [message.model_dump(exclude_unset=True) for message in request.messages]
+        lines: list[str] = []
+        room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
+        for message in reversed(messages[:-1] or messages):
+            line = text_of(message).strip().partition("\n")[0][:_LINE_CHARS]
+            if line and (message["role"] == "assistant" or len(messages) == 1):
+                room -= len(line) + 1
+                if room < 0:
+                    break
+                lines.append(line)
+        answer = "\n".join(reversed(lines)) or "nothing was said"
+        self._asked.append(Asked(messages, answer))
+        return SimpleNamespace(content=answer, tool_calls=None)
+
+    def take(self) -> list[Asked]:
+        """The requests since the last call."""
+        taken, self._asked = self._asked, []
+        return taken

@@ -1,0 +1,292 @@
+"""Recall: what is asked for, a message as a text, its pages, and how the hits of a search are told. No I/O.
+
+Rules:
+- A page is a piece of one message's text, cut nowhere but at its ends: pages put together are the text. Its output
+  begins with `[recall of ID, characters A-B of N]`, by which an elision of that output names the original.
+- What `recall` itself gave, and the calls that asked for it, are not searched.
+- Everything that is wrong with a question is a `RecallError` that says what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypedDict
+
+from ..errors import RecallError
+from ..log.record import ROLES
+from ..messages.message import Message
+from ..messages.metadata import instant_of, timestamp_of
+from ..messages.text import full_text
+from .pattern import Pattern, compile_pattern
+
+MOST_PAGE_TOKENS = 4_000
+CHARS_PER_TOKEN = 10  # no prose has more, and what is longer need not be counted
+PAGE_SHARE = 0.1  # of the budget
+HITS = 10
+"""Hits of a search that asks for no other number."""
+MOST_PLACES = 20
+"""So many matches of one message are counted."""
+_AROUND_CHARS = 100  # of a match, on either side of it
+_MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longer
+_LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
+
+Fits = Callable[[str], bool]
+
+
+class Question(TypedDict, total=False):
+    """A question as it is put, besides the `reference` of one message."""
+
+    offset: int
+    """The first character; of a search, how many hits are skipped."""
+    limit: int | None
+    """The most characters; of a search, hits."""
+    query: str | None
+    """What to search for instead."""
+    regex: bool
+    """Whether `query` is a regular expression."""
+    role: str | None
+    tool: str | None
+    """Search only calls and results of this tool."""
+    since: str | None
+    until: str | None
+    """ISO 8601; both ends belong to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked for: a page by `reference`, or a search for `pattern`."""
+
+    reference: str = ""
+    offset: int = 0
+    limit: int | None = None
+    query: str = ""
+    pattern: Pattern | None = None
+    role: str = ""
+    tool: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def matches_time(self, message: Message) -> bool:
+        """Whether a message was written in the time asked for; one that says no time was in none."""
+        if self.since is None and self.until is None:
+            return True
+        written = instant_of(timestamp_of(message))
+        if written is None:
+            return False
+        return (self.since is None or self.since <= written) and (self.until is None or written <= self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message in which something was found."""
+
+    reference: str
+    who: str
+    """Its role, or the tool whose result it is."""
+    timestamp: str
+    chars: int
+    places: tuple[int, ...]
+    """Offsets of the matches in the message's text, `MOST_PLACES` at most."""
+    excerpt: str
+    """The first match and what stands around it, on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPage:
+    """What a recall gave: a piece of one message's text, or hits; and `output`, which is what the model reads."""
+
+    output: str
+    reference: str = ""
+    text: str = ""
+    offset: int = 0
+    end: int = 0
+    chars: int = 0
+    """The length of the whole text."""
+    hits: tuple[Hit, ...] = ()
+    next_offset: int | None = None
+    """Where the next page begins (characters, or hits); None if there is none."""
+
+
+def check_wanted(
+    *,
+    reference: Any = None,
+    offset: Any = 0,
+    limit: Any = None,
+    query: Any = None,
+    regex: Any = False,
+    role: Any = None,
+    tool: Any = None,
+    since: Any = None,
+    until: Any = None,
+) -> Wanted:
+    """Check what is asked for; None and an empty text are the same as nothing.
+
+    Raises:
+        RecallError: a wrong type or value; says which and what is allowed.
+    """
+    texts = {"reference": reference, "query": query, "role": role, "tool": tool, "since": since, "until": until}
+    for name, value in texts.items():
+        if not isinstance(value, str | None):
+            raise RecallError(f"{name}: must be a text, not {type(value).__name__}")
+    if not isinstance(regex, bool | None):
+        raise RecallError(f"regex: must be true or false, not {type(regex).__name__}")
+    offset = _checked_int("offset", offset, 0, 0)
+    limit = _checked_int("limit", limit, None, 1)
+    if reference and query:
+        raise RecallError("give either reference (the id of one message) or query (a search), not both")
+    if reference:
+        return Wanted(reference=reference, offset=offset, limit=limit)
+    if not query or not query.strip():
+        raise RecallError("give a reference (the id of a message) or a query that is not empty")
+    if role and role not in ROLES:
+        raise RecallError(f"role: {role!r} is none; allowed: {', '.join(ROLES)}")
+    return Wanted(
+        offset=offset,
+        limit=limit,
+        query=query,
+        pattern=compile_pattern(query, regex=bool(regex)),
+        role=role or "",
+        tool=tool or "",
+        since=_checked_time("since", since),
+        until=_checked_time("until", until),
+    )
+
+
+def page_tokens(budget_tokens: int) -> int:
+    """How many tokens a page may have."""
+    return min(MOST_PAGE_TOKENS, int(PAGE_SHARE * budget_tokens))
+
+
+def cut_page(message: Message, wanted: Wanted, *, before: str, behind: str, most_chars: int, fits: Fits) -> RecallPage:
+    """Cut a page from a message's text: from `wanted.offset` on, as much as fits and is asked for.
+
+    Args:
+        message: the message.
+        wanted: reference, offset and limit.
+        before: the id of the message before it, or nothing.
+        behind: the id of the message behind it, or nothing.
+        most_chars: a page has no more of them.
+        fits: whether an output is small enough.
+
+    Raises:
+        RecallError: the offset is behind the end; or nothing fits.
+    """
+    text, _ = full_text(message)
+    reference, offset, chars = wanted.reference, wanted.offset, len(text)
+    if offset >= chars and offset > 0:
+        raise RecallError(f"offset: {offset:,} is behind the end; {reference} has {chars:,} characters")
+    around = ", ".join(f"{name} {found}" for name, found in (("before it", before), ("behind it", behind)) if found)
+    about = f"[{_who(message)}, {timestamp_of(message) or 'no time'}{'; ' * bool(around)}{around}]"
+
+    def output(end: int) -> str:
+        lines = [f"[recall of {reference}, characters {offset}-{end} of {chars}]", about, text[offset:end]]
+        if end < chars:
+            lines.append(f"[{chars - end} characters follow: recall reference={reference} offset={end}]")
+        return "\n".join(lines)
+
+    asked = min(chars, offset + wanted.limit) if wanted.limit is not None else chars
+    asked = min(asked, offset + most_chars)
+    end = _furthest(lambda end: fits(output(end)), offset, asked)
+    if end is None or (end == offset and chars):
+        raise RecallError("the session's budget is too small to recall anything: a page is a tenth of it")
+    if end < asked:
+        newline = text.rfind("\n", max(offset, end - _LINE_CHARS), end) + 1
+        end = newline if newline > offset and fits(output(newline)) else end
+    return RecallPage(
+        output(end), reference, text[offset:end], offset, end, chars, next_offset=end if end < chars else None
+    )
+
+
+def tell_hits(
+    hits: Sequence[Hit], wanted: Wanted, *, mixed: bool = False, more: bool, stopped_at: str | None, fits: Fits
+) -> RecallPage:
+    """Tell the hits of a search, in their order, as many as fit.
+
+    Args:
+        hits: those behind the first `wanted.offset` ones, as many as asked for.
+        wanted: the search.
+        mixed: whether there are both hits that are written as asked for, which come first, and others.
+        more: whether there are further ones.
+        stopped_at: where time ran out, when the last message that was searched was written, as far as it says so.
+        fits: whether an output is small enough.
+
+    Raises:
+        RecallError: not even one fits.
+    """
+    shown = repr(wanted.query if len(wanted.query) <= _MATCH_CHARS else wanted.query[:_MATCH_CHARS] + "…")
+    for count in range(len(hits), -1, -1):
+        if hits and not count:
+            break
+        following = wanted.offset + count
+        if hits:
+            order = "first as it is written, then in other case, newest first" if mixed else "newest first"
+            head = f"[search for {shown}: hits {wanted.offset + 1}-{following}, {order}]"
+        else:
+            head = f"[search for {shown}: no {'more ' if wanted.offset else ''}hits]"
+        lines = [head, *map(_hit_text, hits[:count])]
+        goes_on = more or count < len(hits)
+        if goes_on:
+            lines.append(f"[more hits follow: recall the same query with offset={following}]")
+        elif stopped_at is not None:
+            how = f"go on with until={stopped_at}" if stopped_at else "narrow the search"
+            lines.append(f"[time ran out: what is older was not searched; {how}]")
+        if hits:
+            lines.append("[to read on: recall reference=ID offset=CHARACTER]")
+        output = "\n".join(lines)
+        if fits(output) or not hits:
+            return RecallPage(output, hits=tuple(hits[:count]), next_offset=following if goes_on else None)
+    raise RecallError("the session's budget is too small for even one hit: a page is a tenth of it")
+
+
+def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequence[tuple[int, int]]) -> Hit:
+    """Describe a message in which something was found at `spans`."""
+    start, end = spans[0]
+    end = min(end, start + _MATCH_CHARS)
+    first, last = max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)
+    excerpt = " ".join(text[first:last].split())
+    excerpt = f"{'…' * (first > 0)}{excerpt}{'…' * (last < len(text))}"
+    places = tuple(place for place, _ in spans)
+    return Hit(reference, _who(message, tool), timestamp_of(message), len(text), places, excerpt)
+
+
+def _hit_text(hit: Hit) -> str:
+    first, *others = hit.places
+    also = f"; also at {', '.join(map(str, others[:5]))}{', …' * (len(others) > 5)}" if others else ""
+    return f"{hit.reference}: {hit.who}, {hit.timestamp or 'no time'}, at {first} of {hit.chars}{also}\n  {hit.excerpt}"
+
+
+def _who(message: Message, tool: str = "") -> str:
+    name = tool or message.get("name")
+    return f"result of {name}" if message.get("role") in ("tool", "function") and name else str(message.get("role"))
+
+
+def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
+    """About the furthest place that fits, exactly `high` where that does; None if not even `low` does."""
+    if fits(high):
+        return high
+    if not fits(low):
+        return None
+    start = low
+    while high - low > max(1, (low - start) // 64):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _checked_int(name: str, value: Any, default: Any, least: int) -> Any:
+    if value is None:
+        return default
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise RecallError(f"{name}: must be a whole number from {least} on, not {value!r:.40}")
+    return value
+
+
+def _checked_time(name: str, value: str | None) -> datetime | None:
+    if not value:
+        return None
+    instant = instant_of(value)
+    if instant is None:
+        raise RecallError(f"{name}: {value!r:.40} is no ISO 8601 time, such as 2026-01-31T14:00:00Z")
+    return instant

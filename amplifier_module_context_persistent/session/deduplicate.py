@@ -1,0 +1,63 @@
+"""Recognise messages that the log already holds: hosts replay a stored transcript to resume a session."""
+
+from __future__ import annotations
+
+from ..log.file import Log
+from ..log.index import Index
+from ..log.record import Message
+from ..messages.host_form import same_content
+from ..messages.metadata import given_id, timestamp_of
+
+
+def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None, bool]:
+    """Find a live record by the id that a message brings along: its ordinal, and whether the contents are the same.
+
+    The ordinal is None if no live record has the id; the flag then says whether another record has it.
+    """
+    ordinal = log.index.find(message_id)
+    if ordinal is None:
+        return None, False
+    (stored,) = log.read([ordinal])
+    if given_id(stored) != message_id:  # another id with the same hash
+        return None, False
+    if not log.index.is_live(ordinal):
+        return None, True
+    return ordinal, same_content(stored, message)
+
+
+class TimestampReplays:
+    """Messages without an id, recognised by timestamp and content; each record answers for one of them.
+
+    Only records that the log held when it was opened are looked at: what this process adds is no replay.
+    """
+
+    def __init__(self, opened_with: int) -> None:
+        self._opened_with = opened_with
+        self._by_timestamp: dict[str, list[int]] | None = None
+
+    def find(self, log: Log, message: Message) -> int | None:
+        """Find a record that a message replays; `claim` it once it is acknowledged."""
+        timestamp = timestamp_of(message)
+        if not timestamp or not self._opened_with:
+            return None
+        if self._by_timestamp is None:
+            self._by_timestamp = self._collect(log, log.index)
+        for ordinal in self._by_timestamp.get(timestamp, ()):
+            (stored,) = log.read([ordinal])
+            if log.index.is_live(ordinal) and same_content(stored, message):
+                return ordinal
+        return None
+
+    def claim(self, message: Message, ordinal: int) -> None:
+        """Let a record answer for no other message."""
+        places = (self._by_timestamp or {}).get(timestamp_of(message), [])
+        if ordinal in places:
+            places.remove(ordinal)
+
+    def _collect(self, log: Log, index: Index) -> dict[str, list[int]]:
+        known: dict[str, list[int]] = {}
+        ordinals = [ordinal for ordinal in index.live if ordinal < self._opened_with]
+        for ordinal, stored in zip(ordinals, log.read(ordinals), strict=True):
+            if timestamp := timestamp_of(stored):
+                known.setdefault(timestamp, []).append(ordinal)
+        return known

@@ -1,0 +1,144 @@
+"""What the host offers a session: events, a display, mounted tools, a provider's window. All of it may be missing.
+
+Nothing that a host does wrong may harm the memory: what its parts raise is logged and left at that.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import orjson
+from amplifier_core.llm_errors import ContextLengthError
+from amplifier_core.models import HookResult
+
+from ..compaction.budget import Window, read_window
+
+logger = logging.getLogger(__name__)
+
+EVENTS = (
+    "context:pre_compact",
+    "context:post_compact",
+    "context:compaction",
+    "context:compaction_futile",
+    "context:include",
+    "context:message_added:debug",
+    "context:set_messages_ignored",
+    "context:usage",
+    "context:summary",
+    "context:summary_failed",
+    "context:degraded",
+    "context:plan_not_stored",
+)
+
+
+class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
+    """A text that a view has to hold stands in no message that a view could show."""
+
+
+class Host:
+    """The coordinator as this module uses it; without one, a host that offers nothing."""
+
+    def __init__(self, coordinator: Any | None) -> None:
+        self._coordinator = coordinator
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether anybody could hear an event."""
+        return getattr(self._coordinator, "hooks", None) is not None
+
+    async def emit(self, event: str, payload: dict[str, Any]) -> None:
+        """Emit an event; payloads hold counts and ids, never content."""
+        hooks = getattr(self._coordinator, "hooks", None)
+        if hooks is None:
+            return
+        try:
+            await hooks.emit(event, payload)
+        except Exception:  # a subscriber's fault is not the memory's
+            logger.warning("the event %s could not be emitted", event, exc_info=True)
+
+    def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
+        """Let functions hear events, by the events' names; the result stops that, and may be called twice."""
+        stops = [self._listen(event, handler) for event, handler in handlers.items()]
+
+        def stop() -> None:
+            for one in stops:
+                one()
+
+        return stop
+
+    def _listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
+        hooks = getattr(self._coordinator, "hooks", None)
+        if hooks is None:
+            return lambda: None
+
+        async def heard(_: str, data: dict[str, Any]) -> HookResult:
+            await handler(data)
+            return HookResult(action="continue")
+
+        unregister: Callable[[], None] = hooks.register(event, heard, priority=100, name=f"context-persistent:{event}")
+        return unregister
+
+    def show(self, text: str) -> None:
+        """Show a person one line, where there is a display."""
+        display = getattr(self._coordinator, "display_system", None)
+        if display is None:
+            return
+        try:
+            display.show_message(text, "warning", "context-persistent")
+        except Exception:  # nor is a display's
+            logger.warning("the display refused a message", exc_info=True)
+
+    @property
+    def working_dir(self) -> str | None:
+        """The working directory that the session declares."""
+        if self._coordinator is None:
+            return None
+        declared = self._coordinator.get_capability("session.working_dir")
+        config = self._coordinator.config
+        if not declared and isinstance(config, Mapping):
+            declared = config.get("working_dir")
+        return str(declared) if declared else None
+
+    def tools_json(self) -> str:
+        """The definitions of the mounted tools as they travel with a request: names, descriptions and schemas."""
+        tools = self._coordinator.get("tools") if self._coordinator is not None else None
+        if not isinstance(tools, Mapping) or not tools:
+            return ""
+        specs = [
+            {
+                "name": getattr(tool, "name", name),
+                "description": getattr(tool, "description", ""),
+                "parameters": getattr(tool, "input_schema", None) or getattr(tool, "parameters", None) or {},
+            }
+            for name, tool in tools.items()
+        ]
+        return orjson.dumps(specs, default=str).decode()
+
+
+async def provider_window(provider: Any | None) -> Window | None:
+    """Ask a provider for its model's window: `get_model_info()`, else `get_info().defaults`."""
+    for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
+        ask = getattr(provider, method, None)
+        if not callable(ask):
+            continue
+        try:
+            published = ask()
+            if inspect.isawaitable(published):
+                published = await published
+            if attribute is not None:
+                published = getattr(published, attribute, None)
+        except Exception as error:  # noqa: BLE001 - a provider's fault must not stop the request
+            logger.warning("the provider's %s() failed (%s); its window is unknown", method, error)
+            continue
+        if published is not None and (window := read_window(published)) is not None:
+            return window
+    return None
+
+
+def provider_name(provider: Any | None) -> str:
+    """The name under which a provider's events come; empty if it has none."""
+    name = getattr(provider, "name", None)
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,315 @@
+"""The context manager: Amplifier's protocol over a log and the compaction engine.
+
+`PersistentContextManager` keeps its log in a file; `in_memory` has the same one over a log in memory.
+Every method may be called from several tasks and threads. What touches the log or a window runs on the log's thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from amplifier_core.llm_errors import ContextLengthError
+
+from ..clock import new_id, utc_now
+from ..config import Config
+from ..errors import FloorError, RetentionError
+from ..log.file import Log
+from ..log.record import to_plain
+from ..messages.message import Message, text_of
+from ..messages.metadata import is_ephemeral
+from ..paths import log_path
+from ..search.recall_page import Question, RecallPage
+from ..tokens.meter import Recorder
+from ..window.gc_pause import collector_paused
+from ..window.request import Answer, Ask, sizes
+from ..window.retention import checked_bodies
+from .host import Host, NotRetainedError, provider_name, provider_window
+from .pins import pin
+from .recall import recall
+from .store import Store
+from .summarizer import sum_up
+from .usage import Usage
+
+logger = logging.getLogger(__name__)
+
+SystemPromptFactory = Callable[[], Awaitable[str]]
+
+_LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
+
+
+class PersistentContextManager:
+    """A context manager whose history is a log in a file.
+
+    Args:
+        transcript_path: the log's file; else `storage_path`, else the session's place below `~/.amplifier`.
+        coordinator: the host; without one there are no events.
+        session_id: the session's id, for the log's place and header.
+        parent_id: the parent session's id: a child never shares a configured file with it.
+        working_dir: the directory that the session works in.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+        config: the configuration's keys.
+
+    Raises:
+        ConfigError: a wrong value; names key, value and what is allowed.
+    """
+
+    _IN_MEMORY_BECAUSE = "neither transcript_path nor storage_path nor a session id says where its log lies"
+
+    def __init__(
+        self,
+        transcript_path: str | os.PathLike[str] | None = None,
+        *,
+        coordinator: Any | None = None,
+        session_id: str | None = None,
+        parent_id: str | None = None,
+        working_dir: str | None = None,
+        now: Callable[[], str] = utc_now,
+        new_id: Callable[[], str] = new_id,
+        **config: Any,
+    ) -> None:
+        if transcript_path is not None:
+            config["transcript_path"] = transcript_path
+        self.config = Config.load(config)
+        self._host = Host(coordinator)
+        self._now = now
+        self._factory: SystemPromptFactory | None = None
+        self._usage = Usage(self.config, self._host, session_id)
+        self._meter = self._usage.meter
+        working_dir = working_dir or self._host.working_dir
+        self._store = Store(
+            self.config,
+            self._host,
+            self._meter,
+            path=self._locate(session_id, parent_id, working_dir),
+            session_id=session_id,
+            working_dir=working_dir,
+            in_memory_because=self._IN_MEMORY_BECAUSE,
+            now=now,
+            new_id=new_id,
+        )
+
+    @property
+    def log_path(self) -> str | None:
+        """Where the log lies; None for a session in memory."""
+        return self._store.path
+
+    # -- the protocol ------------------------------------------------------------------------------------------------
+
+    async def add_message(self, message: Mapping[str, Any]) -> None:
+        """Add a message; it is durable when this returns, as `durability` promises.
+
+        A message that the log holds already, as a host replays it to resume a session, is acknowledged and not stored
+        again. An ephemeral one stands in this process's views only. The caller's object is not kept.
+
+        Raises:
+            RecordError: it cannot be stored as it is; nothing was stored.
+            LogError: the log took nothing, or its state is unknown (`LogFailedError`).
+        """
+        plain = to_plain(message)
+        session = await self._store.open()
+        if is_ephemeral(plain):
+            await session.commit.run(lambda log: session.add_ephemeral(log, plain))
+        else:
+            plain = await session.offloaded(plain)
+            timestamp, content = self._now(), plain.get("content")
+            small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
+            if plain["role"] == "assistant":
+                self._meter.answered()
+            session = await self._store.append(lambda history: history.add(plain, timestamp=timestamp), small=small)
+        if self._host.has_hooks:
+            total, length = len(session.log.index.live), len(text_of(plain))
+            payload = {"role": plain["role"], "content_length": length, "total_messages": total}
+            await self._host.emit("context:message_added:debug", payload)
+
+    async def get_messages_for_request(
+        self, token_budget: int | None = None, provider: Any | None = None
+    ) -> list[Message]:
+        """Make the view that one request gets: valid, in order, within the budget, and stable between compactions.
+
+        Args:
+            token_budget: the budget in tokens; else the provider's window decides, else `max_tokens`.
+            provider: asked for its model's window.
+
+        Raises:
+            ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.
+            LogUnreadableError: the log cannot be read.
+        """
+        return await self._view(await self._ask(token_budget, provider))
+
+    async def get_messages_for_request_retaining(
+        self,
+        *,
+        retain_contents: Sequence[str],
+        provider: Any | None = None,
+        token_budget: int | None = None,
+        hard_fit: bool = False,
+    ) -> list[Message]:
+        """Make a view that holds given texts complete, such as the bodies of reminders that a hook wants in force.
+
+        The message that holds a text stands in the view as it is. Where the view that other requests get does not show
+        it so, this request gets one of its own, and theirs stay what they are.
+
+        Args:
+            retain_contents: the texts.
+            provider: as `get_messages_for_request`.
+            token_budget: likewise.
+            hard_fit: plan anew for this budget, and go on with that plan: the last view was too large for a provider.
+
+        Raises:
+            ContextLengthError: it does not fit; or, as a `ValueError` too, no message holds one of the texts.
+            LogUnreadableError: the log cannot be read.
+        """
+        bodies = checked_bodies(retain_contents)
+        ask = await self._ask(token_budget, provider)
+        return await self._view(replace(ask, retain=bodies, hard_fit=hard_fit))
+
+    async def get_messages(self) -> list[Message]:
+        """Return the whole live history, parsed afresh; nothing done to it reaches the log."""
+        session = await self._store.open()
+
+        def read(log: Log) -> list[Message]:
+            log.follow()
+            with collector_paused():
+                return [*session.extras.unsaved_copies(log.index), *log.read(log.index.live)]
+
+        return await session.commit.run(read)
+
+    async def set_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the live history; ignored, with an event, where the log held a conversation when it was opened.
+
+        Raises:
+            RecordError: one of the messages cannot be stored; nothing was changed.
+        """
+        plain = [to_plain(message) for message in messages]
+        session = await self._store.open()
+        if not session.history.authoritative:
+            await self._replace(plain, "set_messages")
+            return
+        logger.info("set_messages with %d messages is ignored: the log decides", len(plain))
+        counts = {"ignored_messages": len(plain), "stored_messages": len(session.log.index.live)}
+        await self._host.emit("context:set_messages_ignored", counts)
+
+    async def clear(self) -> None:
+        """Empty the live history; what it held stays in the log until it is purged."""
+        await self._replace([], "clear")
+
+    async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
+        """Let a function give the system text that heads every view, in place of stored system messages."""
+        self._factory = factory
+
+    async def should_compact(self) -> bool:
+        """Whether the view as it stands has reached `compact_threshold` (of the older contract)."""
+        ask, session = await self._ask(None, None), await self._store.open()
+        return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
+
+    async def compact(self) -> None:
+        """Plan the view down to `target_usage` now (of the older contract); history is untouched."""
+        ask = await self._ask(None, None, force=True)
+        await self._compact(ask, await self._answer(ask, may_plan=False))
+
+    async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
+        """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
+        return await recall(await self._store.open(), reference, **question)
+
+    async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
+        """Have plans from the next one on leave a message and its tool group whole, or let go of it; as `pinning.pin`.
+
+        Raises:
+            PinError: no live message has this id, or pins would hold more than a share of the target.
+        """
+        await pin(self._store, message_id, pinned=pinned, reason=reason, time=self._now(), within=within)
+
+    # -- usage -------------------------------------------------------------------------------------------------------
+
+    def listen(self) -> Callable[[], None]:
+        """Listen to the host's events; the result stops that, and may be called twice."""
+        return self._host.listen({"llm:response": self.on_llm_response, "provider:error": self.on_provider_error})
+
+    async def on_llm_response(self, event: Mapping[str, Any]) -> None:
+        """Learn from what a provider reports of the view that was handed out last."""
+        self._meter.on_response(event)
+        await self._usage.settle(self._store)
+
+    async def on_provider_error(self, event: Mapping[str, Any]) -> None:
+        """Learn from a provider's refusal of the view as too long: the next one is smaller."""
+        self._meter.on_error(event)
+        await self._usage.settle(self._store)
+
+    def claim_usage(self) -> Recorder:
+        """Claim the view that was handed out last: only what the returned recorder is told counts for it."""
+        return self._meter.claim()
+
+    # -- life --------------------------------------------------------------------------------------------------------
+
+    async def initialize(self) -> None:
+        """Open the log now instead of at the first use; open it anew, also after it failed.
+
+        Raises:
+            LogUnreadableError: the log is there and cannot be read.
+            MemoryFilesError: the memory files are larger than the budget.
+        """
+        await self._store.initialize()
+
+    async def close(self) -> None:
+        """Finish what was begun and let the log go; may be called twice, and a later call opens it again."""
+        await self._usage.settle(self._store)
+        await self._store.close()
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> str | None:
+        path = log_path(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+        return os.fspath(path) if path is not None else None
+
+    async def _replace(self, messages: Sequence[Message], reason: str) -> None:
+        session, timestamp = await self._store.open(), self._now()
+        messages = [await session.offloaded(message) for message in messages]
+        session = await self._store.append(
+            lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
+        )
+        await session.commit.run(lambda _: session.forget())
+
+    async def _ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
+        await self._usage.settle(self._store)
+        head_text = str(await self._factory()) if self._factory is not None else None
+        window = await provider_window(provider)
+        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider)
+
+    async def _view(self, ask: Ask) -> list[Message]:
+        answer = await self._answer(ask, may_plan=False)
+        if answer.view is None:
+            answer = await self._compact(ask, answer)
+        self._meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
+        return answer.view or []
+
+    async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
+        session = await self._store.open()
+        try:
+            return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
+        except FloorError as error:
+            raise ContextLengthError(str(error)) from error
+        except RetentionError as error:
+            raise NotRetainedError(str(error)) from error
+
+    async def _compact(self, ask: Ask, before: Answer) -> Answer:
+        """Make a plan and the view that follows it, and report both."""
+        await self._host.emit("context:pre_compact", sizes(before.messages, before.tokens))
+        summary = await sum_up(self._store, self._meter, ask, config=self.config, host=self._host)
+        after = await self._answer(replace(ask, summary=summary), may_plan=True)
+        made = after.compaction
+        if after.futile:
+            await self._host.emit("context:compaction_futile", after.futile)
+        if made is not None:
+            messages, tokens = len(made.arrangement.items), made.plan.tokens_after
+            await self._host.emit("context:compaction", after.report())
+            if after.plan_error:
+                await self._host.emit("context:plan_not_stored", {"plan_id": made.plan.id, "error": after.plan_error})
+        else:
+            messages, tokens = after.messages, after.tokens
+        await self._host.emit("context:post_compact", sizes(messages, tokens))
+        return after

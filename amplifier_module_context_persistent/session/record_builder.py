@@ -1,0 +1,198 @@
+"""Writing history: which records a message, a reset or the first append of a session become.
+
+What is returned here are functions that prepare records from the index as it is under the log's lock; they change
+nothing and may run twice. History is never rewritten: a reset is a record, and what it hides stays in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ..errors import PinError
+from ..log.file import Log, Prepare
+from ..log.index import SYSTEM, Index
+from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
+from ..messages.metadata import given_id
+from ..window.ephemeral import Extras
+from ..window.plan_record import keep_runs, live_places
+from .deduplicate import TimestampReplays, find_by_id
+from .memory_files import is_memory_file
+
+logger = logging.getLogger(__name__)
+
+
+class History:
+    """The history of one session in one log.
+
+    Args:
+        log: the log; it is read under its lock only.
+        extras: the session's messages that are in no log.
+        session_id: named in the header.
+        tokenizer: likewise.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique message ids.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        extras: Extras,
+        *,
+        session_id: str | None,
+        tokenizer: str,
+        now: Callable[[], str],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._log, self._extras, self.now, self._new_id = log, extras, now, new_id
+        self._log_id, self._session_id, self._tokenizer = new_id(), session_id, tokenizer
+        index = log.index
+        self.is_empty = len(index) == 0
+        self.authoritative = self._holds_conversation(index)
+        """Whether the log held messages, other than memory files, when it was opened: then it decides at a resume."""
+        self._replays = TimestampReplays(len(index))
+        self._headed = False
+        self._deferred: list[bytes] = []
+
+    def _holds_conversation(self, index: Index) -> bool:
+        if any(role != SYSTEM for role in index.roles):
+            return True
+        return not all(map(is_memory_file, self._log.read(range(len(index)))))
+
+    def defer(self, *bodies: bytes) -> None:
+        """Let records that need no durability of their own wait for the next append, or for the close."""
+        self._deferred.extend(bodies)
+
+    def take_deferred(self) -> list[bytes]:
+        """Take what waits; whoever takes it appends it, or defers it again."""
+        taken, self._deferred = self._deferred, []
+        return taken
+
+    def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:
+        """Prepare what waited, and then what `prepare` gives."""
+        return (lambda index: [*self.control(carried)(index), *prepare(index)]) if carried else prepare
+
+    def add(self, message: Message, *, timestamp: str) -> Prepare:
+        """Prepare the record of a message; none if the log holds it already."""
+        own_id, brought = self._new_id(), given_id(message)
+
+        def prepare(index: Index) -> list[bytes]:
+            message_id = brought or own_id
+            if brought is not None:
+                ordinal, known = find_by_id(self._log, message, brought)
+                if ordinal is not None and known:
+                    return []
+                if ordinal is not None:
+                    logger.warning(
+                        "a message came with the id of another one (%s); it is stored as %s", brought, own_id
+                    )
+                if ordinal is not None or known:
+                    message_id = own_id
+            elif (ordinal := self._replays.find(self._log, message)) is not None:
+                self._replays.claim(message, ordinal)
+                return []
+            return [*self._preamble(index), encode_plain(message, message_id=message_id, timestamp=timestamp)]
+
+        return prepare
+
+    def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
+        """Prepare a reset: the live history becomes `messages`; those that the log holds are kept, not written again.
+
+        Memory files that are live stay in front, unless the reason is `clear`.
+        """
+        reset_id, own_ids = self._new_id(), [self._new_id() for _ in messages]
+
+        def prepare(index: Index) -> list[bytes]:
+            if not messages and not index.live:
+                return []
+            files = [] if reason == "clear" else self._memory_files(index)
+            items: list[bytes | int] = [_encoded(item) if isinstance(item, dict) else item for item in files]
+            taken = {item if isinstance(item, int) else given_id(item) for item in files}
+            for message, own_id in zip(messages, own_ids, strict=True):
+                brought = given_id(message)
+                ordinal, same = find_by_id(self._log, message, brought) if brought else (None, False)
+                if is_memory_file(message) and (brought in taken or ordinal in taken):
+                    continue
+                if ordinal is not None and same and ordinal not in taken:
+                    taken.add(ordinal)
+                    items.append(ordinal)
+                else:
+                    fresh = brought is not None and ordinal is None and not same and brought not in taken
+                    taken.add(brought)
+                    message_id = brought if brought is not None and fresh else own_id
+                    items.append(encode_plain(message, message_id=message_id, timestamp=timestamp))
+            content = self._framed(index, items)
+            reset = encode_control("reset", id=reset_id, reason=reason, count=len(content), time=timestamp)
+            return [*self._header(index), reset, *content, encode_control("commit", id=reset_id)]
+
+        return prepare
+
+    def pin(self, message_id: str, *, pinned: bool, reason: str, time: str) -> Prepare:
+        """Prepare the record that lets a pin hold a live message, or lets go of it; none where that is so already."""
+        pin_id = self._new_id()
+
+        def prepare(index: Index) -> list[bytes]:
+            ordinal = index.find_all([message_id]).get(message_id)
+            if ordinal is None or not index.is_live(ordinal):
+                raise PinError(f"no message of this session has the id {message_id!r:.80}; take one from a view")
+            if (ordinal in index.pins) == pinned:
+                return []
+            fields = {"id": pin_id, "message_id": message_id, "pinned": pinned, "reason": reason, "time": time}
+            record = encode_control("pin", **{key: value for key, value in fields.items() if value != ""})
+            return [*self._header(index), record]
+
+        return prepare
+
+    def control(self, bodies: Sequence[bytes]) -> Prepare:
+        """Prepare control records; none in an empty log."""
+        return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
+
+    def _framed(self, index: Index, items: Sequence[bytes | int]) -> list[bytes]:
+        """A reset's content: new records as they are, runs of kept ones as `keep` records."""
+        content: list[bytes] = []
+        run: list[int] = []
+        for item in [*items, b""]:
+            if isinstance(item, int):
+                run.append(item)
+                continue
+            if run:
+                ids = [str(given_id(message)) for message in self._log.read(run)]
+                places = live_places(index.live, run)
+                pairs = keep_runs(zip(places, ids, strict=True))
+                content.extend(encode_control("keep", **{"from": first, "to": last}) for first, last in pairs)
+                run = []
+            if item:
+                content.append(item)
+        return content
+
+    def _memory_files(self, index: Index) -> list[int | Message]:
+        """The memory files in front of the live history: records, or in an empty log messages to be written."""
+        if len(index) == 0:
+            return list(self._extras.unsaved)
+        system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]
+        return [o for o, message in zip(system, self._log.read(system), strict=True) if is_memory_file(message)]
+
+    def _preamble(self, index: Index) -> list[bytes]:
+        """What goes before a session's first message: its header, and in an empty log the memory files."""
+        return self._header(index) + [_encoded(message) for message in self._extras.unsaved if len(index) == 0]
+
+    def _header(self, index: Index) -> list[bytes]:
+        """A header, unless the last one in the log is this session's."""
+        if self._headed or (index.headers and index.headers[-1].get("session_id") == self._session_id):
+            self._headed = True
+            return []
+        header = encode_control(
+            "header",
+            version=FORMAT_VERSION,
+            log_id=index.headers[0].get("log_id", self._log_id) if index.headers else self._log_id,
+            session_id=self._session_id,
+            tokenizer=self._tokenizer,
+            created=self.now(),
+        )
+        return [header]
+
+
+def _encoded(message: Message) -> bytes:
+    """A message that has its id and timestamp already."""
+    metadata = message["metadata"]
+    return encode_plain(message, message_id=metadata["message_id"], timestamp=metadata["timestamp"])

@@ -1,0 +1,215 @@
+"""A session's store: opens its log at the first use, appends to it, and goes on in memory where none can be created.
+
+A log that exists and cannot be read is an error and never makes a session go on in memory, nor does anything after a
+first append.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..config import Config
+from ..errors import LogCreateError, LogError
+from ..log.file import FileLog, Log, MemoryLog, Prepare
+from ..log.group_commit import GroupCommit
+from ..messages.message import Message
+from ..messages.offload import may_offload, offload
+from ..tokens.counter import TokenCounter, count_message, open_counter
+from ..tokens.meter import Meter
+from ..window.ephemeral import Extras
+from .host import Host
+from .memory_files import check_memory_files, load_memory_files
+from .record_builder import History
+from .view_service import Requests
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is there once the log was opened."""
+
+    log: Log
+    commit: GroupCommit
+    counter: TokenCounter
+    extras: Extras
+    history: History
+    requests: Requests
+    config: Config
+
+    def count(self, message: Message) -> int:
+        """Count a message's tokens."""
+        return count_message(message, self.counter)
+
+    def forget(self) -> None:
+        """Forget what belonged to the history that was replaced."""
+        self.extras.clear()
+        self.requests.forget()
+
+    async def offloaded(self, message: Message) -> Message:
+        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
+        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
+        if not may_offload(message, threshold):
+            return message
+        return await self.commit.run(
+            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
+        )
+
+    def add_ephemeral(self, log: Log, message: Message) -> None:
+        """Let a message stand in this process's views behind the last record."""
+        reminds = self.config.late_system == "reminder"
+        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)
+
+
+class Store:
+    """The store of one session.
+
+    Args:
+        config: the configuration.
+        host: told of memory files and of degradation.
+        meter: loaded with what the log says of earlier processes.
+        path: the log's file; None keeps the session in memory.
+        session_id: named in the log's header.
+        working_dir: what the paths of memory files are relative to.
+        in_memory_because: why there is no path, where a log was wanted; then the session is a degraded one.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        host: Host,
+        meter: Meter,
+        *,
+        path: str | None,
+        session_id: str | None,
+        working_dir: str | None,
+        in_memory_because: str,
+        now: Callable[[], str],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._config, self._host, self._meter = config, host, meter
+        self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
+        self._in_memory_because = in_memory_because if path is None else ""
+        self.path = path
+        """Where the log lies; None for a session in memory."""
+        self._session: Session | None = None
+        self._acknowledged = False
+        self._commit = self._group_commit()
+
+    async def open(self) -> Session:
+        """Open the log at the first use; in a fresh session, load the memory files.
+
+        Raises:
+            LogUnreadableError: the log is there and cannot be read.
+            MemoryFilesError: the memory files are larger than the budget.
+        """
+        if self._session is not None:
+            return self._session
+        commit, extras, config = self._commit, Extras(), self._config
+        session = await commit.run(lambda log: self._begin(log, commit, extras))
+        files: list[Message] = []
+        if session.history.is_empty and config.memory_files:
+            files = await load_memory_files(config.memory_files, self._working_dir)
+            check_memory_files(files, session.count, config.max_tokens)
+            for message in files:
+                message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}
+
+        def publish(_: Log) -> bool:
+            if self._session is not None:  # another task was faster
+                return False
+            extras.set_unsaved(files, session.count)
+            self._session = session
+            return True
+
+        if self._in_memory_because and config.require_persistence:
+            raise LogCreateError(errno.ENOENT, self._in_memory_because)
+        if await commit.run(publish):
+            if self._in_memory_because:
+                await self._tell_degraded(self._in_memory_because)
+            for message in files:
+                source, size = message["metadata"]["path"], len(message["content"])
+                await self._host.emit("context:include", {"source": source, "size": size})
+        return self._session or session
+
+    async def append(self, prepare: Callable[[History], Prepare], *, small: bool = True) -> Session:
+        """Append what a history prepares; in memory, loudly, where there is no log and none can be created.
+
+        Raises:
+            LogError: as `Log.commit`; `LogCreateError` only with `require_persistence`.
+        """
+        session = await self.open()
+        carried = session.history.take_deferred()
+        try:
+            try:
+                await session.commit.append(session.history.carrying(carried, prepare(session.history)), small=small)
+            except LogCreateError as error:
+                if self._config.require_persistence or self._acknowledged:
+                    raise
+                session = await self._degrade(session, error)
+                await session.commit.append(prepare(session.history), small=small)
+        except BaseException:
+            session.history.defer(*carried)
+            raise
+        self._acknowledged = True
+        return session
+
+    async def initialize(self) -> None:
+        """Open the log now; open it anew if it was opened before, also after it failed."""
+        if self._session is not None:
+            await self.close()
+        session = await self.open()
+        await session.commit.run(lambda log: log.follow())
+
+    async def close(self) -> None:
+        """Write what waits and let the log go; a later call opens it again."""
+        if self._session is not None and (waiting := self._session.history.take_deferred()):
+            try:
+                await self._commit.append(self._session.history.control(waiting))
+            except LogError as error:
+                logger.warning("records that waited for the next append are not stored: %s", error)
+        await self._commit.close()
+
+    async def _tell_degraded(self, reason: str) -> None:
+        """Say loudly that nothing is kept."""
+        logger.error("this session is kept in memory only and ends with its process: %s", reason)
+        self._host.show(f"This session is NOT saved: {reason}")
+        await self._host.emit("context:degraded", {"reason": reason})
+
+    def _group_commit(self) -> GroupCommit:
+        config = self._config
+        if self.path is None:
+            return GroupCommit(MemoryLog(max_record_bytes=config.max_record_bytes), inline=True)
+        log = FileLog(
+            self.path,
+            durability=config.durability,
+            lock_timeout_s=config.lock_timeout_s,
+            max_record_bytes=config.max_record_bytes,
+        )
+        return GroupCommit(log, inline=config.durability == "write")
+
+    def _begin(self, log: Log, commit: GroupCommit, extras: Extras) -> Session:
+        log.follow()
+        name = self._config.tokenizer
+        counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
+        self._meter.load(log.index.usage)
+        history = History(
+            log, extras, session_id=self._session_id, tokenizer=counter.name, now=self._now, new_id=self._new_id
+        )
+        requests = Requests(self._config, counter, extras, history, self._meter, self._new_id)
+        return Session(log, commit, counter, extras, history, requests, self._config)
+
+    async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
+        if self._session is failed:
+            where, self.path = self.path, None
+            commit = self._group_commit()
+            session = await commit.run(lambda log: self._begin(log, commit, failed.extras))
+            if self._session is failed:
+                self._session, self._commit = session, commit
+                await self._tell_degraded(f"{where}: {os.strerror(error.errno) if error.errno else error}")
+        return await self.open()

@@ -1,0 +1,120 @@
+"""A summary by the provider of a request: how it is asked for, and what of its answer is taken.
+
+Whatever goes wrong is a `SummaryError`, and the caller goes on without one. Only the cancellation of the caller's own
+task is passed on: nothing was changed by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from amplifier_core.message_models import ChatRequest, ToolSpec
+from amplifier_core.message_models import Message as ProviderMessage
+
+from ..compaction.summary_span import Summary
+from ..config import SUMMARIZE, Config
+from ..errors import SummaryError
+from ..messages.message import Message
+from ..tokens.meter import Meter
+from ..window.request import Ask
+from ..window.summary_request import instruction
+from .host import Host
+from .store import Store
+
+_MOST_TIMES = 2  # an answer may be so many times as long as its cap
+
+_TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
+
+
+async def sum_up(store: Store, meter: Meter, ask: Ask, *, config: Config, host: Host) -> Summary | None:
+    """Let the provider of a request sum up what its plan leaves out, where that is the strategy.
+
+    None, and an event that says why, where there is no summary.
+    """
+    if config.compaction_strategy != SUMMARIZE:
+        return None
+    meter.answered()  # what the provider reports of the summary is of no view
+    session, cap = await store.open(), config.summary_max_tokens
+    try:
+        span = await session.commit.run(lambda log: session.requests.span(log, ask))
+        tools = orjson.loads(ask.tools_json or "[]") if span.with_tools else []
+        text = await ask_for_summary(
+            ask.summarizer, span.request, tools, max_tokens=cap, timeout_s=config.summary_timeout_s
+        )
+        if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
+            raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
+    except SummaryError as failed:
+        await host.emit("context:summary_failed", {"reason": str(failed)})
+        return None
+    sizes = {"summarized_messages": len(span.keys), "request_tokens": span.tokens, "summary_tokens": tokens}
+    await host.emit("context:summary", sizes)
+    return span.summed_up(text)
+
+
+async def ask_for_summary(
+    provider: Any,
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    *,
+    max_tokens: int,
+    timeout_s: float,
+) -> str:
+    """Let a provider answer messages that end with the instruction, in text alone and not streamed.
+
+    Args:
+        provider: its `complete` is called with a `ChatRequest`.
+        messages: the request's messages.
+        tools: the definitions of the tools that travel with every request (name, description, parameters), so that the
+            request begins as the one before it did.
+        max_tokens: the cap on the answer.
+        timeout_s: how long to wait.
+
+    Returns:
+        The text, without `<summary>` tags of its own; never empty.
+
+    Raises:
+        SummaryError: there is no provider, it failed or took too long, or it answered nothing or with a tool call.
+    """
+    complete = getattr(provider, "complete", None)
+    if not callable(complete):
+        raise SummaryError("the request names no provider that can be asked")
+    try:
+        request = ChatRequest(
+            messages=[ProviderMessage(**message) for message in messages],
+            tools=[ToolSpec(**tool) for tool in tools] or None,
+            max_output_tokens=max_tokens,
+            metadata={"stream": False},
+        )
+        async with asyncio.timeout(timeout_s):
+            response = await complete(request)
+    except TimeoutError as error:
+        raise SummaryError(f"there was no answer within {timeout_s:g} s") from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise SummaryError("the provider's call was cancelled") from error
+    except Exception as error:
+        raise SummaryError(f"the provider failed: {type(error).__name__}") from error
+    return _text(response)
+
+
+def _text(response: Any) -> str:
+    content = getattr(response, "content", None)
+    blocks = content if isinstance(content, list) else [content]
+    kinds = {_of(block, "type") for block in blocks}
+    if getattr(response, "tool_calls", None) or kinds & {"tool_call", "tool_use"}:
+        raise SummaryError("the answer is a tool call")
+    texts = [block if isinstance(block, str) else _of(block, "text") for block in blocks]
+    said = "\n".join(text for text in texts if isinstance(text, str))
+    if not (text := _TAGS.sub("", said).strip()):
+        raise SummaryError("the answer is empty")
+    return text
+
+
+def _of(block: Any, name: str) -> Any:
+    return block.get(name) if isinstance(block, Mapping) else getattr(block, name, None)

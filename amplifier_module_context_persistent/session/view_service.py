@@ -1,0 +1,221 @@
+"""Making the view of a request on the log's thread: budget, windows, plans, and what is reported of a compaction."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from ..compaction.budget import budget_tokens
+from ..compaction.planner import OTHER_MESSAGES, needs_plan
+from ..compaction.summary_span import Span
+from ..config import Config
+from ..errors import LogError, RetentionError, SummaryError
+from ..log.file import Log
+from ..messages.message import Message
+from ..messages.metadata import metadata_of
+from ..tokens.counter import TokenCounter, count_message
+from ..tokens.meter import Meter
+from ..view.arrangement import Item
+from ..view.receipts import Receipt, encode_head, extras_in, render_options, text_hash
+from ..window.ephemeral import Extras
+from ..window.request import Answer, Ask, Request, View
+from ..window.retention import Holders, shows_all
+from ..window.window import Window
+from .record_builder import History
+
+logger = logging.getLogger(__name__)
+
+_SIDE_WINDOWS = 4
+
+
+class Requests:
+    """The windows of one session."""
+
+    def __init__(
+        self,
+        config: Config,
+        counter: TokenCounter,
+        extras: Extras,
+        history: History,
+        meter: Meter,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
+        self._history, self._new_id = history, new_id
+        self._window = Window(config, counter, extras, new_id)
+        self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
+        self._holders = Holders(extras)
+        self._tools: tuple[str, int] = ("", 0)
+        self._own_budget: int | None = None
+        self.last_budget_tokens = config.max_tokens
+        """The budget of the last request."""
+        self._render = render_options(config)
+        self._heads: set[str] = set()
+        """Hashes of head texts that are on their way to the log."""
+
+    def answer(self, log: Log, ask: Ask, *, may_plan: bool) -> Answer:
+        """Make the view of a request.
+
+        Raises:
+            FloorError: the view cannot be made to fit.
+            RetentionError: a body that the view has to hold stands nowhere.
+            LogError: the log cannot be read.
+        """
+        budget, side = self._budget(ask)
+        self.last_budget_tokens = budget
+        log.follow()
+        request = self._request(log, ask, budget)
+        window = self._side_window(log, request, (budget, frozenset()), self._window) if side else self._window
+        built = window.build(log, request, may_plan=may_plan)
+        if built.view is not None and request.retain and not window.retains(log, request):
+            window, side = self._retaining_window(log, request, budget, window), True
+            built = window.build(log, request, may_plan=may_plan)
+        if built.view is not None and not shows_all(built.view, ask.retain):
+            raise RetentionError("a body that the view has to hold stands in a message that no view can show")
+        if self._config.receipts and built.view is not None and not ask.force and len(log.index):
+            try:
+                self._note(log, ask, request, window, built, budget)
+            except ValueError as refused:
+                logger.warning("a view leaves no receipt: %s", refused)
+        error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
+        line = (id(window), window.plan.id if window.plan else "")
+        futile = None
+        if built.floor is not None:
+            fixed = sum(built.floor.values()) - built.floor.get(OTHER_MESSAGES, 0)
+            futile = {
+                "tokens": built.tokens,
+                "budget": request.budget_tokens,
+                "floor_tokens": fixed,
+                "floor": built.floor,
+            }
+        return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error, futile)
+
+    def wants_compaction(self, log: Log, ask: Ask) -> bool:
+        """Whether the view as it stands is at the threshold."""
+        budget, _ = self._budget(ask)
+        request = self._request(log, ask, budget)
+        tokens, messages = self._window.measure(log, request)
+        return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
+
+    def span(self, log: Log, ask: Ask) -> Span:
+        """What a summary in the next plan would stand for.
+
+        Raises:
+            SummaryError: there is nothing to sum up, or no room to ask for it.
+        """
+        budget, side = self._budget(ask)
+        if side:
+            raise SummaryError("the request has a smaller budget of its own")
+        return self._window.span(log, self._request(log, ask, budget))
+
+    def forget(self) -> None:
+        """Let go of the side windows, after the history was replaced."""
+        self._side.clear()
+
+    def _budget(self, ask: Ask) -> tuple[int, bool]:
+        """The budget, and whether it is an explicit one below the session's own."""
+        own = budget_tokens(self._config, None, ask.provider)
+        if ask.provider is None and ask.explicit_tokens is not None and self._own_budget is not None:
+            own = self._own_budget
+        if ask.explicit_tokens is None:
+            self._own_budget = own
+            return own, False
+        budget = budget_tokens(self._config, ask.explicit_tokens, ask.provider)
+        return budget, budget < own and not ask.hard_fit
+
+    def _request(self, log: Log, ask: Ask, budget: int) -> Request:
+        head: tuple[Message, ...] = ()
+        if ask.head_text is not None and ask.head_text.strip():
+            head = ({"role": "system", "content": ask.head_text},)
+        if ask.tools_json != self._tools[0]:
+            self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json))
+        bodies = [body for body in ask.retain if not shows_all(head, [body])]
+        fixed = self._tools[1] + sum(count_message(message, self._counter) for message in head)
+        return Request(
+            budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
+            fixed_tokens=fixed,
+            head=head,
+            has_factory=ask.head_text is not None,
+            force=ask.force or ask.hard_fit,
+            retain=self._holders.find(log, bodies, has_factory=ask.head_text is not None),
+            summary=ask.summary,
+        )
+
+    def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: Window) -> Window:
+        """The window for an explicit budget, or for messages that have to be whole; it begins as another one stands."""
+        window = self._side.get(name)
+        if window is None:
+            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
+            base.measure(log, request)  # takes in what is new
+            window.begin_with(base)
+            self._side[name] = window
+            while len(self._side) > _SIDE_WINDOWS:
+                self._side.popitem(last=False)
+        self._side.move_to_end(name)
+        return window
+
+    def _retaining_window(self, log: Log, request: Request, budget: int, base: Window) -> Window:
+        """A window that shows what a request wants whole and another one does not; the session's plan stays."""
+        window = self._side_window(log, request, (budget, request.retain), base)
+        if not window.retains(log, request):
+            window.bring_back(log, request)
+            if window.plan is not None:
+                self._store_plan(log, window, side=True)
+        return window
+
+    def _note(self, log: Log, ask: Ask, request: Request, window: Window, built: View, budget: int) -> None:
+        """Let the receipt of a view wait for the next append, and its head text if the log lacks it."""
+        view, head = built.view or [], ""
+        if ask.head_text is not None:
+            head = text_hash(ask.head_text)
+            if head in log.index.heads:
+                self._heads.discard(head)
+            elif head not in self._heads:
+                self._history.defer(encode_head(ask.head_text))
+                self._heads.add(head)
+        receipt = Receipt(
+            id=self._new_id(),
+            time=self._history.now(),
+            plan=window.plan.id if window.plan else "",
+            upto=_message_id(log, built.items, built.last),
+            messages=len(view),
+            tokens=built.compaction.plan.tokens_after if built.compaction else built.tokens,
+            budget_tokens=budget,
+            provider=ask.provider_name,
+            head=head,
+            extras=extras_in(built.items),
+            hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
+            render=self._render,
+        )
+        self._history.defer(receipt.encode())
+
+    def _store_plan(self, log: Log, window: Window, *, side: bool) -> str:
+        """Append the plan to the log; if that fails it is followed all the same, and why is returned.
+
+        What no later process is to follow is kept for the receipts that name it.
+        """
+        record = window.plan_record(log)
+        aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
+        if side:
+            self._history.defer(*aside)
+            return ""
+        try:
+            (outcome,) = log.commit([self._history.control([record])])
+        except LogError as error:
+            self._history.defer(*aside)
+            logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400
+            return str(error)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return ""
+
+
+def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:
+    """The id of a message, which most often is one of a view's last."""
+    if ordinal is None:
+        return ""
+    for item in items[-3:]:
+        if item.entry is not None and item.entry.key == ordinal:
+            return item.entry.id
+    return next(str(metadata_of(message).get("message_id", "")) for message in log.read([ordinal]))

@@ -1,0 +1,6 @@
+"""Counting tokens: exactly where a vocabulary is at hand, estimated where not, corrected by what providers report.
+
+Rules of this package:
+- It imports nothing else of the package but `errors`.
+- Nothing here uses the network unless the caller asks for it by name.
+"""

@@ -1,0 +1,306 @@
+"""Counting: how many tokens a text or a message is to the provider.
+
+The rules of this room:
+
+- It is pure. The same message and the same counter give the same number in every process; nothing is mutated, and no
+  message, however malformed, makes it raise.
+- What is counted is what goes to the provider: role, name, ids, content, tool calls once, thinking once. Metadata,
+  `visibility` and the copies that orchestrators keep (`thinking_block`, `content_blocks`) are not.
+- `open_counter` never touches the network unless an encoding is asked for by name, is not on this machine, and the
+  caller allows it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import orjson
+
+from . import media
+from .estimate import estimate_tokens
+from .vocabularies import VOCABULARIES, download_encoding, load_encoding
+
+if TYPE_CHECKING:
+    import tiktoken
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_TOKENS: Final = 3
+"""What frames a message. Source: OpenAI's cookbook, "How to count tokens with tiktoken": 3 tokens and the role's."""
+
+CALL_TOKENS: Final = 8
+"""What frames a tool call or a tool result: an allowance for its tags and keys, which no provider publishes."""
+
+_PIECE_CHARS: Final = 50_000
+_MAX_DEPTH: Final = 32
+_MAX_LEAVES: Final = 1_000_000
+_TEXT_KINDS: Final = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text"))
+_CALL_KINDS: Final = frozenset(("tool_call", "tool_use", "function_call", "server_tool_use"))
+_RESULT_KINDS: Final = frozenset(("tool_result", "function_call_output"))
+_MEDIUM_KINDS: Final = {
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "document": "document",
+    "file": "document",
+    "input_file": "document",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+}
+_SOURCE_KEYS: Final = ("source", "image_url", "input_audio", "audio", "file", "image", "video")
+
+ENCODINGS: Final = tuple(VOCABULARIES)
+"""The encodings that `open_counter` knows by name."""
+
+
+class TokenCounter(Protocol):
+    """What counts a text. `name` is what the log's header records: `estimate`, or an encoding's name."""
+
+    @property
+    def name(self) -> str:
+        """The counter's name."""
+
+    def count_text(self, text: str) -> int:
+        """Return how many tokens the text is; 0 for the empty text."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateCounter:
+    """Counts by the calibrated estimate, which needs no vocabulary."""
+
+    name: str = "estimate"
+
+    def count_text(self, text: str) -> int:
+        """Return about how many tokens of `o200k_base` the text is."""
+        return estimate_tokens(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TiktokenCounter:
+    """Counts exactly, with a vocabulary in tiktoken.
+
+    Texts over 50,000 characters are counted in pieces, because the time that tiktoken takes for a run without spaces
+    grows faster than the run. A piece ends at a line break or a space where there is one, so the sum is at most a token
+    or two a piece away from the exact count.
+    """
+
+    encoding: tiktoken.Encoding
+    name: str
+
+    def count_text(self, text: str) -> int:
+        """Return how many tokens the text is; text that looks like a special token is text."""
+        if len(text) <= _PIECE_CHARS:
+            return len(self.encoding.encode_ordinary(text))
+        return sum(len(self.encoding.encode_ordinary(piece)) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > _PIECE_CHARS:
+        limit = start + _PIECE_CHARS
+        # Cut before the white space, which belongs to the word behind it.
+        cut = max(text.rfind("\n", start + _PIECE_CHARS // 2, limit), text.rfind(" ", limit - 1000, limit))
+        cut = cut if cut > start else limit
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
+def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeout_s: float = 10.0) -> TokenCounter:
+    """Open the counter that a configuration asks for.
+
+    Loading a vocabulary takes about a quarter of a second and reads a file: call this off the event loop.
+
+    Args:
+        tokenizer: `auto` for `o200k_base` where its vocabulary is on this machine and else the estimate; `estimate`;
+            or an encoding's name, one of `ENCODINGS`.
+        allow_network: let tiktoken download a vocabulary that was asked for by name and is not on this machine. It
+            never applies to `auto` and `estimate`.
+        timeout_s: how long a download may take, in seconds.
+
+    Returns:
+        The counter; its `name` says what it is. A named encoding whose vocabulary cannot be had gives the estimate,
+        and one warning in the log: compare `name` with what was asked for.
+
+    Raises:
+        ValueError: the name is not known; the message says which are.
+    """
+    if tokenizer == "estimate":
+        return EstimateCounter()
+    name = "o200k_base" if tokenizer == "auto" else tokenizer
+    if name not in ENCODINGS:
+        allowed = ", ".join(("auto", "estimate", *ENCODINGS))
+        raise ValueError(f"tokenizer: {tokenizer!r} is not known; allowed are: {allowed}")
+    encoding = load_encoding(name)
+    if encoding is None and allow_network and tokenizer != "auto":
+        encoding = download_encoding(name, timeout_s)
+    if encoding is not None:
+        return TiktokenCounter(encoding, name)
+    if tokenizer != "auto":
+        logger.warning(
+            "tokenizer %s: its vocabulary is not on this machine%s; counting by the estimate. "
+            "The extra `exact` installs it, or put it into tiktoken's cache directory.",
+            name,
+            " and could not be downloaded" if allow_network else "",
+        )
+    return EstimateCounter()
+
+
+def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
+    """Count what a message costs a request: what goes to the provider of it, and its frame.
+
+    Counted: role, `name` and `tool_call_id`; the content, a text or blocks; each tool call once, from `tool_calls` (in
+    Amplifier's or the function shape) or else from its block in the content; thinking once; images, documents and
+    audio by the rules of `media`; blocks of unknown kinds by their compact JSON. Not counted: `metadata`,
+    `visibility`, and keys that no provider module sends.
+
+    Args:
+        message: a message as it is stored; anything JSON can hold is accepted in any place.
+        counter: what counts its texts.
+
+    Returns:
+        Tokens, at least `MESSAGE_TOKENS`.
+    """
+    tokens = MESSAGE_TOKENS
+    for key in ("role", "name", "tool_call_id"):
+        value = message.get(key)
+        if isinstance(value, str):
+            tokens += counter.count_text(value)
+    if message.get("tool_call_id") is not None:
+        tokens += CALL_TOKENS
+    calls = message.get("tool_calls")
+    called: set[str] = set()
+    if isinstance(calls, list | tuple):
+        tokens += sum(_count_call(call, counter) for call in calls)
+        called.update(call_id for call_id in map(_call_id, calls) if call_id)
+    content = message.get("content")
+    blocks = _Blocks(counter, called)
+    tokens += blocks.count(content)
+    copy = message.get("thinking_block")
+    if isinstance(copy, Mapping) and not _holds_thinking(content):
+        tokens += blocks.count([copy])
+    return tokens
+
+
+def _call_id(call: object) -> str:
+    call_id = call.get("id") or call.get("call_id") if isinstance(call, Mapping) else None
+    return call_id if isinstance(call_id, str) else ""
+
+
+def _count_call(call: object, counter: TokenCounter) -> int:
+    """Count a tool call in any shape: its id, its name, its arguments as the JSON that the model wrote."""
+    if not isinstance(call, Mapping):
+        return counter.count_text(_json_text(call))
+    body = call.get("function")
+    body = body if isinstance(body, Mapping) else call
+    name = next((body[key] for key in ("name", "tool") if isinstance(body.get(key), str)), "")
+    arguments = next((body[key] for key in ("arguments", "input") if key in body), None)
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else _json_text(arguments)
+    return CALL_TOKENS + sum(map(counter.count_text, (_call_id(call), str(name), text)))
+
+
+def _holds_thinking(content: object) -> bool:
+    return isinstance(content, list | tuple) and any(
+        isinstance(block, Mapping) and block.get("type") in ("thinking", "redacted_thinking") for block in content
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Counts the content of one message; calls whose ids are in `called` were counted already."""
+
+    counter: TokenCounter
+    called: Set[str]
+
+    def count(self, content: object, depth: int = 0) -> int:
+        """Count a content: a text, a list of texts and blocks, or one block; anything else by its JSON."""
+        if content is None:
+            return 0
+        if isinstance(content, str):
+            return self.counter.count_text(content)
+        if depth > _MAX_DEPTH:
+            return self.counter.count_text(_json_text(content))
+        if isinstance(content, list | tuple):
+            return sum(self.count(block, depth + 1) for block in content)
+        if isinstance(content, Mapping) and isinstance(content.get("type"), str):
+            return self._count_block(content, str(content["type"]), depth + 1)
+        return self.counter.count_text(_json_text(content))
+
+    def _count_block(self, block: Mapping[str, object], kind: str, depth: int) -> int:
+        if kind in _TEXT_KINDS:
+            return self.count(block.get("text"), depth)
+        if kind == "thinking":
+            # Where a provider shows a summary only, the signature holds the whole: the longer one is what it reads.
+            sealed = _sealed_tokens(block.get("signature")) + _sealed_tokens(block.get("content"))
+            return max(self.count(block.get("thinking"), depth), sealed)
+        if kind == "redacted_thinking":
+            return _sealed_tokens(block.get("data"))
+        if kind == "reasoning":
+            sealed = _sealed_tokens(block.get("content")) + _sealed_tokens(block.get("encrypted_content"))
+            return max(self.count(block.get("summary"), depth), sealed)
+        if kind in _CALL_KINDS:
+            return 0 if _call_id(block) in self.called else _count_call(block, self.counter)
+        if kind in _RESULT_KINDS:
+            ids = (block.get(key) for key in ("tool_call_id", "tool_use_id", "call_id"))
+            call_id = next((value for value in ids if isinstance(value, str)), "")
+            output = block["output"] if "output" in block else block.get("content")
+            return CALL_TOKENS + self.counter.count_text(call_id) + self.count(output, depth)
+        if kind in _MEDIUM_KINDS:
+            return self._count_medium(block, _MEDIUM_KINDS[kind], depth)
+        shown = {key: value for key, value in block.items() if key != "visibility"}
+        return self.counter.count_text(_json_text(shown))
+
+    def _count_medium(self, block: Mapping[str, object], family: str, depth: int) -> int:
+        source = next((block[key] for key in _SOURCE_KEYS if block.get(key) is not None), block)
+        source = source if isinstance(source, Mapping) else {"url": source}
+        if source.get("type") in ("text", "content"):  # a document that is given as text or as blocks
+            return self.count(source.get("data", source.get("content")), depth)
+        texts = (source.get(key) for key in ("data", "file_data", "url"))
+        data = next((text for text in texts if isinstance(text, str)), None)
+        if data is not None and data.startswith(("http://", "https://", "file:", "gs:", "s3:")):
+            data = None
+        return media.medium_tokens(family, _media_type(source, data), data)
+
+
+def _media_type(source: Mapping[str, object], data: str | None) -> str:
+    if data is not None and data.startswith("data:"):
+        return data[5:200].partition(";")[0].partition(",")[0]
+    values = (source.get(key) for key in ("media_type", "mime_type", "mimeType", "format"))
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+def _sealed_tokens(value: object) -> int:
+    """Count encrypted reasoning by its length: it is base64 (4 characters, 3 bytes) of text at 4 bytes a token."""
+    items = value if isinstance(value, list | tuple) else (value,)
+    return sum(len(item) * 3 // 16 for item in items if isinstance(item, str))
+
+
+def _json_text(value: object) -> str:
+    """Return compact JSON; of what JSON cannot hold or is nested too deeply, the texts that are in it."""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError, RecursionError):  # big integers, lone surrogates, keys that are no text
+        try:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        except (TypeError, ValueError, RecursionError):
+            return " ".join(_leaf_texts(value))
+
+
+def _leaf_texts(value: object) -> Iterator[str]:
+    waiting, seen = [value], 0
+    while waiting and seen < _MAX_LEAVES:
+        item = waiting.pop()
+        seen += 1
+        if isinstance(item, Mapping):
+            waiting += [part for pair in item.items() for part in pair]
+        elif isinstance(item, list | tuple):
+            waiting += item
+        elif isinstance(item, str):
+            yield item
+        else:  # a number beyond Python's limit for conversion stands for as many digits
+            yield "9" * (item.bit_length() * 3 // 10 + 1 if isinstance(item, int) else 4)

@@ -1,0 +1,126 @@
+"""The estimate: about how many tokens of `o200k_base` a text is, without a vocabulary.
+
+The rules of this room:
+
+- Pure and deterministic: whole numbers only, and nothing is remembered from one text to the next. A text costs the same
+  time whether its words were met before or never will be again.
+- Tokens are counted by where they begin. At each byte of a text a small network of tables looks at the bytes around
+  it and says how likely a token begins there, in hundredths; the estimate is the sum.
+- A layer of a network is a table. It gives each byte two labels of four bits: one for when it comes first in a pair,
+  one for when it comes second. The labels of a byte and of the one that stands `distance` after it are a byte again,
+  which is what the next layer reads; so each layer sees further. The last table gives the hundredths.
+- Two networks share the work: one says where tokens begin at ASCII bytes, and reads of every other character only its
+  first byte in UTF-8; one says where they begin at other bytes, and is not asked about a text without any.
+- All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
+  the block pair them. The interpreter runs two dozen operations a block, however much it holds.
+- The tables are fitted by `benchmarks/fit_tokens.py`; where its texts come from is stated in `benchmarks/corpus.py`,
+  and the errors in `docs/tokens.md`.
+- Up to 262,144 characters every byte counts. A longer text is sampled: 128 windows of 2,048 characters, one in each
+  128th part of it, at places that depend on its length alone.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Final
+from zlib import adler32
+
+from . import _estimate_tables as estimate_tables
+
+_BLOCK_CHARS: Final = 8_192
+_WINDOWS: Final = 128
+_WINDOW_CHARS: Final = 2_048
+_WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
+
+_MOST_CHARS: Final = 16
+"""No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too
+few tokens are worse than too many."""
+
+_EDGE: Final = b"\n"
+"""What a network sees before the beginning of a text and after its end."""
+
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+_LONGEST: Final = 4 * _BLOCK_CHARS + 64
+_FIRST: Final = int.from_bytes(b"\xf0" * _LONGEST, "little")
+_SECOND: Final = int.from_bytes(b"\x0f" * _LONGEST, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Tables that tell at each byte how likely a token begins there.
+
+    Attributes:
+        layers: Each layer's table (256 pairs of labels) and the distance between the two bytes of a pair.
+        hundredths: The last table (256 likelihoods, each at most 100).
+        before: How many bytes before the one in question the network looks at.
+        after: How many bytes after it.
+        asked: A table that keeps (by all bits set) the bytes that may be in question, and zeroes the others, at which
+            no token is counted; nothing if every byte is.
+    """
+
+    layers: tuple[tuple[bytes, int], ...]
+    hundredths: bytes
+    before: int
+    after: int
+    asked: bytes | None = None
+
+    def cost(self, text: bytes) -> int:
+        """Return the tokens that begin in a text of at most a block, in hundredths."""
+        read = _EDGE * self.before + text + _EDGE * self.after
+        for layer in self.layers[:-1]:
+            read = _pairs(read, *layer).to_bytes(len(read), "little")
+        states = _pairs(read, *self.layers[-1])
+        if self.asked:
+            states &= int.from_bytes(text.translate(self.asked), "little")
+        return _sum(states.to_bytes(len(read), "little")[: len(text)].translate(self.hundredths))
+
+
+def _pairs(read: bytes, table: bytes, distance: int) -> int:
+    labels = int.from_bytes(read.translate(table), "little")
+    return labels & _FIRST | labels >> 8 * distance & _SECOND
+
+
+def _sum(numbers: bytes) -> int:
+    # Started at 0, the low half of Adler-32 is the sum of the bytes as long as that is below 65,521, and a byte is at
+    # most 100 here. No other sum of bytes in the standard library is as fast.
+    view = memoryview(numbers)
+    return sum([adler32(view[at : at + 512], 0) & 0xFFFF for at in range(0, len(view), 512)])
+
+
+def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, asked: bytes | None = None) -> Network:
+    *layers, last = map(b64decode, tables)
+    return Network(tuple(zip(layers, distances, strict=True)), last, before, sum(distances) - before, asked)
+
+
+_ASCII: Final = _network(*estimate_tables.ASCII)
+_OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens of `o200k_base` a text is; 0 for the empty text, else at least 1.
+
+    Example:
+        >>> estimate_tokens("The quick brown fox jumps over the lazy dog.")
+        11
+    """
+    length = len(text)
+    if length <= _WHOLE_CHARS:
+        cost = sum([_block_cost(text[at : at + _BLOCK_CHARS]) for at in range(0, length, _BLOCK_CHARS)])
+    else:
+        windows = [text[at : at + _WINDOW_CHARS] for at in _window_starts(length)]
+        cost = sum(map(_block_cost, windows)) * length // _WHOLE_CHARS
+    return max(1, length // _MOST_CHARS, (cost + 50) // 100) if text else 0
+
+
+def _block_cost(block: str) -> int:
+    if block.isascii():
+        return _ASCII.cost(block.encode())
+    encoded = block.encode("utf-8", "surrogatepass")
+    return _ASCII.cost(encoded.translate(None, _CONTINUATION)) + _OTHER.cost(encoded)
+
+
+def _window_starts(length: int) -> list[int]:
+    part = length // _WINDOWS
+    # Knuth's multiplicative hash scatters the windows, so that a text which repeats is not met in one phase.
+    return [index * part + (index * 2654435761 % 2**32) * (part - _WINDOW_CHARS) // 2**32 for index in range(_WINDOWS)]

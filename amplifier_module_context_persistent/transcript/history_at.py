@@ -1,0 +1,92 @@
+"""A session's history as it stood at one message: what a fork begins with, and what a rewind goes back to.
+
+The place is named as the host's session fork names it, by the number of a turn, which is taken in whole; or by the id
+of a message, which is the last one that is taken in. A message that a reset hid is found in the history that was live
+before it: so what a rewind hid can be had again by a fork.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import ContextPersistentError
+from ..log.index import USER
+from ..log.record import Message
+from ..messages.metadata import given_id, is_human
+from ..window.plan_record import kept_ordinals
+from .rebuild import Book
+from .transcript import Transcript
+
+
+class PlaceError(ContextPersistentError, ValueError):
+    """The history has no such place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A history up to a message, as ordinals; the message's id, and the turn that it belongs to."""
+
+    ordinals: array[int]
+    message_id: str
+    turn: int
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+
+def past_at(transcript: Transcript, at: int | str | None = None) -> Past:
+    """Find the history up to a place.
+
+    Args:
+        transcript: the session.
+        at: the number of a turn, from 1; or a message's id, also one of a message that is hidden; None for all.
+
+    Raises:
+        PlaceError: there is no such turn or message.
+    """
+    live = transcript.reader.index.live
+    if not live:
+        raise PlaceError("the session's history is empty")
+    if isinstance(at, int):
+        turns = transcript.turns()
+        if not 1 <= at <= len(turns):
+            raise PlaceError(f"there is no turn {at:,}: the session has the turns 1 to {len(turns):,}")
+        live = live[: turns[at - 1].stop]
+    elif at is not None:
+        live = _up_to(transcript, at)
+    (last,) = transcript.reader.read([live[-1]])
+    return Past(live[:], given_id(last) or "", _turn_of(transcript, live))
+
+
+def following_plan(book: Book, ordinals: array[int]) -> Message | None:
+    """The record of the plan that views followed when the history ended there; None where there was none."""
+    index = replace(book.index, live=ordinals)
+    for record, live in reversed(book.made_for):
+        try:
+            _, upto = kept_ordinals(index, record)
+        except ValueError:  # it names what comes later
+            continue
+        if live[: upto + 1] == ordinals[: upto + 1]:
+            return record
+    return None
+
+
+def _up_to(transcript: Transcript, message_id: str) -> array[int]:
+    index = transcript.reader.index
+    ordinal = index.find(message_id)
+    if ordinal is not None:
+        pasts: Sequence[array[int]] = [index.live]
+        if not index.is_live(ordinal):
+            pasts = transcript.book.replaced[::-1]
+        for live in pasts:
+            if ordinal in live:
+                return live[: live.index(ordinal) + 1]
+    raise PlaceError("there is no message with this id; give a turn's number, or an id that stands in the log")
+
+
+def _turn_of(transcript: Transcript, ordinals: array[int]) -> int:
+    roles = transcript.reader.index.roles
+    users = [ordinal for ordinal in ordinals if roles[ordinal] == USER]
+    return max(1, sum(map(is_human, transcript.reader.read(users))))

@@ -1,0 +1,159 @@
+"""What `list` says of a session: how much there is, in which state it is, how it began. Reads only.
+
+One scan of the log, and a few messages; what it holds in memory is the index. Tokens are an estimate: at most `SAMPLES`
+messages are counted, picked at even distances in bytes, so that a large one is picked for what it is, and their tokens
+per byte stand for the whole. Where there are no more messages than that, all are counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from typing import Any
+
+from ..errors import LogError
+from ..log.filesystem import Files
+from ..log.index import ASSISTANT, USER
+from ..messages.message import calls_of, result_id_of, text_of
+from ..messages.metadata import is_human
+from ..tokens.counter import TokenCounter
+from .open_files import Identity
+from .sessions import SessionFile
+from .stats import tokens_of
+from .transcript import Transcript
+
+SAMPLES = 128
+_FIRST_USERS = 20  # so many messages of users are looked at for a human one
+_LINE_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A session at a glance; `error` says why its log cannot be read, and then all counts are 0."""
+
+    session: SessionFile
+    size_bytes: int = 0
+    messages: int = 0
+    """Live ones."""
+    hidden: int = 0
+    """Messages that a clear or a reset hid."""
+    tokens: int = 0
+    """Of the live messages, estimated."""
+    damage: int = 0
+    """Findings of a scan; `verify` tells them."""
+    torn_bytes: int = 0
+    open_calls: int = 0
+    """Calls of the last messages that have no result."""
+    is_open: bool | None = None
+    """Whether a process holds the log open for writing; None where the system does not tell."""
+    first_line: str = ""
+    """The first line that a person wrote."""
+    error: str = ""
+
+    @property
+    def state(self) -> str:
+        """One word or two: `open`, `interrupted`, `sound`; `damaged` beside the first or alone; or `unreadable`."""
+        if self.error:
+            return "unreadable"
+        if self.damage:
+            return "open, damaged" if self.is_open else "damaged"
+        if self.is_open:
+            return "open"
+        return "interrupted" if self.open_calls or self.torn_bytes else "sound"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "session": self.session.id,
+            "project": self.session.project,
+            "path": str(self.session.path),
+            "modified_s": self.session.modified_s,
+            "messages": self.messages,
+            "hidden": self.hidden,
+            "tokens": self.tokens,
+            "bytes": self.size_bytes,
+            "state": self.state,
+            "open": self.is_open,
+            "open_calls": self.open_calls,
+            "torn_bytes": self.torn_bytes,
+            "damage": self.damage,
+            "first_line": self.first_line,
+            "error": self.error,
+        }
+
+
+def look_at(
+    session: SessionFile,
+    counter: TokenCounter,
+    held: Collection[Identity] | None,
+    *,
+    files: Files | None = None,
+) -> Overview:
+    """Look at a session's log.
+
+    Args:
+        session: which one.
+        counter: what counts tokens.
+        held: files that are held open for writing; None where nobody knows.
+        files: the system calls, to be told how far reading is.
+    """
+    try:
+        with Transcript(session.path, files=files) as transcript:
+            reader = transcript.reader
+            return Overview(
+                session,
+                size_bytes=reader.size,
+                messages=len(transcript),
+                hidden=len(reader.index) - len(transcript),
+                tokens=_tokens(transcript, counter),
+                damage=len(reader.index.damage),
+                torn_bytes=reader.torn.torn_bytes if reader.torn else 0,
+                open_calls=_open_calls(transcript),
+                is_open=None if held is None else reader.identity in held,
+                first_line=_first_line(transcript),
+            )
+    except (OSError, ValueError, LogError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        return Overview(session, error=str(said or error))
+
+
+def _tokens(transcript: Transcript, counter: TokenCounter) -> int:
+    live, lengths = transcript.reader.index.live, transcript.reader.index.lengths
+    if len(live) <= SAMPLES:
+        return sum(tokens_of(message, counter) for message in transcript.messages())
+    ends = list(accumulate(lengths[ordinal] for ordinal in live))
+    total = ends[-1]
+    share = 0.0
+    for number in range(SAMPLES):
+        place = bisect_right(ends, (2 * number + 1) * total // (2 * SAMPLES))
+        (message,) = transcript.messages(place, place + 1)
+        share += tokens_of(message, counter) / lengths[live[place]]
+    return round(total * share / SAMPLES)
+
+
+def _open_calls(transcript: Transcript) -> int:
+    """How many calls of the last assistant message that calls nothing behind it answers."""
+    index = transcript.reader.index
+    place = len(index.live)
+    while place and index.roles[index.live[place - 1]] != ASSISTANT:
+        place -= 1
+    if not place:
+        return 0
+    messages = transcript.messages(place - 1)
+    calls = {call.id for call in calls_of(next(messages))}
+    for message in messages if calls else ():
+        calls.discard(result_id_of(message) or "")
+    return len(calls)
+
+
+def _first_line(transcript: Transcript) -> str:
+    index = transcript.reader.index
+    users = (place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == USER)
+    for place in islice(users, _FIRST_USERS):
+        for message in transcript.messages(place, place + 1):
+            said = text_of(message).strip() if is_human(message) else ""
+            if said:
+                return said[:_LINE_CHARS].split("\n")[0].strip()
+    return ""

@@ -1,0 +1,217 @@
+"""Making views again from a log alone, by their receipts, and proving that they are what was handed out.
+
+A view is made by the same code as in its session, from the history as it stood then. A receipt may be written behind a
+reset that came between it and its view; so where the history at its place does not give the view, those that resets
+replaced before are tried, the newest first: the hash tells which one is right.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..config import Config
+from ..errors import ConfigError
+from ..log.batch import CONTROL_HEAD, Outcome, Prepare
+from ..log.index import DAMAGED, Index
+from ..log.reader import LogReader
+from ..log.record import Message, decode, name_of
+from ..log.scanner import Scanner
+from ..messages.metadata import metadata_of
+from ..tokens.counter import EstimateCounter
+from ..view.plan import Plan
+from ..view.receipts import RENDERING, Receipt, text_hash, view_hash
+from ..window.ephemeral import Extras
+from ..window.plan_record import kept_ordinals, live_places
+from ..window.request import Request
+from ..window.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A receipt in its place: the live history then is `live` up to the receipt's last message."""
+
+    receipt: Receipt
+    live: array[int]
+    records: int
+    """Message records before it."""
+    resets: int
+    """Resets before it."""
+
+
+@dataclass(slots=True)
+class Book:
+    """The receipts of a log in order, and what they name."""
+
+    requests: list[Noted] = field(default_factory=list)
+    plans: dict[str, Message] = field(default_factory=dict)
+    heads: dict[str, str] = field(default_factory=dict)
+    replaced: list[array[int]] = field(default_factory=list)
+    """The live histories that resets put an end to."""
+    made_for: list[tuple[Message, array[int]]] = field(default_factory=list)
+    """The session's plans in order, each with the history that it was made for (which may have grown since)."""
+    index: Index = field(default_factory=Index)
+    malformed: int = 0
+    """Receipts that cannot be read."""
+
+    def lacks(self, noted: Noted) -> list[str]:
+        """Why a view cannot be shown in full; an empty list where it can."""
+        receipt, reasons = noted.receipt, []
+        if receipt.extras:
+            reasons.append(f"{receipt.extras:,} of its messages stood in no log")
+        if receipt.plan and receipt.plan not in self.plans:
+            reasons.append(f"the log lacks its plan {receipt.plan}")
+        if receipt.head and receipt.head not in self.heads:
+            reasons.append(f"the log lacks its head text {receipt.head}")
+        return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A view that was made again.
+
+    `messages` is None where nothing could be made. It is proved where the hash is that of the receipt; else `reasons`
+    say what is missing, or are empty where nothing is and the view is another one all the same. `damaged` names the
+    messages of the view whose lines fail their checksums.
+    """
+
+    messages: list[Message] | None
+    reasons: list[str]
+    damaged: list[str] = field(default_factory=list)
+    proved: bool = False
+
+
+def read_book(reader: LogReader) -> Book:
+    """Read all receipts of a log that was opened, in one pass."""
+    book, scanner = Book(), Scanner(reader.max_record_bytes)
+    index = book.index = scanner.index
+    for line in _lines(reader):
+        live = index.live
+        scanner.feed(line)
+        if index.live is not live:
+            book.replaced.append(live)
+        if line.startswith(CONTROL_HEAD):
+            _take(book, line)
+    return book
+
+
+def _lines(reader: LogReader) -> Iterator[bytes]:
+    """The lines that the reader took in, each with its LF."""
+    with os.fdopen(os.dup(reader.descriptor), "rb") as file:
+        file.seek(0)
+        left = reader.scanner.offset
+        while left > 0 and (line := file.readline()):
+            left -= len(line)
+            yield line if line.endswith(b"\n") else line + b"\n"
+
+
+def _take(book: Book, line: bytes) -> None:
+    try:
+        record = decode(line)
+    except ValueError:
+        return  # reported by `verify`
+    kind = record.get("_record")
+    if kind in ("plan", "side_plan"):
+        book.plans[name_of(record.get("id"))] = record
+        if kind == "plan":
+            book.made_for.append((record, book.index.live))
+    elif kind == "system" and isinstance(text := record.get("text"), str):
+        book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
+    elif kind == "view":
+        try:
+            receipt = Receipt.from_record(record)
+        except ValueError:
+            book.malformed += 1
+            return
+        book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
+
+
+def rebuild(reader: LogReader, book: Book, noted: Noted) -> Rebuilt:
+    """Make a view again and compare it with its receipt.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    receipt, reasons = noted.receipt, book.lacks(noted)
+    try:
+        config = Config.load({key: value for key, value in receipt.render.items() if key in RENDERING})
+    except ConfigError as error:
+        return Rebuilt(None, [*reasons, str(error)])
+    if unknown := receipt.render.keys() - RENDERING:
+        reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
+    record = book.plans.get(receipt.plan)
+    if receipt.plan and record is None:
+        return Rebuilt(None, reasons)
+    text = book.heads.get(receipt.head)
+    head = ({"role": "system", "content": text},) if text is not None and text.strip() else ()
+    known = _index_of(book.index, noted.records)
+    first: Rebuilt | None = None
+    for live in (noted.live, *reversed(book.replaced[: noted.resets])):
+        index = _as_of(known, live, receipt.upto, record)
+        if index is None:
+            continue
+        window = Window(config, EstimateCounter(), Extras(), lambda: "", store=True)
+        request = Request(sys.maxsize, head=head, has_factory=bool(receipt.head))
+        view = window.build(_Past(reader, index), request, may_plan=False).view or []
+        proved = not reasons and len(view) == receipt.messages
+        proved = proved and view_hash(view[len(head) :], head) == receipt.hash
+        rebuilt = Rebuilt(view, reasons, _damaged(view, index), proved=proved)
+        if proved:
+            return rebuilt
+        first = first or rebuilt
+    if first is None:
+        return Rebuilt(None, [*reasons, f"the log lacks the message {receipt.upto}, or one that its plan keeps"])
+    return first
+
+
+def _index_of(index: Index, records: int) -> Index:
+    """The index as it was when the log held so many messages."""
+    columns = ("offsets", "lengths", "roles", "flags", "id_hashes")
+    return Index(**{name: getattr(index, name)[:records] for name in columns})
+
+
+def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
+    """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
+    index = replace(known, live=live, plan=record)
+    try:
+        places = live_places(live, [index.find_all([upto])[upto]]) if upto else [-1]
+        index.live = live[: places[0] + 1]
+        if record is not None:
+            Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]
+    except (KeyError, ValueError, OverflowError):
+        return None
+    return index
+
+
+def _damaged(view: Sequence[Message], index: Index) -> list[str]:
+    ids = [str(metadata_of(message).get("message_id", "")) for message in view]
+    found = index.find_all([message_id for message_id in ids if message_id])
+    return [message_id for message_id in ids if message_id in found and index.flags[found[message_id]] & DAMAGED]
+
+
+class _Past:
+    """A log as it was: the reader's bytes under an index of then. It takes nothing."""
+
+    def __init__(self, reader: LogReader, index: Index) -> None:
+        self._reader, self.index = reader, index
+
+    def follow(self) -> None:
+        """Do nothing: the past does not change."""
+
+    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Refuse."""
+        raise NotImplementedError("the past takes no records")
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh."""
+        return self._reader.read(ordinals)
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Read records' lines."""
+        return self._reader.lines(ordinals)
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,129 @@
+"""Finding sessions by name, where the host's command line keeps them.
+
+A name is the path of a log or of a session's directory, else a session's id, else the beginning of one id and no other.
+This project's sessions are looked at first, then those of all projects.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ContextPersistentError
+from ..paths import LOG_NAME, project_slug
+
+_HEADER = b'{"_record":"header"'
+_MOST_NAMED = 5  # candidates for an ambiguous name
+
+
+class SessionNameError(ContextPersistentError, ValueError):
+    """No session, or more than one, has the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFile:
+    """A session's log: its path, the session's id, the host's name of its project, when it was written last.
+
+    Of a log that lies elsewhere, the id is the name of its directory or its file, and the project is empty.
+    """
+
+    path: Path
+    id: str
+    project: str
+    modified_s: float
+
+
+def projects_dir() -> Path:
+    """Where the host's command line keeps its projects."""
+    return Path.home() / ".amplifier" / "projects"
+
+
+def session_files(project: str | None = None) -> list[SessionFile]:
+    """The sessions of one project, or of all, the one that was written last first."""
+    place = projects_dir() / project / "sessions" if project is not None else projects_dir()
+    paths = place.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
+    return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
+
+
+def files_in(directory: str | Path) -> list[SessionFile]:
+    """The logs in a directory that `storage_path` or `transcript_path` names, the one that was written last first.
+
+    Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    place, found = Path(directory), []
+    for path in sorted(place.iterdir()):
+        if path.name == LOG_NAME:
+            found.append((path, place.resolve().name, ""))
+        elif os.path.lexists(path / LOG_NAME):
+            found.append((path / LOG_NAME, path.name, ""))
+        elif path.suffix == ".jsonl" and _begins_as_log(path):
+            found.append((path, path.stem, ""))
+    return _newest_first(found)
+
+
+def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
+    sessions = []
+    for path, session_id, project in found:
+        try:
+            modified_s = path.lstat().st_mtime
+        except OSError:
+            continue  # it has gone meanwhile
+        sessions.append(SessionFile(path, session_id, project, modified_s))
+    return sorted(sessions, key=lambda session: (-session.modified_s, session.id))
+
+
+def _begins_as_log(path: Path) -> bool:
+    """Whether a file begins with the header of a log; anything but a regular file is none."""
+    try:
+        if not path.is_file():  # a FIFO would be waited for
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return False
+
+
+def last_session(working_dir: str | Path = ".") -> SessionFile:
+    """The session of the project of `working_dir` that was written last.
+
+    Raises:
+        SessionNameError: there is none.
+    """
+    found = session_files(project_slug(working_dir))
+    if not found:
+        raise SessionNameError("this project has no session; `context-persistent list --all` shows those of others")
+    return found[0]
+
+
+def find_session(name: str, working_dir: str | Path = ".") -> Path:
+    """Find the log that a name means.
+
+    Raises:
+        SessionNameError: nothing or more than one session has that name.
+    """
+    path = Path(name)
+    if path.is_dir() and (path / LOG_NAME).exists():
+        return path / LOG_NAME
+    if os.path.lexists(path) or os.sep in name:
+        return path
+    for project in (project_slug(working_dir), None):
+        found = session_files(project)
+        ids = [session for session in found if session.id == name] or [
+            session for session in found if session.id.startswith(name)
+        ]
+        if len(ids) == 1:
+            return ids[0].path
+        if ids:
+            raise SessionNameError(f"more than one session has that name: {_listed(ids)}; give more of it")
+    raise SessionNameError("there is no such file or session; see `context-persistent list --all`")
+
+
+def _listed(sessions: Iterable[SessionFile]) -> str:
+    named = [str(session.path.parent) for session in sessions]
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return ", ".join(named[:_MOST_NAMED]) + more

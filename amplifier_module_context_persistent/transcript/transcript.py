@@ -1,0 +1,177 @@
+"""A session's log, opened to be looked at: its messages, its turns, the views that it handed out.
+
+Reads only, also while the session is running, and holds no message: each one is parsed afresh as it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import LogUnreadableError
+from ..log.filesystem import Files
+from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
+from ..log.reader import LogReader
+from ..log.record import Message
+from ..messages.metadata import is_human
+from ..search.tool_names import tools_of
+from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
+
+NOT_THERE = "there is no such file"
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn: a human message and what follows it, up to the next one.
+
+    `number` counts from 1. Its messages stand at `start` to before `stop` in the live history, which counts from 0.
+    What stands before the first human message belongs to the first turn.
+    """
+
+    number: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A live message, and its number in the live history, which counts from 1."""
+
+    number: int
+    message: Message
+    find_tools: Callable[[], tuple[str, ...]]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it calls, or the one whose result it is; looked up as it is asked for."""
+        return self.find_tools()
+
+
+class Transcript:
+    """A log that is read and never written; close it, or use it in a `with` statement.
+
+    Args:
+        path: the log's file.
+        files: the system calls, to be told how far reading is.
+
+    Raises:
+        LogUnreadableError: it is not there, or it cannot be read.
+    """
+
+    def __init__(self, path: str | Path, *, files: Files | None = None) -> None:
+        self.reader = LogReader(path, files=files)
+        self.reader.follow()
+        if self.reader.fd is None:
+            raise LogUnreadableError(2, NOT_THERE, self.reader.path)
+
+    def __enter__(self) -> Transcript:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """How many messages are live."""
+        return len(self.reader.index.live)
+
+    @property
+    def path(self) -> str:
+        """The log's file."""
+        return self.reader.path
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """The fields of the log's last header record; empty where it has none."""
+        headers = self.reader.index.headers
+        return headers[-1] if headers else {}
+
+    def close(self) -> None:
+        """Let the file go."""
+        self.reader.close()
+
+    def messages(self, start: int = 0, stop: int | None = None) -> Iterator[Message]:
+        """Parse the live messages from `start` to before `stop`, one after the other.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        yield from self.reader.read(self.reader.index.live[start:stop])
+
+    def placed(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        role: str | None = None,
+        tool: str | None = None,
+        may_match: Callable[[bytes], bool] | None = None,
+    ) -> Iterator[Placed]:
+        """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
+
+        Args:
+            start: the first place, from 0.
+            stop: the place behind the last one; by default the end.
+            role: only messages of this role.
+            tool: only calls and results of this tool.
+            may_match: asked of each line that this package wrote; what it refuses is not parsed.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        reader, index, live = self.reader, self.reader.index, self.reader.index.live
+        places = range(*slice(start, stop).indices(len(live)))
+        for begin in range(0, len(places), _BATCH):
+            batch: list[int] = [
+                place
+                for place in places[begin : begin + _BATCH]
+                if role is None or index.roles[live[place]] == ROLE_CODES[role]
+            ]
+            if may_match is not None:
+                lines = reader.lines([live[place] for place in batch])
+                batch = [
+                    place
+                    for place, (ordinal, line) in zip(batch, lines, strict=True)
+                    if index.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
+                ]
+            messages = reader.read([live[place] for place in batch])
+            for place, message in zip(batch, messages, strict=True):
+                placed = Placed(place + 1, message, partial(tools_of, reader, live, place, message))
+                if tool is None or tool in placed.tools:
+                    yield placed
+
+    def turns(self) -> list[Turn]:
+        """The turns of the live history; empty where it is."""
+        index = self.reader.index
+        users = [place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == USER]
+        messages = self.reader.read([index.live[place] for place in users])
+        starts = [place for place, message in zip(users, messages, strict=True) if is_human(message)]
+        starts = [0, *starts[1:]] if len(self) else []
+        stops = [*starts[1:], len(self)]
+        return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]
+
+    @cached_property
+    def book(self) -> Book:
+        """The receipts of the log, and what they name."""
+        return read_book(self.reader)
+
+    def requests(self) -> list[Noted]:
+        """The requests whose views left a receipt, in order."""
+        return self.book.requests
+
+    def view(self, request: int) -> Rebuilt:
+        """Make the view of a request again; `request` counts from 1.
+
+        Raises:
+            IndexError: there is no such request.
+            LogUnreadableError: the log's bytes changed while they were read.
+        """
+        if not 1 <= request <= len(self.book.requests):
+            raise IndexError(f"there is no request {request:,}: the log has {len(self.book.requests):,} receipts")
+        return rebuild(self.reader, self.book, self.book.requests[request - 1])

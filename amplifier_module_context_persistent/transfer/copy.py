@@ -1,0 +1,127 @@
+"""Carrying messages over from one log into another one: what an import and a fork have in common.
+
+A message keeps what it says, its timestamp and its id, given or derived, unless another one that was carried has that
+id. Nothing is added to it: one without a timestamp stays without. What cannot be carried is told, with the reason.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import LogUnreadableError, RecordError
+from ..log.atomic_file import NewFile
+from ..log.batch import SEAL_BYTES
+from ..log.reader import LogReader
+from ..log.record import ROLES, decode, encode_plain, seal, to_plain
+from ..log.scanner import message_id_of
+from ..messages.metadata import given_id, timestamp_of
+
+_LOST = frozenset({"unreadable", "oversized", "glued"})
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A message on its way: the body of its record, or None and the reason why it cannot be carried."""
+
+    ordinal: int
+    role: str
+    message_id: str
+    body: bytes | None
+    reason: str = ""
+    has_timestamp: bool = True
+    renamed_from: str | None = None
+    """The id that it brought along, where another message has that."""
+    named: bool = True
+    """Whether it brought an id along; else it has one that is derived from its bytes and its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is not carried over: its line and offset in the file that it comes from, and why."""
+
+    line: int
+    offset: int
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"line": self.line, "offset": self.offset, "reason": self.reason}
+
+
+def carry(reader: LogReader, ordinals: Sequence[int], *, new_id: Callable[[], str]) -> Iterator[Carried]:
+    """Encode messages of a log for another one, in the order asked for.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    index, taken, most_bytes = reader.index, set[int](), reader.max_record_bytes - SEAL_BYTES
+    for ordinal, line in reader.lines(ordinals):
+        offset, role, hashed = index.offsets[ordinal], ROLES[index.roles[ordinal]], index.id_hashes[ordinal]
+        try:
+            message = decode(line)
+        except ValueError as error:
+            reason = f"the record at byte {offset} was overwritten ({error})"
+            raise LogUnreadableError(errno.EIO, reason, reader.path) from error
+        given = message_id_of(message, line, offset)
+        own = new_id() if hashed in taken else given
+        taken.add(hashed)
+        timed, named = bool(timestamp_of(message)), given_id(message) is not None
+        body, reason = None, ""
+        try:
+            body = encode_plain(to_plain(message), message_id=own, timestamp=None)
+        except RecordError as refused:
+            reason = str(refused)
+        if body is not None and len(body) > most_bytes:
+            reason = f"it has {len(body):,} bytes; at most {most_bytes:,} are stored"
+            body = None
+        renamed = given if own != given else None
+        yield Carried(ordinal, role, own, body, reason, timed, renamed, named)
+
+
+def refused_messages(reader: LogReader, refused: Iterable[Carried]) -> list[Loss]:
+    """The messages that cannot be carried, with their places."""
+    reasons = {reader.index.offsets[one.ordinal]: one.reason for one in refused}
+    lines = _line_numbers(reader, sorted(reasons))
+    return [Loss(lines[offset], offset, reason) for offset, reason in sorted(reasons.items())]
+
+
+def unread_lines(reader: LogReader) -> list[Loss]:
+    """The lines of a file that hold, beside what was found in them, bytes that are no record."""
+    return [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
+
+
+def torn_tail(reader: LogReader) -> list[Loss]:
+    """What an interrupted write left at a file's end."""
+    if (torn := reader.torn) is None:
+        return []
+    (line,) = _line_numbers(reader, [torn.offset]).values()
+    return [Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
+
+
+def _line_numbers(reader: LogReader, offsets: Sequence[int]) -> dict[int, int]:
+    """The numbers of the lines that begin at some offsets, which are given in order."""
+    numbers, line, at = {}, 1, 0
+    for offset in offsets:
+        while at < offset and (block := reader.files.read(reader.descriptor, min(_BLOCK_BYTES, offset - at), at)):
+            line += block.count(b"\n")
+            at += len(block)
+        numbers[offset] = line
+    return numbers
+
+
+def write_log(path: str, bodies: Iterable[bytes]) -> None:
+    """Write a new log, chained from its first record on; it appears whole or not at all.
+
+    Raises:
+        OSError: it cannot be written, or something has its name already.
+    """
+    with NewFile(path, with_directories=True) as file:
+        seed = 0
+        for body in bodies:
+            line, seed = seal(body, seed)
+            file.write(line)
+        file.finish()

@@ -1,0 +1,189 @@
+"""Exporting a session: its live history as Markdown, as plain JSON Lines, or as the transcript that a host writes.
+
+- `markdown`: for people; turn by turn, with calls, results and thinking folded away.
+- `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; imports as it was.
+- `transcript`: as the host's command line writes `transcript.jsonl`: no instructions, no `thinking_block`, no None.
+
+Secrets are replaced in all of them unless that is switched off. In the two that go back to a model, thinking in which
+something was replaced is left out: providers refuse a signature that does not fit its text. No export holds a control
+character, so none reaches a terminal that shows it. An export to a file has mode 0600 and appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import ContextPersistentError
+from ..log.atomic_file import NewFile
+from ..log.filesystem import Files
+from ..log.record import MARK, Message, encode_object
+from ..messages.host_form import as_hosts_write
+from ..messages.secrets import REDACTED, redact_value
+from ..transcript.transcript import Transcript
+from .copy import unread_lines
+from .markdown import inline, message_markdown
+
+FORMATS = ("markdown", "jsonl", "transcript")
+
+_INSTRUCTIONS = frozenset({"system", "developer"})
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+
+
+class ExportRefusedError(ContextPersistentError, ValueError):
+    """The export would replace the session's log; nothing was written."""
+
+
+class Export:
+    """A session on its way into another format: iterate to get it, a piece at a time.
+
+    Args:
+        transcript: the session, open.
+        into: one of `FORMATS`.
+        redact: replace what looks like a secret.
+        start: the place in the live history to begin at.
+        stop: the place to end before.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        into: str = "markdown",
+        *,
+        redact: bool = True,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
+        if into not in FORMATS:
+            raise ValueError(f"into: {into!r} is not known; allowed are: {', '.join(FORMATS)}")
+        self._transcript, self._into, self._redact = transcript, into, redact
+        self._start, self._stop = start, len(transcript) if stop is None else min(stop, len(transcript))
+        self.messages = 0
+        """Messages that were given out so far."""
+        self.redacted = 0
+        """Values of them in which something was replaced."""
+        self.unread = len(unread_lines(transcript.reader))
+        """Lines of the log that cannot be read, so no export has them."""
+
+    def __len__(self) -> int:
+        return max(0, self._stop - self._start)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._markdown() if self._into == "markdown" else self._lines()
+
+    def _lines(self) -> Iterator[str]:
+        for message in self._transcript.messages(self._start, self._stop):
+            if self._into == "transcript" and message.get("role") in _INSTRUCTIONS:
+                continue
+            given = as_hosts_write(message) if self._into == "transcript" else message
+            line = encode_object(_sendable(given, self._redacted(given)))
+            self.messages += 1
+            yield _printable((line.removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
+
+    def _markdown(self) -> Iterator[str]:
+        known = self._transcript.header.get("session_id")
+        yield f"# Session {inline(str(known or Path(self._transcript.path).stem))}\n\n"
+        begins = {turn.start: turn.number for turn in self._transcript.turns()}
+        place = self._start
+        for message in self._transcript.messages(self._start, self._stop):
+            if place in begins:
+                yield f"## Turn {begins[place]}\n\n"
+            yield message_markdown(self._redacted(message))
+            self.messages += 1
+            place += 1
+        if self.redacted:
+            yield f"---\n\n{redacted_values(self.redacted)}\n"
+
+    def _redacted(self, message: Message) -> Message:
+        if not self._redact:
+            return message
+        clean: Message = redact_value(message)
+        self.redacted += _changes(message, clean)
+        return clean
+
+
+def export_session(
+    session: str | Path,
+    path: str | Path,
+    into: str = "markdown",
+    *,
+    redact: bool = True,
+    start: int = 0,
+    stop: int | None = None,
+    force: bool = False,
+    files: Files | None = None,
+) -> Export:
+    """Export a session's live history to a file.
+
+    Args:
+        session: the session's log, which may be in use.
+        path: the file to be made, with mode 0600.
+        into: one of `FORMATS`.
+        redact: replace what looks like a secret.
+        start: the place in the live history to begin at.
+        stop: the place to end before.
+        force: replace a file that is there.
+        files: the system calls that read the log, to watch them.
+
+    Returns:
+        The finished export: how many messages it holds, and in how many values something was replaced.
+
+    Raises:
+        LogUnreadableError: the session's log is not there, or cannot be read.
+        ExportRefusedError: the file is the session's log.
+        FileExistsError: the file is there already.
+        OSError: it cannot be written.
+    """
+    with Transcript(session, files=files) as transcript:
+        if os.path.exists(path) and os.path.samefile(path, transcript.path):
+            raise ExportRefusedError("this is the session's log itself, which no export replaces; name another file")
+        export = Export(transcript, into, redact=redact, start=start, stop=stop)
+        with NewFile(path, replace=force) as file:
+            for piece in export:
+                file.write(piece.encode("utf-8"))
+            file.finish()
+        return export
+
+
+def redacted_values(count: int) -> str:
+    """Say how much was replaced."""
+    return f"{count:,} {'value was' if count == 1 else 'values were'} redacted."
+
+
+def _sendable(message: Message, clean: Message) -> Message:
+    """A redacted message without thinking that redacting altered."""
+    if clean is message:
+        return message
+    block, content = message.get("thinking_block"), message.get("content")
+    if block != clean.get("thinking_block"):
+        clean = {key: value for key, value in clean.items() if key != "thinking_block"}
+    if isinstance(content, list):
+        pairs = zip(content, clean["content"], strict=True)
+        kept = [after for before, after in pairs if not (_is_thinking(before) and before != after)]
+        if len(kept) < len(content):
+            clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
+    return clean
+
+
+def _is_thinking(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in _THINKING
+
+
+def _changes(before: Any, after: Any) -> int:
+    """How many values differ."""
+    if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
+        pairs = zip(before.items(), after.items(), strict=True)
+        return sum((old != new) + _changes(value, changed) for (old, value), (new, changed) in pairs)
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return sum(_changes(value, changed) for value, changed in zip(before, after, strict=True))
+    return int(before is not after and before != after)
+
+
+def _printable(line: str) -> str:
+    """A line of JSON in which only what prints stands as it is."""
+    if line.isprintable():
+        return line
+    return line.translate({ord(c): json.dumps(c)[1:-1] for c in set(line) if not c.isprintable()})

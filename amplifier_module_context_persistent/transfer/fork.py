@@ -1,0 +1,163 @@
+"""Forking a session: a new session's log that begins with the history of another one, up to a place in it.
+
+The origin is only read. The new log stands by itself: it is chained anew, and its header says where it comes from, by
+the names that the host's session fork gives (`parent_id`, `forked_from_turn`). It brings the plan along that views
+followed at that place, and what was learned of providers' counts: so the first request of the fork sends the bytes
+that the origin sent there, and the provider's prompt cache still has them. Calls without a result at the place of the
+fork stay open; views put stand-ins for their results, as they do for any interrupted turn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from .. import clock
+from ..config import Config
+from ..log.atomic_file import check_free
+from ..log.filesystem import Files
+from ..log.record import FORMAT_VERSION, encode_control, encode_object
+from ..paths import LOG_NAME, log_path
+from ..transcript.history_at import Past, following_plan, past_at
+from ..transcript.transcript import Transcript
+from .copy import Carried, Loss, carry, refused_messages, write_log
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork made: the new log, where it comes from, and what it holds."""
+
+    path: str
+    session_id: str | None
+    parent_id: str | None
+    """The session that it comes from, as its log or else its directory names it."""
+    message_id: str
+    """The last message that was taken over."""
+    turn: int
+    messages: int
+    plan: str = ""
+    """The id of the plan that came along."""
+    not_carried: Sequence[Loss] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {
+            "path": self.path,
+            "session_id": self.session_id,
+            "parent_id": self.parent_id,
+            "forked_from": self.message_id,
+            "forked_from_turn": self.turn,
+            "messages": self.messages,
+            "plan": self.plan or None,
+            "not_carried": [loss.to_json() for loss in self.not_carried],
+        }
+
+
+def fork_session(
+    origin: str | Path,
+    at: int | str | None = None,
+    *,
+    session_id: str | None = None,
+    path: str | Path | None = None,
+    working_dir: str | None = None,
+    dry_run: bool = False,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+    files: Files | None = None,
+) -> Fork:
+    """Make a new session's log with the history of another one, up to a place in it.
+
+    Args:
+        origin: the log that it begins with; it is not changed, and may be in use.
+        at: the number of the last turn, from 1, which is taken in whole; or the id of the last message; None for all.
+        session_id: the new session's id; one is made where neither it nor a path is given.
+        path: the new log's file; else it lies beside the origin where that lies as the host keeps sessions, and
+            otherwise where the sessions of `working_dir` lie.
+        working_dir: the directory that the new session works in; else the current one.
+        dry_run: only say what would be done.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+        files: the system calls that read the origin, to watch them.
+
+    Raises:
+        PlaceError: the history has no such place.
+        ConfigError: the session id cannot be part of a path.
+        LogUnreadableError: the origin is not there, or cannot be read.
+        OSError: the new log cannot be written, or something has its name; nothing was changed.
+    """
+    if session_id is None and path is None:
+        session_id = str(uuid4())
+    with Transcript(origin, files=files) as transcript:
+        past = past_at(transcript, at)
+        target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
+        check_free(target)
+        plan = following_plan(transcript.book, past.ordinals)
+        carried, refused = 0, list[Carried]()
+
+        def bodies() -> Iterator[bytes]:
+            nonlocal carried
+            yield _header(transcript, past, session_id=session_id, created=now(), log_id=new_id())
+            for one in carry(transcript.reader, past.ordinals, new_id=new_id):
+                if one.body is None:
+                    refused.append(one)
+                else:
+                    carried += 1
+                    yield one.body
+            yield from map(encode_object, transcript.reader.index.usage.values())
+            if plan is not None:
+                yield encode_object(plan)
+
+        if dry_run:
+            for _ in bodies():
+                pass
+        else:
+            write_log(target, bodies())
+        return Fork(
+            path=target,
+            session_id=session_id,
+            parent_id=_session_id(transcript),
+            message_id=past.message_id,
+            turn=past.turn,
+            messages=carried,
+            plan=str(plan.get("id")) if plan is not None else "",
+            not_carried=refused_messages(transcript.reader, refused),
+        )
+
+
+def _header(transcript: Transcript, past: Past, *, session_id: str | None, created: str, log_id: str) -> bytes:
+    known = transcript.header
+    return encode_control(
+        "header",
+        version=FORMAT_VERSION,
+        log_id=log_id,
+        session_id=session_id,
+        tokenizer=known.get("tokenizer", "estimate"),
+        created=created,
+        parent_id=_session_id(transcript),
+        parent_log_id=known.get("log_id"),
+        forked_from=past.message_id,
+        forked_from_turn=past.turn,
+    )
+
+
+def _session_id(transcript: Transcript) -> str | None:
+    """The id of a log's session: its header's, else the name of the directory that the host would give it."""
+    named = transcript.header.get("session_id")
+    place = Path(transcript.path)
+    if isinstance(named, str) and named:
+        return named
+    return place.parent.name if place.name == LOG_NAME else None
+
+
+def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path:
+    """Beside the origin, where that lies in a directory of its own among other sessions."""
+    usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
+    assert usual is not None  # noqa: S101 - the session has an id
+    origin = Path(transcript.path)
+    if origin.name == LOG_NAME and origin.parent.name == _session_id(transcript):
+        return origin.parents[1] / session_id / LOG_NAME
+    return usual

@@ -1,0 +1,188 @@
+"""A message as Markdown that people read. A transcript is untrusted, so nothing in a message gets out of its place.
+
+Rules:
+- Prose stands in a quotation, line by line. What could begin HTML, an image or a definition of a link is escaped there;
+  code in it is put into fences of our own.
+- Everything else (arguments, results, thinking, instructions) is folded away and stands in a fence that is longer than
+  any run of backticks within.
+- Names and ids are shown letter by letter. Characters that do not print are shown as JSON escapes them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages.message import Message
+from ..messages.metadata import is_human, metadata_of
+
+_TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
+_BEGINS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
+_ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
+_CALLS = frozenset({"tool_call", "tool_use"})
+_THINKING = frozenset({"thinking", "reasoning"})
+
+
+def message_markdown(message: Message) -> str:
+    """A message with its heading, ending in an empty line."""
+    role = str(message.get("role"))
+    metadata = metadata_of(message)
+    parts = [_heading(message, role, metadata)]
+    if role in ("tool", "function"):
+        text = _all_text(message.get("content"))
+        of = f" of {_code(message['name'])}" if message.get("name") else ""
+        parts.append(_folded(f"Result{of}, {len(text):,} characters", fenced(text)))
+    else:
+        parts += _content(message, folded=role != "assistant" and not is_human(message))
+        shown = {str(block.get("id")) for block in _blocks(message) if block.get("type") in _CALLS}
+        listed = message.get("tool_calls")
+        for call in listed if isinstance(listed, list) else ():
+            if isinstance(call, dict) and str(call.get("id")) not in shown:
+                parts.append(_call(call))
+    return "\n\n".join(parts) + "\n\n"
+
+
+def quoted(text: str) -> str:
+    """Prose as a quotation that nothing in it ends; code in it stands in fences."""
+    lines: list[str] = []
+    code: list[str] = []
+    mark = language = ""
+    for line in _visible(text).split("\n"):
+        if not mark:
+            if found := _FENCE.fullmatch(line):
+                mark, language, code = found[1], found[2], []
+            else:
+                lines.append(_prose(line))
+        elif (
+            len(line) - len(line.lstrip(" ")) < 4 and set(line.strip()) == {mark[0]} and len(line.strip()) >= len(mark)
+        ):
+            lines += _fenced_lines(code, language)
+            mark = ""
+        else:
+            code.append(line)
+    if mark:
+        lines += _fenced_lines(code, language)
+    return "\n".join(f"> {line}".rstrip(" ") for line in lines)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text in a fence that is longer than any run of backticks in it."""
+    return "\n".join(_fenced_lines(_visible(text).removesuffix("\n").split("\n"), language))
+
+
+def inline(text: str) -> str:
+    """A short text on one line, in which nothing is markup."""
+    shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
+    return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
+
+
+def _heading(message: Message, role: str, metadata: Mapping[str, Any]) -> str:
+    title = _TITLES.get(role, "Tool")
+    if role == "user" and not is_human(message):
+        title += f" ({inline(str(metadata.get('source') or 'inserted'))})"
+    time = metadata.get("timestamp") or message.get("timestamp")
+    shown = [title]
+    if isinstance(time, str):
+        shown.append(inline(time[:19].replace("T", " ")))
+    if isinstance(message_id := metadata.get("message_id"), str):
+        shown.append(inline(message_id))
+    return "### " + " · ".join(shown)
+
+
+def _content(message: Message, *, folded: bool) -> list[str]:
+    content = message.get("content")
+    if folded:
+        text = _all_text(content)
+        return [_folded(f"{len(text):,} characters", fenced(text))]
+    if isinstance(content, str):
+        return [quoted(content)] if content.strip() else []
+    if not isinstance(content, list):
+        return [] if content is None else [fenced(_json(content), "json")]
+    parts = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and isinstance(text := block.get("text"), str):
+            parts += [quoted(text)] if text.strip() else []
+        elif kind in _CALLS:
+            parts.append(_call(block))
+        elif kind in _THINKING and isinstance(text := block.get("thinking") or block.get("text"), str):
+            parts.append(_folded(f"Thinking, {len(text):,} characters", fenced(text)))
+        elif kind == "tool_result":
+            text = _all_text(block.get("output", block.get("content")))
+            parts.append(_folded(f"Result, {len(text):,} characters", fenced(text)))
+        else:
+            parts.append(_folded(f"Block {_code(kind)}", fenced(_block_text(block), "json")))
+    return parts
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else call
+    name = inner.get("tool") or inner.get("name")
+    arguments = inner.get("arguments", inner.get("input", {}))
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return _folded(f"Call of {_code(name)}", fenced(arguments))
+    return _folded(f"Call of {_code(name)}", fenced(_json(arguments), "json"))
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _code(name: Any) -> str:
+    return f"<code>{inline(str(name))}</code>"
+
+
+def _all_text(content: Any) -> str:
+    """What content says: a text, or its blocks one below the other."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(map(_block_text, content))
+    return "" if content is None else _json(content)
+
+
+def _block_text(block: Any) -> str:
+    """A block's text, else its JSON; an image is named."""
+    if isinstance(block, dict):
+        if block.get("type") == "text" and isinstance(block.get("text"), str):
+            return str(block["text"])
+        if block.get("type") == "image":
+            return f"[image: {len(_json(block)):,} characters are left out]"
+    return block if isinstance(block, str) else _json(block)
+
+
+def _blocks(message: Message) -> list[Message]:
+    content = message.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _prose(line: str) -> str:
+    line = _BEGINS_HTML.sub("&lt;", _ENTITY.sub("&amp;", line))
+    return line.replace("![", "!&#91;").replace("]:", "]&#58;")
+
+
+def _fenced_lines(lines: list[str], language: str) -> list[str]:
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    named = language.strip() if _LANGUAGE.fullmatch(language.strip()) else ""
+    return [fence + named, *lines, fence]
+
+
+def _visible(text: str) -> str:
+    """A text with line breaks of one kind, and what does not print escaped."""
+    text = text.replace("\r\n", "\n")
+    strange = [c for c in set(text) if not (c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs")]
+    return text.translate({ord(c): json.dumps(c)[1:-1] for c in strange}) if strange else text

@@ -1,0 +1,131 @@
+"""Rewinding a session: its history ends at an earlier place again. Nothing is erased.
+
+A rewind is a reset that keeps the history up to there, under one lock of the log: sessions that have the log
+open follow it with their next call. A reset voids the plan before it; the one that views followed at that place is
+written again behind it, so the next request sends the bytes that were sent there, which the provider's prompt cache
+still has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import clock
+from ..errors import ContextPersistentError
+from ..log.file import FileLog
+from ..log.index import Index
+from ..log.record import Message, encode_control, encode_object
+from ..messages.metadata import given_id
+from ..transcript.history_at import Past, following_plan, past_at
+from ..transcript.transcript import Transcript
+
+
+class RewindError(ContextPersistentError, ValueError):
+    """The session cannot be rewound as it was asked for; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What a rewind does: what stays live, what it hides, and by which message that can be had again."""
+
+    path: str
+    message_id: str
+    """The last message that stays."""
+    turn: int
+    messages: int
+    hidden: int
+    hidden_to: str
+    """The last message that is hidden: a fork at it has the history as it was. Empty where none is."""
+    plan: str = ""
+    """The id of the plan that stays in force."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {
+            "path": self.path,
+            "message_id": self.message_id,
+            "turn": self.turn,
+            "messages": self.messages,
+            "hidden": self.hidden,
+            "hidden_to": self.hidden_to or None,
+            "plan": self.plan or None,
+        }
+
+
+def rewind_session(
+    path: str | Path,
+    to: int | str,
+    *,
+    dry_run: bool = False,
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+) -> Rewind:
+    """Let a session's history end at an earlier place; what came behind it stays in the log, hidden.
+
+    Args:
+        path: the session's log, which may be in use.
+        to: the number of the last turn that stays, from 1; or the id of the last message that stays.
+        dry_run: only say what would be done.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Raises:
+        PlaceError: the history has no such place.
+        RewindError: the history changed meanwhile, or the message is hidden already.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    with Transcript(path) as transcript:
+        past = past_at(transcript, to)
+        live = transcript.reader.index.live
+        if live[: len(past)] != past.ordinals:
+            raise RewindError("this message is hidden; a fork at it has the history that it was part of")
+        plan = following_plan(transcript.book, past.ordinals)
+        ends = [live[0], live[len(past) - 1], live[-1]]
+        first, _, last = (given_id(message) or "" for message in transcript.reader.read(ends))
+        hidden = len(live) - len(past)
+        found = transcript.path
+    done = Rewind(
+        path=found,
+        message_id=past.message_id,
+        turn=past.turn,
+        messages=len(past),
+        hidden=hidden,
+        hidden_to=last if hidden else "",
+        plan=str(plan.get("id")) if plan is not None else "",
+    )
+    if hidden and not dry_run:
+        _append(found, _reset(past, first, plan, reset_id=new_id(), time=now()), lock_timeout_s)
+    return done
+
+
+def _reset(past: Past, first: str, plan: Message | None, *, reset_id: str, time: str) -> Callable[[Index], list[bytes]]:
+    keep = encode_control("keep", **{"from": first, "to": past.message_id})
+    reset = encode_control("reset", id=reset_id, reason="rewind", count=1, time=time)
+    bodies = [reset, keep, encode_control("commit", id=reset_id)]
+    if plan is not None:
+        bodies.append(encode_object(plan))
+
+    def prepare(index: Index) -> list[bytes]:
+        if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
+            raise RewindError("the history was changed meanwhile; look at it, and rewind again")
+        ends = [index.find(first), index.find(past.message_id)]
+        if ends != [past.ordinals[0], past.ordinals[-1]]:
+            raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
+        return bodies
+
+    return prepare
+
+
+def _append(path: str, prepare: Callable[[Index], list[bytes]], lock_timeout_s: float) -> None:
+    log = FileLog(path, lock_timeout_s=lock_timeout_s)
+    try:
+        (outcome,) = log.commit([prepare])
+    finally:
+        log.close()
+    if isinstance(outcome, Exception):
+        raise outcome

@@ -1,0 +1,6 @@
+"""One view, pure: entries, the providers' rules, the arrangement, the plan that is in force, and receipts.
+
+Rules of this package:
+- No I/O, no clock, no randomness: the same inputs give the same bytes in any process.
+- Views are valid by construction; `replay.checker` checks them with code of its own and is never imported here.
+"""

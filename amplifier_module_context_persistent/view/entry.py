@@ -1,0 +1,114 @@
+"""An entry: what the pure half knows of one message without holding the message.
+
+`classify` is the one place that decides what a message is to the engine: a human's word, an instruction, a pin, a call,
+a result, or nothing that a provider could be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..messages.elide import Cut, elide_message
+from ..messages.identifiers import NO_TERMS, Terms, terms_of
+from ..messages.message import Call, Message, calls_of, result_id_of, without_thinking
+from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
+from ..messages.normalize import normalise
+from ..messages.reminder import as_reminder
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of a history, as the engine sees it.
+
+    `key` is its ordinal in the log, or negative for an ephemeral message that is in no log. `tokens` counts it as it
+    is shown where no plan shortens it. `result_of` is the id of the call that it answers.
+    """
+
+    key: int
+    id: str
+    role: str
+    tokens: int
+    human: bool = False
+    pinned: bool = False
+    protected: bool = field(default=False, compare=False)
+    """Whether the plan that is being made has to leave it as it is, though it is no pin."""
+    blank: bool = False
+    plain: bool = True
+    """Whether it can be handed out as it was stored."""
+    calls: tuple[Call, ...] = ()
+    closed: frozenset[str] = frozenset()
+    """The ids of its calls that nothing behind can answer: a later call that no view shows took them over."""
+    result_of: str | None = None
+    failed: bool = False
+    """A result: whether it tells of an error."""
+    named: bool = False
+    """A result: whether it says the tool's name."""
+    source: str | None = None
+    late: bool = False
+    """System text behind the first message of the conversation that is shown as a user's reminder."""
+    thinking_tokens: int = 0
+    """What of its tokens is thinking."""
+    offload: Cut | None = None
+    """A result that is shown by this cut where no plan says otherwise."""
+    refers_to: str = ""
+    """A page that `recall` gave: the id of the message that it was taken from."""
+    terms: Terms = NO_TERMS
+    """What it shows that may be needed again."""
+
+    @property
+    def instructs(self) -> bool:
+        """Whether it is system text."""
+        return self.role in ("system", "developer")
+
+
+def classify(key: int, message: Message, count: Callable[[Message], int], *, late: bool = False) -> Entry:
+    """Describe a message; `count` counts the form in which it would be sent.
+
+    `late` says that system text in this place is shown as a reminder.
+    """
+    metadata = metadata_of(message)
+    accepted = normalise(message)
+    late = late and message.get("role") in ("system", "developer")
+    message_id = metadata.get("message_id")
+    source = metadata.get("source")
+    offload = offload_cut(message) if key >= 0 and message_id else None
+    shown = accepted
+    if accepted is not None and offload is not None:
+        shown = elide_message(accepted, offload, reference=str(message_id))
+    elif accepted is not None and late:
+        shown = as_reminder(accepted)
+    tokens = count(shown) if shown else 0
+    spoken = without_thinking(accepted) if accepted else None
+    return Entry(
+        key=key,
+        id=message_id if key >= 0 and isinstance(message_id, str) else "",
+        role=str(message.get("role")),
+        tokens=tokens,
+        human=is_human(message),
+        pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
+        blank=accepted is None,
+        plain=accepted is message,
+        calls=calls_of(accepted) if accepted else (),
+        result_of=result_id_of(message),
+        failed=tells_error(message),
+        named=bool(message.get("name")),
+        source=source if isinstance(source, str) else None,
+        late=late,
+        thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
+        offload=offload,
+        refers_to=recalled_from(message),
+        terms=terms_of(accepted) if accepted else NO_TERMS,
+    )
+
+
+def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
+    """The entries, with those calls closed that `closed` names by message id."""
+    return [replace(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries]
+
+
+def gives_way(role: str, source: Any) -> bool:
+    """Whether a stored message is left out where a factory gives the system text."""
+    return role == "system" and source not in ("hook", MEMORY_FILE_SOURCE)

@@ -1,0 +1,116 @@
+"""A plan: the decision of what a view leaves out, as it is kept in the log and followed until the next one.
+
+A plan covers the history up to one message and names what is kept of it; everything appended behind stands in the view
+as it is. Its record is small, whatever it covers: runs of kept messages, and the cut messages. Text that compaction
+inserts is part of the plan, so the same plan gives the same bytes in any process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from ..messages.elide import Cut
+
+SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a view keeps of the history up to `upto`.
+
+    `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
+    thinking. `notice` is the text that stands before the message `notice_before`. `step` is the ladder's last step
+    that was needed.
+    """
+
+    id: str
+    upto: str
+    keep: tuple[str, ...]
+    cuts: Mapping[str, Cut] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
+    """Kept messages whose thinking is left out."""
+    closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By message id, the calls of kept messages that nothing behind `upto` can answer."""
+    notice: str = ""
+    notice_before: str = ""
+    step: int = 0
+    dropped: int = 0
+    """Messages of the history up to `upto` that are not kept."""
+    budget_tokens: int = 0
+    target_tokens: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    strategy: str = "truncate"
+
+    @property
+    def summary(self) -> str:
+        """The summary that the notice begins with; empty where it has none."""
+        before, opened, rest = self.notice.partition(SUMMARY_TAGS[0])
+        return rest.partition(SUMMARY_TAGS[1])[0] if opened and not before else ""
+
+    def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
+        silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
+        closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
+        return {
+            "id": self.id,
+            "upto": self.upto,
+            "keep": [list(run) for run in runs],
+            "cuts": {message_id: [cut.head_chars, cut.tail_chars] for message_id, cut in self.cuts.items()},
+            **silent,
+            **closed,
+            "notice": self.notice,
+            "notice_before": self.notice_before,
+            "step": self.step,
+            "dropped": self.dropped,
+            "budget_tokens": self.budget_tokens,
+            "target_tokens": self.target_tokens,
+            "tokens_before": self.tokens_before,
+            "tokens_after": self.tokens_after,
+            "strategy": self.strategy,
+        }
+
+    def _silent_runs(self) -> list[tuple[str, str]]:
+        """`silent` as first and last ids of runs of kept messages."""
+        runs = [list(run) for silent, run in groupby(self.keep, self.silent.__contains__) if silent]
+        return [(run[0], run[-1]) for run in runs]
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
+        """Read a plan back; `keep` are the messages that its runs stand for.
+
+        Raises:
+            ValueError: the record is not of this shape.
+        """
+        try:
+            return cls(
+                id=str(record["id"]),
+                upto=str(record["upto"]),
+                keep=tuple(keep),
+                cuts={str(key): Cut(int(head), int(tail)) for key, (head, tail) in record["cuts"].items()},
+                silent=_between(keep, record.get("silent", [])),
+                closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
+                notice=str(record["notice"]),
+                notice_before=str(record["notice_before"]),
+                step=int(record["step"]),
+                dropped=int(record["dropped"]),
+                budget_tokens=int(record["budget_tokens"]),
+                target_tokens=int(record["target_tokens"]),
+                tokens_before=int(record["tokens_before"]),
+                tokens_after=int(record["tokens_after"]),
+                strategy=str(record["strategy"]),
+            )
+        except RecursionError as error:  # a list or an object where a name should stand, too deep to be shown
+            raise ValueError("not a plan: it is nested too deeply") from error
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a plan: {error!r}") from error
+
+
+def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """The kept messages in some runs of them; a run of others silences nobody."""
+    places = {message_id: place for place, message_id in enumerate(keep)} if runs else {}
+    found = [(places[first], places[last]) for first, last in runs if first in places and last in places]
+    return frozenset(message_id for first, last in found for message_id in keep[first : last + 1])

@@ -1,0 +1,180 @@
+"""Receipts: a small record of every view that was handed out, by which it can be made again from the log and proved.
+
+Rules:
+- A receipt names things (plan, last message, head text) and counts them; it holds no content.
+- Its hash is a chain over the canonical bytes of the view's messages in order, the head text last, though it stands
+  first: it is what changes while everything behind it stays. So a view that continues the one before it costs what is
+  new, and a repaired group costs what stands behind it.
+- The same view has the same hash in any process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ..config import Config
+from ..log.record import encode_control
+from ..messages.message import Message
+from .arrangement import Item
+
+_DIGEST_BYTES = 16
+_TEXT_DIGEST_BYTES = 8
+_NAME_CHARS = 64
+
+RENDERING = frozenset({"truncate_boundary", "late_system"})
+"""The options that the bytes of a view depend on; what it leaves out stands in its plan."""
+
+
+def canonical(message: Any) -> bytes:
+    """The canonical bytes of a message: JSON without spaces, keys sorted, UTF-8, as `orjson` writes it.
+
+    What `orjson` alters or refuses (integers beyond 64 bits, NaN, infinities, lone surrogates) is written by the
+    standard library, in ASCII.
+
+    Raises:
+        ValueError: an integer of more digits than the interpreter converts; no log holds one.
+    """
+    try:
+        encoded = orjson.dumps(message, option=orjson.OPT_SORT_KEYS)
+        if b"null" not in encoded or orjson.loads(encoded) == message:  # orjson writes NaN and infinities as null
+            return encoded
+    except TypeError:
+        pass
+    return json.dumps(message, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def text_hash(text: str) -> str:
+    """The name under which a head text is kept."""
+    return blake2b(canonical(text), digest_size=_TEXT_DIGEST_BYTES).hexdigest()
+
+
+def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
+    """The hash of a view: of the messages behind its head text, and of that."""
+    return Chain().hash_of((), messages, head, of=None)
+
+
+class Chain:
+    """The running hashes of a window's views."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._items: Sequence[Item] = ()
+        self._digests: list[bytes] = []
+
+    def hash_of(
+        self, items: Sequence[Item], messages: Sequence[Message], head: Sequence[Message], *, of: object
+    ) -> str:
+        """Hash a view, going on from where it differs from the last one.
+
+        Args:
+            items: the arrangement's items; without them nothing is taken over.
+            messages: what they were rendered to, in order.
+            head: system text that heads the view.
+            of: what the items' keys are ordinals of; items of something else are never taken for the same.
+
+        Raises:
+            ValueError: as `canonical`; the next view is hashed from its beginning.
+        """
+        same = 0
+        if of is self._of:
+            for old, new in zip(self._items, items, strict=False):
+                if old is not new and old != new:
+                    break
+                same += 1
+        digests, self._items = self._digests, ()
+        del digests[same:]
+        running = digests[-1] if digests else bytes(_DIGEST_BYTES)
+        for message in messages[same:]:
+            running = _digest(running, message)
+            digests.append(running)
+        self._of, self._items = of, items
+        for message in head:
+            running = _digest(running, message)
+        return running.hex()
+
+
+def _digest(running: bytes, message: Message) -> bytes:
+    return blake2b(running + canonical(message), digest_size=_DIGEST_BYTES).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What is kept of a request.
+
+    `plan` is empty where none was followed, `head` (the head text's hash) where no factory gave one, `upto` where the
+    log had no live message. `extras` counts messages that are in no log. `render` are the options by which it was
+    rendered, where they are not the default ones.
+    """
+
+    id: str
+    time: str
+    plan: str
+    upto: str
+    messages: int
+    tokens: int
+    budget_tokens: int
+    provider: str
+    head: str
+    extras: int
+    hash: str
+    render: Mapping[str, Any] = field(default_factory=dict)
+
+    def encode(self) -> bytes:
+        """The body of its control record."""
+        fields = {
+            "id": self.id,
+            "time": self.time,
+            "plan": self.plan,
+            "upto": self.upto,
+            "messages": self.messages,
+            "tokens": self.tokens,
+            "budget_tokens": self.budget_tokens,
+            "provider": self.provider[:_NAME_CHARS],
+            "head": self.head,
+            "extras": self.extras,
+            "render": dict(self.render),
+            "hash": self.hash,
+        }
+        return encode_control("view", **{key: value for key, value in fields.items() if value})
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Receipt:
+        """Read a receipt back.
+
+        Raises:
+            ValueError: the record is not of this shape.
+        """
+        texts = {key: record.get(key, "") for key in ("id", "time", "plan", "upto", "provider", "head", "hash")}
+        counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras")}
+        render = record.get("render", {})
+        if not all(isinstance(value, str) for value in texts.values()):
+            raise ValueError("not a receipt: a name in it is no text")
+        if not texts["id"] or not texts["hash"]:
+            raise ValueError("not a receipt: it has no id, or no hash")
+        if not all(type(value) is int and value >= 0 for value in counts.values()):
+            raise ValueError("not a receipt: a count in it is no number")
+        if not isinstance(render, dict):
+            raise ValueError("not a receipt: its options are no object")  # noqa: TRY004 - as a wrong text or number
+        return cls(**texts, **counts, render=render)
+
+
+def render_options(config: Config) -> dict[str, Any]:
+    """The options that a view's bytes depend on beside history, plan and head text, where they are not the default."""
+    options = Config.options()
+    return {key: value for key in RENDERING if (value := getattr(config, key)) != options[key].default}
+
+
+def extras_in(items: Sequence[Item]) -> int:
+    """How many items stand for messages that are in no log."""
+    return sum(item.entry is not None and item.entry.key < 0 for item in items)
+
+
+def encode_head(text: str) -> bytes:
+    """The body of the control record that keeps a head text."""
+    return encode_control("system", hash=text_hash(text), text=text)

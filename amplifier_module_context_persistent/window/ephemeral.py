@@ -1,0 +1,93 @@
+"""Messages that stand in this process's views and in no log: ephemeral ones, and memory files before the first append.
+
+Their keys are negative. An ephemeral message stands behind the record that was the last one when it was added.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from ..log.index import Index
+from ..messages.message import Message
+from ..view.entry import Entry, classify
+
+
+@dataclass(frozen=True, slots=True)
+class _Extra:
+    entry: Entry
+    message: Message
+    before: int
+    """The first ordinal that a record behind it can have."""
+
+
+class Extras:
+    """The messages of one session that are in no log."""
+
+    def __init__(self) -> None:
+        self.unsaved: list[Message] = []
+        """Memory files that go to the log with the first append; they stand in front."""
+        self._unsaved_entries: list[Entry] = []
+        self._ephemeral: dict[int, _Extra] = {}
+        self._next_key = -1
+
+    def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
+        """Let messages stand in front of all others until they are saved."""
+        self.unsaved = list(messages)
+        self._unsaved_entries = [classify(self._take_key(), message, count) for message in messages]
+
+    def unsaved_copies(self, index: Index) -> list[Message]:
+        """Copies of the unsaved messages; none once the log holds messages."""
+        if len(index):
+            self.saved()
+        return copy.deepcopy(self.unsaved)
+
+    def saved(self) -> None:
+        """Forget the unsaved messages: they are in the log now."""
+        self.unsaved, self._unsaved_entries = [], []
+
+    def add_ephemeral(
+        self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
+    ) -> None:
+        """Let a message stand behind the last record; `reminds` as `late_system: reminder` has it."""
+        late = reminds and index.conversation_start() < len(index.live)
+        entry = classify(self._take_key(), message, count, late=late)
+        self._ephemeral[entry.key] = _Extra(entry, message, len(index) or len(self.unsaved))
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.saved()
+        self._ephemeral.clear()
+
+    def keys(self) -> AbstractSet[int]:
+        """The keys of the ephemeral messages."""
+        return self._ephemeral.keys()
+
+    def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
+        """Put the extra entries in their places among the stored ones."""
+        if len(index):
+            self.saved()
+        waiting = [extra for key, extra in self._ephemeral.items() if key not in without]
+        if not waiting:
+            return self._unsaved_entries + stored if self._unsaved_entries else stored
+        merged, at = list(self._unsaved_entries), 0
+        for entry in stored:
+            while at < len(waiting) and waiting[at].before <= entry.key:
+                merged.append(waiting[at].entry)
+                at += 1
+            merged.append(entry)
+        merged.extend(extra.entry for extra in waiting[at:])
+        return merged
+
+    def message(self, key: int) -> Message:
+        """A copy of a message."""
+        if key in self._ephemeral:
+            return copy.deepcopy(self._ephemeral[key].message)
+        place = next(at for at, entry in enumerate(self._unsaved_entries) if entry.key == key)
+        return copy.deepcopy(self.unsaved[place])
+
+    def _take_key(self) -> int:
+        key, self._next_key = self._next_key, self._next_key - 1
+        return key

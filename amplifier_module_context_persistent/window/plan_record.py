@@ -1,0 +1,68 @@
+"""Plans in the log: a plan as a control record, and back. Records name messages by id; here ids meet ordinals."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..log.index import Index
+from ..log.record import encode_control, name_of
+from ..view.entry import Entry
+from ..view.plan import Plan
+
+
+def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
+    """Encode a plan as a control record; `entries` are those that it keeps, which become runs of the live history."""
+    kept = [(entry.key, entry.id) for entry in entries]
+    places = live_places(index.live, [key for key, _ in kept])
+    runs = keep_runs((place, message_id) for place, (_, message_id) in zip(places, kept, strict=True))
+    return encode_control("plan", **plan.to_record(runs))
+
+
+def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
+    """The ordinals that a plan's record keeps, and the place of its last message in the live history.
+
+    Raises:
+        ValueError: the record names messages that the live history lacks, or is not of this shape.
+    """
+    runs = record.get("keep")
+    if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
+        raise ValueError("its record has no list of runs")
+    ids = [name_of(message_id) for run in runs for message_id in run] + [name_of(record.get("upto"))]
+    found = index.find_all(ids)
+    try:
+        places = dict(zip(ids, live_places(index.live, [found[message_id] for message_id in ids]), strict=True))
+    except KeyError as error:
+        raise ValueError(f"it names a message that is not in the live history: {error}") from error
+    keys: list[int] = []
+    for first, last in runs:
+        keys.extend(index.live[places[name_of(first)] : places[name_of(last)] + 1])
+    return keys, places[ids[-1]]
+
+
+def live_places(live: array[int], ordinals: Sequence[int]) -> list[int]:
+    """Where records stand in the live history.
+
+    Raises:
+        KeyError: one is not live.
+    """
+    places = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
+    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(places, ordinals, strict=True)):
+        return places
+    by_ordinal = {ordinal: place for place, ordinal in enumerate(live)}
+    return [by_ordinal[ordinal] for ordinal in ordinals]
+
+
+def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Join messages at neighbouring positions of the live history into runs, as first and last ids."""
+    runs: list[tuple[str, str]] = []
+    last = -2
+    for position, message_id in positions:
+        if runs and position == last + 1:
+            runs[-1] = (runs[-1][0], message_id)
+        else:
+            runs.append((message_id, message_id))
+        last = position
+    return runs

@@ -1,0 +1,135 @@
+"""What a window stands on: a plan and the entries that it leaves; and the same with some messages whole again.
+
+A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is had
+again from the log with its group, at its place.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from ..log.file import Log
+from ..messages.elide import WHOLE
+from ..messages.message import Message
+from ..view.arrangement import Count, shorten
+from ..view.entry import Entry, gives_way, with_closed
+from ..view.plan import Plan
+from ..view.rules import Group, tool_groups
+from .cold_start import ClassifyAll, group_around
+from .plan_record import kept_ordinals, live_places
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Entries of the live history in order, the plan that left them, and how many messages it left out."""
+
+    entries: list[Entry]
+    plan: Plan | None = None
+    cut_tokens: Mapping[str, int] = field(default_factory=dict)
+    """By message id, what the cut messages come to."""
+    left_out: int = 0
+
+    def shows_whole(self, keys: AbstractSet[int]) -> bool:
+        """Whether the messages of some keys are whole; those that are in no log are not looked for."""
+        groups = (group.entries() for group in tool_groups(self.entries))
+        whole = {entry.key for group in groups if not any(map(self._is_cut, group)) for entry in group}
+        return all(key in whole for key in keys if key >= 0)
+
+    def _is_cut(self, entry: Entry) -> bool:
+        cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
+        return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
+
+    def with_whole(self, keys: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> Standing:
+        """The same with some messages whole; this very object where they are so already.
+
+        Args:
+            keys: which messages; each is live.
+            log: the log.
+            classify_all: describes messages by their keys.
+            count: counts a message.
+        """
+        if self.shows_whole(keys):
+            return self
+        entries = self._with_groups(keys, log.index.live, classify_all)
+        held = {entry.id: entry for group in _groups_of(entries, keys) for entry in group.entries()}
+        opened = [entry for entry in held.values() if entry.offload is not None]
+        plan, cut_tokens = self.plan, {key: n for key, n in self.cut_tokens.items() if key not in held}
+        if plan is None and opened:
+            plan = Plan(id="", upto="", keep=())
+        if plan is not None:
+            cuts = {key: cut for key, cut in plan.cuts.items() if key not in held}
+            cuts |= {entry.id: WHOLE for entry in opened}
+            messages = zip(opened, log.read([entry.key for entry in opened]), strict=True)
+            cut_tokens |= {entry.id: count(shorten(entry, message, WHOLE)) for entry, message in messages}
+            plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
+        return Standing(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
+
+    def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
+        shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
+        missing = [key for key in keys if key >= 0 and key not in shown]
+        groups = (group_around(live, place, classify_all) for place in live_places(live, missing))
+        wanted = {entry.key: entry for group in groups for entry in group}
+        more = [wanted[key] for key in sorted(wanted.keys() - {entry.key for entry in self.entries})]
+        if not more:
+            return self.entries
+        entries = self.entries + more
+        places = live_places(live, [entry.key for entry in entries])
+        return [entry for _, entry in sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])]
+
+    def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
+        """The plan of these entries under another id, up to the last live message; None where there is none."""
+        plan = self.plan
+        if plan is None:
+            return None
+        return replace(
+            plan,
+            id=plan_id,
+            upto=next((entry.id for entry in reversed(self.entries) if entry.key == last), plan.upto),
+            keep=tuple(entry.id for entry in self.entries),
+            closed={entry.id: entry.closed for entry in self.entries if entry.closed},
+            notice=plan.notice if self.left_out else "",
+            dropped=self.left_out,
+        )
+
+
+def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
+    """The entries that views show where a factory gives the system text, or none does."""
+    return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries
+
+
+def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:
+    """The entries that a plan is made of, with those marked that it has to leave as they are."""
+    if not pins and not retained:
+        return entries
+    return [
+        replace(entry, pinned=entry.pinned or entry.key in pins, protected=entry.key in retained)
+        if entry.key in pins or entry.key in retained
+        else entry
+        for entry in entries
+    ]
+
+
+def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
+    return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))
+
+
+def stored_standing(
+    log: Log, record: Message, classify_all: ClassifyAll, count: Count, boundary: str
+) -> tuple[Standing, int]:
+    """Take up a plan that the log holds; and how much of the live history it stands for.
+
+    Raises:
+        ValueError: it cannot be followed.
+    """
+    keys, upto = kept_ordinals(log.index, record)
+    entries = classify_all(keys)
+    plan = Plan.from_record(record, [entry.id for entry in entries])
+    entries = with_closed(entries, plan.closed)
+    cut = [entry for entry in entries if entry.id in plan.cuts]
+    messages = zip(cut, log.read([entry.key for entry in cut]), strict=True)
+    shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
+    cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
+    return Standing(entries, plan, cut_tokens, upto + 1 - len(keys)), upto + 1

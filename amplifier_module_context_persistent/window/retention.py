@@ -1,0 +1,148 @@
+"""Bodies that a request's view has to hold complete: where they stand in a session, and whether a view shows them.
+
+A body's *holder* is the message that has it as its whole text, or else as a part of one of its texts; one that a host,
+a hook or a person wrote before one that the model or a tool did; the newest of those. It is looked for once: as long
+as it is live it stays the holder, so that a view that goes on stays the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from ..errors import RetentionError
+from ..log.file import Log
+from ..log.index import DAMAGED, UNCHAINED, Index
+from ..messages.message import Message, blocks_of
+from ..messages.metadata import metadata_of
+from ..view.entry import gives_way
+from .ephemeral import Extras
+
+_BATCH = 256
+_FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
+_HOST_ROLES = frozenset({"user", "system", "developer"})
+_TEXT_BLOCKS = frozenset({"text", "tool_result"})
+_WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
+
+
+class Holders:
+    """The holders that are known in one session; asked on the log's thread.
+
+    Args:
+        extras: the session's messages that are in no log.
+    """
+
+    def __init__(self, extras: Extras) -> None:
+        self._extras = extras
+        self._known: dict[str, int] = {}
+        self._index: Index | None = None
+        self._generation = -1
+
+    def find(self, log: Log, bodies: Sequence[str], *, has_factory: bool) -> frozenset[int]:
+        """Find the keys of the holders of bodies.
+
+        Args:
+            log: the log, followed.
+            bodies: the bodies.
+            has_factory: whether stored system messages give way to a head text: such a message holds nothing.
+
+        Raises:
+            RetentionError: no message holds one of them.
+        """
+        index = log.index
+        if index is not self._index or index.generation != self._generation:
+            self._index, self._generation, self._known = index, index.generation, {}
+        ephemeral = self._extras.keys()
+        known = {body: key for body, key in self._known.items() if body in bodies and (key >= 0 or key in ephemeral)}
+        for number, body in enumerate(bodies, 1):
+            if body in known:
+                continue
+            key = self._search(log, body, has_factory=has_factory)
+            if key is None:
+                which = f"body {number} of {len(bodies)} that the view has to hold"
+                raise RetentionError(f"{which} stands in no live message of this session")
+            known[body] = key
+        self._known = known  # what no request asks for any more is forgotten
+        return frozenset(known.values())
+
+    def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
+        best, best_rank = None, 0
+        for key, message in self._candidates(log, body):
+            rank = _rank(message, body)
+            if rank > best_rank and not (has_factory and _is_replaced(message)):
+                best, best_rank = key, rank
+                if rank == _WHOLE:
+                    break
+        return best
+
+    def _candidates(self, log: Log, body: str) -> Iterator[tuple[int, Message]]:
+        """Messages that may hold a body, newest first."""
+        for key in sorted(self._extras.keys()):
+            yield key, self._extras.message(key)
+        index, live, needles = log.index, log.index.live, _needles(body)
+        for end in range(len(live), 0, -_BATCH):
+            lines = log.lines(live[max(0, end - _BATCH) : end])
+            found = [
+                ordinal
+                for ordinal, line in lines
+                if index.flags[ordinal] & _FOREIGN or any(needle in line for needle in needles)
+            ]
+            yield from zip(reversed(found), reversed(list(log.read(found))), strict=True)
+
+
+def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
+    """Whether every body stands complete in a message of a view."""
+    texts = [text for message in view for text in _texts(message)]
+    return all(any(body in text for text in texts) for body in bodies)
+
+
+def checked_bodies(given: Any) -> tuple[str, ...]:
+    """The bodies that a caller asks for, each once; empty ones stand in every view.
+
+    Raises:
+        ValueError: it is no list of texts.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004
+    bodies = list(given)
+    if not all(isinstance(body, str) for body in bodies):
+        raise ValueError("retain_contents must hold texts only")
+    return tuple(dict.fromkeys(body for body in bodies if body))
+
+
+def _needles(body: str) -> list[bytes]:
+    """What the line of a message that holds a body has in it, as either of our JSON writers writes it."""
+    writers: tuple[Callable[[str], bytes], ...] = (orjson.dumps, lambda text: json.dumps(text).encode("ascii"))
+    needles = []
+    for write in writers:
+        try:
+            needles.append(write(body)[1:-1])
+        except TypeError:  # a lone surrogate, which the other one writes
+            continue
+    return needles
+
+
+def _rank(message: Message, body: str) -> int:
+    texts = list(_texts(message))
+    if not any(body in text for text in texts):
+        return 0
+    if message.get("role") not in _HOST_ROLES:
+        return _SAID
+    return _WHOLE if texts == [body] else _PART
+
+
+def _texts(message: Message) -> Iterator[str]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield content
+    for block in blocks_of(message, _TEXT_BLOCKS):
+        text = block.get("text" if block["type"] == "text" else "output")
+        if isinstance(text, str):
+            yield text
+
+
+def _is_replaced(message: Message) -> bool:
+    return gives_way(str(message.get("role")), metadata_of(message).get("source"))

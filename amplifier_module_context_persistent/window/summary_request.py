@@ -1,0 +1,135 @@
+"""The request that asks for a summary.
+
+The instruction is appended to the view as it stands, which the provider's cache holds. Where view, instruction and
+answer do not fit, the span alone is sent, as text, each message shortened to what there is room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from ..compaction.draft import Draft
+from ..compaction.summary_span import Span, older_keys, summary_text
+from ..config import Config
+from ..errors import SummaryError
+from ..messages.message import Message
+from ..messages.text import full_text
+from ..view.arrangement import Arrangement, Count, Fetch, inserted_message, render
+from ..view.entry import Entry
+from .plan_state import Standing
+from .request import Request
+
+PROMPT = """\
+The older part of this conversation will be left out of what you see, and your answer will stand in its place. Write
+the summary that you would want to go on with. Do not call a tool, and do not go on with the work itself.
+
+Say, in this order, and leave out what does not apply:
+1. What the person asked for, in their own words where the words matter, and what they corrected or forbade.
+2. What was done and decided so far, and why; what was tried and did not work.
+3. Exact names that are needed to go on: files with paths, functions, commands, ids, addresses, versions, values.
+4. Errors that were met, word for word, and how each was solved.
+5. What is open, what was going on just now, and what comes next.
+
+Be exact and complete rather than short; no introduction and no closing words."""
+"""What a provider is asked for, unless `summary_prompt` says something else."""
+
+_LONGEST_CHARS = 16_000
+_SHORTEST_CHARS = 60
+_LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
+
+
+def span_of(
+    entries: Sequence[Entry],
+    arrangement: Arrangement,
+    standing: Standing,
+    request: Request,
+    *,
+    config: Config,
+    basis: Hashable,
+    count: Count,
+    fetch: Fetch,
+) -> Span:
+    """Find what a summary in the next plan would stand for, and make the request for it.
+
+    Args:
+        entries: what the view holds.
+        arrangement: the view.
+        standing: the plan that it follows.
+        request: the request that needs a plan.
+        config: the policy.
+        basis: what a summary holds good for.
+        count: counts a message.
+        fetch: parses the messages of entries.
+
+    Raises:
+        SummaryError: there is nothing to sum up, or no room to ask for it.
+    """
+    plan = standing.plan
+    draft = Draft.of(
+        entries,
+        config=config,
+        count=count,
+        fetch=fetch,
+        fixed_tokens=request.fixed_tokens,
+        target_tokens=int(config.target_usage * request.budget_tokens),
+        cuts=plan.cuts if plan is not None else {},
+        cut_tokens=standing.cut_tokens,
+        silent=plan.silent if plan is not None else (),
+    )
+    if not (keys := older_keys(draft)):
+        raise SummaryError("there is nothing to sum up")
+    asks = instruction(config.summary_prompt or PROMPT)
+    room = request.budget_tokens - config.summary_max_tokens
+    if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room:
+        view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
+        return Span(keys, basis, [*view, asks], with_tools=True, tokens=tokens)
+    messages = list(fetch([entry for entry in entries if entry.key in keys]))
+    if plan is not None and plan.summary:
+        messages.insert(0, inserted_message("user", summary_text(plan.summary)))
+    flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
+    if flat is None:
+        raise SummaryError("there is no room to ask for it")
+    return Span(keys, basis, [flat], with_tools=False, tokens=count(flat))
+
+
+def instruction(prompt: str) -> Message:
+    """The message that asks for a summary."""
+    return {"role": "user", "content": f"<system-reminder>\n{prompt}\n</system-reminder>"}
+
+
+def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Message:
+    """One message that holds a conversation as text, in at most so many characters, and the instruction.
+
+    Its texts are shortened to one length, as long as there is room for; where even the shortest do not fit, the oldest
+    are left out.
+    """
+    chars = _LONGEST_CHARS
+    while len(text := _as_text(messages, chars)) > most_chars and chars > _SHORTEST_CHARS:
+        chars //= 2
+    shown = text[len(text) - min(len(text), most_chars) :]
+    return {"role": "user", "content": f"<conversation>\n{shown}\n</conversation>\n\n{prompt}"}
+
+
+def _as_text(messages: Sequence[Message], most_chars: int) -> str:
+    return "\n\n".join(_said(message, most_chars) for message in messages)
+
+
+def _said(message: Message, most_chars: int) -> str:
+    """What a message says, its middle left out where it is long."""
+    text, half = full_text(message)[0], most_chars // 2
+    name = f" {message['name']}" if message.get("name") else ""
+    return (
+        f"[{message.get('role')}{name}]\n{text if len(text) <= most_chars else f'{text[:half]} [...] {text[-half:]}'}"
+    )
+
+
+def flattened_to(messages: Sequence[Message], prompt: str, most_tokens: int, count: Count) -> Message | None:
+    """`flattened`, in at most so many tokens; None where there is no room for more than the instruction."""
+    chars = 4 * most_tokens
+    while chars > _LEAST_CHARS:
+        message = flattened(messages, prompt, chars)
+        tokens = count(message)
+        if tokens <= most_tokens:
+            return message
+        chars = min(chars - 1, chars * most_tokens // tokens) * 9 // 10
+    return None

@@ -1,0 +1,77 @@
+"""The breaker: whether a plan is tried, so that one that frees too little is not tried with every request."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from ..compaction.planner import Compaction, matters, needs_plan
+from ..config import Config
+from ..errors import FloorError
+from .request import Request
+
+
+class Breaker:
+    """What one window remembers of the plans that it tried.
+
+    Args:
+        config: the policy.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._tried: tuple[int, int, int] | None = None
+        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
+        grown by enough, another one is not tried."""
+        self._refused: tuple[int, FloorError] | None = None
+        """Tokens of a view that could not be made to fit, and why."""
+        self._retained: AbstractSet[int] = frozenset()
+        self._pins: AbstractSet[int] = frozenset()
+
+    def forget(self) -> None:
+        """Begin anew, as after the history was replaced."""
+        self._tried = self._refused = None
+
+    def demand(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
+        """Take in what plans have to leave whole: a refusal holds for the same alone, and pins change what is freed."""
+        if pins != self._pins:
+            self._pins = frozenset(pins)
+            self.forget()
+        if retained != self._retained:
+            self._retained, self._refused = retained, None
+
+    def wants_plan(self, request: Request, tokens: int, messages: int) -> bool:
+        """Whether a plan is to be tried for a view of so many tokens and messages.
+
+        Raises:
+            FloorError: it was tried for this very view, and cannot be made to fit.
+        """
+        budget = request.budget_tokens
+        if request.force:
+            return tokens > self._config.target_usage * budget
+        if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
+            return False
+        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
+            known = self._refused[1]
+            raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
+        if self._tried is not None and tokens <= budget:
+            # A budget that follows the provider's counts moves a little with every request.
+            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
+            more_messages = messages - self._tried[1]
+            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
+        return True
+
+    def follow(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Take note of a view that follows a plan."""
+        self._tried, self._refused = (tokens, messages, budget_tokens), None
+
+    def follow_plan(self, made: Compaction) -> None:
+        """Take note of a plan that is followed from now on."""
+        self.follow(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
+
+    def pass_over(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Take note that a plan frees too little."""
+        self._tried = (tokens, messages, budget_tokens)
+
+    def refuse(self, tokens: int, error: FloorError) -> None:
+        """Take note that a view cannot be made to fit."""
+        self._refused = (tokens, error)

@@ -1,0 +1,30 @@
+"""The pictures of the documentation."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from benchmarks import pictures
+from tests.support.places import DOCS
+
+
+def texts(path: Path) -> list[str]:
+    """What a picture says."""
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    return [element.text for element in root.iter() if element.tag.endswith("}text") and element.text]
+
+
+def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch):
+    """The command draws what the documentation shows, whatever the environment says; nothing outside is referred to."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    assert pictures.main([str(tmp_path)]) == 0
+    for name in ("replay.svg", "compare.svg", "session.svg"):
+        drawn = (tmp_path / name).read_text(encoding="utf-8")
+        assert set(re.findall(r"https?://[^\"\s)]+", drawn)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(r"@import|@font-face|href=\"(?!#)", drawn)
+        assert texts(tmp_path / name) == texts(DOCS / name), f"{name} is old: python -m benchmarks.pictures"
+    shown = "".join(texts(tmp_path / "replay.svg")).replace("\xa0", " ")
+    assert "compaction:" in shown
+    assert "proved" in shown
+    assert "of 20,000 tokens" in shown

@@ -1,0 +1,197 @@
+"""`context-persistent compare`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent.cli.main import main
+from tests.cli.test_replay import COMMAND, HOSTILE, Terminal, posix
+from tests.replay.test_api import BUDGET, MESSAGES, plain
+
+ESTIMATE = ("--tokenizer", "estimate")
+
+
+def run(path: Any, *arguments: str) -> Result:
+    environment = {"COLUMNS": "80", "NO_COLOR": "1"}
+    return CliRunner().invoke(main, ["compare", str(path), *ESTIMATE, *arguments], env=environment)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A session of several budgets, as plain messages."""
+    return plain(tmp_path / "plain.jsonl", MESSAGES)
+
+
+def test_policies_are_measured(path: Path) -> None:
+    """The JSON has the measures of each, in the order that was asked for, and the sums they rest on."""
+    policies = ["truncate:target_usage=0.3,compact_threshold=0.8", "none", "stateless", "sliding"]
+    asked = [argument for policy in policies for argument in ("--policy", policy)]
+    done = run(path, *asked, "--budget", str(BUDGET), "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    answers = sum(message["role"] == "assistant" for message in MESSAGES)
+    assert (found["path"], found["messages"], found["requests"]) == (str(path), len(MESSAGES), answers)
+    assert (found["budget_tokens"], found["tokenizer"], found["prices"]) == (BUDGET, "estimate", None)
+    rows = {row["policy"]: row for row in found["policies"]}
+    assert list(rows) == policies
+    for row in rows.values():
+        uncached = row["sent_tokens"] - row["cached_tokens"]
+        assert row["billed"] == pytest.approx(1.25 * uncached + 0.1 * row["cached_tokens"])
+        assert row["billed_ratio"] == pytest.approx(row["billed"] / rows["none"]["billed"])
+        assert (row["requests"], len(row["request_tokens"]), row["invalid"]) == (answers, answers, 0)
+        assert 0 <= row["far"] <= row["recoverable"] <= 1
+        assert "cost" not in row
+    assert rows["none"]["breaks"] == 0 < rows[policies[0]]["breaks"] < rows["stateless"]["breaks"]
+    assert rows["none"]["over"] > 0 == rows[policies[0]]["over"]
+    assert rows[policies[0]]["recoverable"] > rows["sliding"]["recoverable"]
+
+
+def test_the_table_fits_a_terminal(path: Path) -> None:
+    """Every policy has a line and a chart, in 80 columns, without escape codes; what each figure is is said."""
+    done = run(path, "--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    assert "\x1b" not in done.output
+    for word in ("breaks", "cached", "billed", "far", "found", "invalid", "█"):
+        assert word in done.output
+    assert "cost" not in done.output
+    assert re.search(r"^none +0 ", done.output, re.MULTILINE)
+    assert done.output.count("tokens of each request") == 2
+    assert "none: " in done.output
+    assert " views over the budget" in done.output
+    assert f"a budget of {BUDGET:,}" in " ".join(done.output.split())
+
+
+def test_the_default_policies_are_compared(path: Path) -> None:
+    """Without a policy there are three; without a budget there is a large one."""
+    found = json.loads(run(path, "--json").output)
+    assert [row["policy"] for row in found["policies"]] == ["none", "sliding", "default"]
+    assert found["budget_tokens"] == 200_000
+
+
+@pytest.mark.parametrize(
+    ("prices", "cached", "write"),
+    [
+        (["--price-input", "3"], 0.3, 3.75),
+        (["--price-input", "3", "--price-cached", "1"], 1, 3.75),
+        (["--price-cached", "1", "--price-write", "2"], 1, 2),
+    ],
+)
+def test_prices_make_it_money(path: Path, prices: list[str], cached: float, write: float) -> None:
+    """What was read from the cache and all else have their prices, a million tokens each."""
+    asked = ["--policy", "default", "--budget", str(BUDGET), *prices]
+    found = json.loads(run(path, *asked, "--json").output)
+    (row,) = found["policies"]
+    assert found["prices"] == pytest.approx({"cached": cached, "write": write})
+    uncached = row["sent_tokens"] - row["cached_tokens"]
+    assert row["cost"] == pytest.approx((uncached * write + row["cached_tokens"] * cached) / 1e6, abs=1e-6)
+    assert f"{row['cost']:.2f}" in run(path, *asked).output
+
+
+def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
+    """It holds a line for each policy; where it cannot be written, that is said."""
+    drawn = tmp_path / "chart.svg"
+    asked = ["--policy", "none", "--policy", "default", "--budget", str(BUDGET), "--svg"]
+    assert run(path, *asked, str(drawn)).exit_code == 0
+    root = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
+    assert sum(element.tag.endswith("}polyline") for element in root.iter()) == 2
+    assert "plain.jsonl" in "".join(root.itertext())
+    done = run(path, *asked, str(tmp_path / "nowhere" / "chart.svg"))
+    assert done.exit_code == 2
+    assert "chart.svg: No such file" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policy", "bogus"], "known: none, default, truncate, "),
+        (["--policy", "default:bogus=1"], "target_usage"),
+        (["--policy", "default:target_usage=7"], "allowed: 0 < share"),
+        (["--budget", "0"], "budget"),
+        (["--price-cached", "1"], "plain input price"),
+        (["--price-input", "-1"], "price-input"),
+        (["--tokenizer", "bogus"], "bogus"),
+    ],
+)
+def test_what_makes_no_sense_is_unusable(path: Path, arguments: list[str], said: str) -> None:
+    """It ends with 2 and says what is known or allowed."""
+    done = run(path, *arguments)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory", "missing\x1b[31m\udcff"])
+def test_what_is_no_log_is_unusable(tmp_path: Path, kind: str) -> None:
+    """It ends with a message and 2, never a traceback."""
+    if kind == "directory":
+        (tmp_path / kind).mkdir()
+    done = run(tmp_path / kind)
+    assert done.exit_code == 2
+    assert "Error: " in done.output
+    assert "\x1b" not in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize("messages", [[], MESSAGES[:1]])
+def test_a_session_without_an_answer_has_no_requests(tmp_path: Path, messages: list[dict[str, Any]]) -> None:
+    """It is said; the JSON has zeros."""
+    path = plain(tmp_path / "plain.jsonl", messages)
+    done = run(path)
+    assert done.exit_code == 0
+    assert "no requests to play" in done.output
+    found = json.loads(run(path, "--json").output)
+    assert [row["billed"] for row in found["policies"]] == [0, 0, 0]
+
+
+def test_a_damaged_log_is_played_as_far_as_it_can_be_read(path: Path) -> None:
+    """A torn tail and broken lines take nothing from the others; a hostile message harms nobody."""
+    hostile = {"role": "user", "content": HOSTILE, "metadata": {"message_id": ["no id"]}}
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[5] = b"\xff\x00{]\n"
+    lines.insert(1, json.dumps(hostile).encode() + b"\n")
+    path.write_bytes(b"".join(lines) + b'{"role":"us')
+    done = run(path, "--budget", str(BUDGET))
+    assert done.exit_code == 0, done.output
+    assert f"{len(MESSAGES):,} messages" in done.output
+
+
+def test_views_that_a_provider_may_refuse_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number and the first violation are told."""
+    monkeypatch.setattr(
+        "amplifier_module_context_persistent.replay.api.view_violations", lambda view, fresh: ["rule: x"]
+    )
+    done = run(path, "--policy", "default", "--budget", str(BUDGET))
+    assert done.exit_code == 0
+    answers = sum(message["role"] == "assistant" for message in MESSAGES)
+    said = f"default: {answers} views that a provider may refuse; the first: rule: x"
+    assert said in " ".join(done.output.split())
+
+
+def test_a_pipe_gets_plain_text(path: Path) -> None:
+    """Nothing is written to the error stream, and where the output knows ASCII only the bars are ASCII."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    command = [COMMAND, "compare", path, *ESTIMATE, "--budget", str(BUDGET)]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"\x1b" not in done.stdout
+    assert b"####" in done.stdout
+
+
+@posix
+def test_a_terminal_sees_a_bar(path: Path) -> None:
+    """What is being played is shown there while it lasts."""
+    terminal = Terminal("compare", str(path), *ESTIMATE, "--budget", str(BUDGET), "--policy", "default")
+    assert terminal.end() == 0
+    assert "playing none" in terminal.shown or "playing default" in terminal.shown
+    assert "billed" in terminal.shown

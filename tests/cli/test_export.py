@@ -1,0 +1,200 @@
+"""`context-persistent export` and `import`: what they print, write and refuse."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.paths import LOG_NAME
+from tests.messages.test_secrets import SAMPLES
+from tests.transfer.test_export import SESSION, exported, store
+
+HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
+
+
+def run(*arguments: Any) -> Result:
+    return CliRunner().invoke(main, [str(one) for one in arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+
+
+def refused(done: Result) -> str:
+    """The error of a command that did nothing; it is no traceback."""
+    assert done.exit_code == 2, done.output
+    assert isinstance(done.exception, SystemExit)
+    assert "Error: " in done.stderr
+    assert done.stdout == ""
+    return " ".join(done.stderr.split())
+
+
+@pytest.fixture
+async def log(tmp_path: Path) -> Path:
+    """A session with a secret, and with what a terminal would act on."""
+    messages = [*SESSION, {"role": "user", "content": HOSTILE, "metadata": {"note": SAMPLES["GitHub"]}}]
+    await store(tmp_path / "log", messages)
+    return tmp_path / "log"
+
+
+@pytest.mark.parametrize("into", ["markdown", "jsonl", "transcript"])
+def test_an_export_goes_to_the_standard_output(log: Path, into: str) -> None:
+    """Redacted, which is told beside it; with no character that a terminal acts on."""
+    done = run("export", log, "--format", into)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == exported(log, into)
+    assert SAMPLES["GitHub"] not in done.stdout
+    assert not [c for c in done.stdout if not (c.isprintable() or c in "\n\t")]
+    expected = "" if into == "markdown" else "1 value was redacted. --no-redact leaves them.\n"
+    assert into == "markdown" or done.stderr == expected
+    open_handed = run("export", log, "--format", into, "--no-redact")
+    assert open_handed.stderr == ""
+    assert (SAMPLES["GitHub"] in open_handed.stdout) == (into != "markdown")
+
+
+def test_an_export_goes_to_a_file(log: Path, tmp_path: Path) -> None:
+    """Private, in one piece, and over no other file unless that is asked for."""
+    done = run("export", log, "--format", "jsonl", "-o", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told == {"path": str(tmp_path / "out"), "format": "jsonl", "messages": 7, "redacted": 1, "unread_lines": 0}
+    assert (tmp_path / "out").read_text() == exported(log, "jsonl")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
+    assert "--force" in refused(run("export", log, "-o", tmp_path / "out"))
+    done = run("export", log, "-o", tmp_path / "out", "--force")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "7 messages" in done.stderr
+    assert (tmp_path / "out").read_text().startswith("# Session")
+    assert "log itself" in refused(run("export", log, "-o", log, "--force"))
+    assert "directory" in refused(run("export", log, "-o", tmp_path, "--force"))
+    assert str(tmp_path / "no" / "out") in refused(run("export", log, "-o", tmp_path / "no" / "out"))
+
+
+def test_turns_are_exported(log: Path) -> None:
+    """One, or some in a row; what is no turn is refused."""
+    both = run("export", log, "--format", "jsonl", "--turn", "2:3")
+    assert [json.loads(line)["role"] for line in both.stdout.splitlines()] == ["user", "user"]
+    one = run("export", log, "--format", "jsonl", "--turn", "1")
+    assert len(one.stdout.splitlines()) == 5
+    assert run("export", log, "--format", "jsonl", "--range=-2:").stdout == both.stdout
+    assert run("export", log, "--format", "jsonl", "--turn=-2:").stdout == both.stdout
+    for wrong in ("4", "3:2", "-4"):
+        assert "there is no turn" in refused(run("export", log, f"--turn={wrong}"))
+    for wrong in ("x", "0", "1-", "1:x"):
+        assert "a range A:B" in refused(run("export", log, f"--turn={wrong}"))
+    assert "either" in refused(run("export", log, "--turn", "1", "--range", "1"))
+
+
+def test_json_is_about_a_file(log: Path) -> None:
+    """Without one there is nothing to tell."""
+    assert "name one with -o" in refused(run("export", log, "--json"))
+
+
+@pytest.mark.parametrize("command", [["export"], ["fork"], ["rewind", "--to", "1"], ["import"]])
+@pytest.mark.parametrize("what", ["missing", "directory", "fifo", "no-messages", "garbage"])
+def test_what_is_no_session_is_an_error(tmp_path: Path, command: list[str], what: str) -> None:
+    """With exit code 2, one line that says why, and nothing written; an empty export is empty."""
+    path = tmp_path / "in"
+    if what == "directory":
+        path.mkdir()
+    elif what == "fifo":
+        os.mkfifo(path)
+    elif what == "no-messages":
+        path.write_bytes(b"")
+    elif what == "garbage":
+        path.write_bytes(b"\x1b[31m\xff\xfe garbage\n" * 5)
+    before = sorted(os.listdir(tmp_path))
+    done = run(command[0], path, *command[1:])
+    assert sorted(os.listdir(tmp_path)) == before
+    if command == ["export"] and what in ("no-messages", "garbage"):
+        assert (done.exit_code, done.stdout) == (int(what == "garbage"), "# Session in\n\n")
+        assert done.stderr.startswith("5 lines of the log cannot be read" if what == "garbage" else "")
+        return
+    assert "\x1b" not in refused(done)
+
+
+def test_a_reader_that_goes_away_is_no_error(log: Path, tmp_path: Path) -> None:
+    """Quietly, as other commands of a pipe."""
+    script = "from amplifier_module_context_persistent.cli import main; main()"
+    big = tmp_path / "big"
+    big.write_bytes(b'{"role":"user","content":"%s"}\n' % (b"x" * 10_000) * 200)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "export", str(big)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait()
+
+
+def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came over, what did not and why, and where it lies; the exit code says that something stayed behind."""
+    monkeypatch.chdir(tmp_path)
+    lines = ['{"role":"user","content":"one"}', HOSTILE.replace("\ud800", ""), ""]
+    (tmp_path / "in").write_text("\n".join([*lines, '{"role":"assistant","content":"1"}', ""]))
+    done = run("import", "in", "--session", "s1")
+    assert done.exit_code == 1, done.output
+    assert "\x1b" not in done.output
+    assert "2 messages carried over (assistant 1, user 1)" in done.stdout
+    assert "2 without an id" in done.stdout
+    assert "NOT carried over: 2" in done.stdout
+    assert "line 2, byte 32: " in done.stdout
+    assert "Session s1: " in done.stdout
+    assert run("verify", "s1").exit_code == 0
+    assert "already" in refused(run("import", "in", "--session", "s1"))
+    assert "not allowed" in refused(run("import", "in", "--session", "../s1"))
+
+
+def test_an_import_as_json(tmp_path: Path) -> None:
+    """One object; a dry run writes nothing."""
+    (tmp_path / "in").write_text('{"role":"user","content":"one","timestamp":"2026-01-05T09:00:00"}\n')
+    dry = run("import", tmp_path / "in", "-o", tmp_path / "new", "--json", "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    assert os.listdir(tmp_path) == ["in"]
+    done = run("import", tmp_path / "in", "-o", tmp_path / "new", "--json")
+    told = json.loads(done.stdout)
+    assert json.loads(dry.stdout) == {**told, "dry_run": True}
+    assert told == {
+        "source": str(tmp_path / "in"),
+        "format": "older",
+        "path": str(tmp_path / "new"),
+        "session_id": None,
+        "messages": 1,
+        "roles": {"user": 1},
+        "derived_ids": 1,
+        "renamed": {},
+        "without_timestamp": 0,
+        "hidden": 0,
+        "controls": {},
+        "not_carried": [],
+        "notes": [],
+        "dry_run": False,
+    }
+    text = run("import", tmp_path / "in", "-o", tmp_path / "other", "--dry-run")
+    assert "1 message would be carried over (user 1)" in text.stdout
+    assert "Nothing was done (--dry-run)." in text.stdout
+
+
+def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other commands find it, as the last one of this project, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text('{"role":"user","content":"one"}\n')
+    told = json.loads(run("import", "in", "--json").stdout)
+    assert Path(told["path"]).name == LOG_NAME
+    for name in (told["session_id"], told["session_id"][:8], "--last"):
+        assert "> one" in run("export", name).stdout
+
+
+def test_the_export_of_an_import_is_the_same(log: Path, tmp_path: Path) -> None:
+    """Through the commands as through the functions."""
+    first = run("export", log, "--format", "jsonl", "--no-redact", "-o", tmp_path / "out")
+    assert first.exit_code == 0
+    assert run("import", tmp_path / "out", "-o", tmp_path / "new").exit_code == 0
+    second = run("export", tmp_path / "new", "--format", "jsonl", "--no-redact")
+    assert second.stdout == (tmp_path / "out").read_text()

@@ -1,0 +1,205 @@
+"""`context-persistent list`: which sessions there are, how much and in which state."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from amplifier_module_context_persistent import PersistentContextManager
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory, and another project beside it."""
+    for name in ("here", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+def written(path: Path, *, hours_ago: float) -> Path:
+    when = time.time() - 3600 * hours_ago
+    os.utime(path, (when, when))
+    return path
+
+
+def listed(*arguments: str) -> dict[str, dict[str, object]]:
+    done = run("list", *arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return {session["session"]: session for session in json.loads(done.output)["sessions"]}
+
+
+def test_sessions_of_this_project_are_listed_the_newest_first() -> None:
+    """Each has a row with age, messages, tokens, size, state and id, and the first human line below it."""
+    written(write(log_of("older")), hours_ago=50)
+    written(write(log_of("newer")), hours_ago=3)
+    write(log_of("elsewhere", "../other"))
+    done = run("list")
+    assert done.exit_code == 0, done.output
+    rows = done.output.splitlines()
+    assert rows[0].split() == ["AGE", "MESSAGES", "TOKENS", "SIZE", "STATE", "SESSION"]
+    size = log_of("older").stat().st_size
+    assert rows[1].split()[::5] == ["3h", "newer"]
+    assert rows[2].strip() == rows[4].strip() == "Why is the total wrong?"
+    assert rows[3].split() == ["2d", "7", rows[3].split()[2], f"{size / 1000:.1f}k", "sound", "older"]
+    assert len(rows) == 5
+    assert max(map(len, rows)) <= 80
+
+
+def test_all_projects_are_listed_one_after_the_other() -> None:
+    """`--all` puts the name of each project before its sessions."""
+    written(write(log_of("first")), hours_ago=3)
+    written(write(log_of("third")), hours_ago=1)
+    written(write(log_of("second", "../other")), hours_ago=2)
+    rows = run("list", "--all").output.splitlines()[1:]
+    names = [row.split()[-1] for row in rows if not row.startswith("     ")]
+    here, other = (log_of("x", place).parents[2].name for place in (".", "../other"))
+    assert names == [here, "third", "first", other, "second"]
+
+
+def test_reminders_are_no_human_words() -> None:
+    """The line is the first one that a person wrote, blank ones aside."""
+    words = ["<system-reminder>x</system-reminder>", " \n\n  asked  \nmore"]
+    write(log_of("s1"), [{"role": "user", "content": word} for word in words])
+    assert listed()["s1"]["first_line"] == "asked"
+
+
+def test_the_list_as_json() -> None:
+    """One object has for each session what the table shows, in numbers, and more."""
+    write(log_of("s1"))
+    (session,) = listed().values()
+    assert session == {
+        "session": "s1",
+        "project": log_of("s1").parents[2].name,
+        "path": str(log_of("s1")),
+        "modified_s": log_of("s1").stat().st_mtime,
+        "messages": 7,
+        "hidden": 0,
+        "tokens": session["tokens"],
+        "bytes": log_of("s1").stat().st_size,
+        "state": "sound",
+        "open": session["open"],
+        "open_calls": 0,
+        "torn_bytes": 0,
+        "damage": 0,
+        "first_line": "Why is the total wrong?",
+        "error": "",
+    }
+    tokens = session["tokens"]
+    assert isinstance(tokens, int)
+    assert 100 < tokens < 600
+
+
+@pytest.mark.parametrize(
+    ("state", "written_bytes"),
+    [
+        ("sound", lambda whole, lines: whole),
+        ("interrupted", lambda whole, lines: b"".join(lines[:3])),
+        ("interrupted", lambda whole, lines: whole[:-30]),
+        ("damaged", lambda whole, lines: whole.replace(b"Be brief", b"Be brisk")),
+        ("damaged", lambda whole, lines: whole[:400] + bytes(30) + whole[400:]),
+        ("sound", lambda whole, lines: b""),
+        ("damaged", lambda whole, lines: os.urandom(5000) + b"\n"),
+    ],
+)
+def test_a_state_says_what_is_the_matter(state: str, written_bytes) -> None:
+    """A call without a result and a torn tail are an interruption; what fails its checksum is damage."""
+    whole = write(log_of("s1")).read_bytes()
+    log_of("s1").write_bytes(written_bytes(whole, whole.splitlines(keepends=True)))
+    assert listed()["s1"]["state"] == state
+    assert state in run("list").output
+
+
+async def test_an_open_session_is_told() -> None:
+    """While a session has its log open, and no longer."""
+    manager = PersistentContextManager(log_of("s1"), session_id="s1")
+    for message in CONVERSATION[:3]:
+        await manager.add_message(message)
+    told = listed()["s1"]
+    if told["open"] is None:
+        pytest.skip("this system does not tell which files are open")
+    assert (told["open"], told["state"], told["open_calls"]) == (True, "open", 1)
+    await manager.close()
+    told = listed()["s1"]
+    assert (told["open"], told["state"]) == (False, "interrupted")
+
+
+def test_what_cannot_be_read_is_listed_as_such() -> None:
+    """A directory or a link in a log's place has a row that says why; other sessions are listed all the same."""
+    log_of("directory").mkdir(parents=True)
+    log_of("link").parent.mkdir(parents=True)
+    log_of("link").symlink_to("/dev/null")
+    write(log_of("sound"))
+    done = run("list")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("unreadable") == 2
+    assert "symbolic link" in done.output
+    assert listed()["directory"]["state"] == "unreadable"
+    assert listed()["sound"]["state"] == "sound"
+
+
+def test_a_fifo_is_not_waited_for() -> None:
+    """It has a row as what cannot be read."""
+    log_of("fifo").parent.mkdir(parents=True)
+    os.mkfifo(log_of("fifo"))
+    assert listed()["fifo"]["state"] == "unreadable"
+
+
+def test_without_sessions_it_says_where_to_look() -> None:
+    """Nothing is wrong then."""
+    done = run("list")
+    assert (done.exit_code, done.output) == (0, "no sessions in this project; --all shows others\n")
+    assert run("list", "--all").output == "no sessions\n"
+    assert json.loads(run("list", "--json").output) == {"sessions": []}
+
+
+def test_a_directory_of_logs(tmp_path: Path) -> None:
+    """Its own log, those of its subdirectories, and files that begin with a header; nothing else."""
+    store = tmp_path / "store"
+    write(store / "sub" / "context-messages.jsonl")
+    write(store / "context-messages.jsonl")
+    write(store / "transcript.jsonl")
+    (store / "named.jsonl").write_text('{"_record":"header","version":1}\n')
+    (store / "empty").mkdir()
+    os.mkfifo(store / "fifo.jsonl")
+    assert set(listed(str(store))) == {"sub", "store", "named"}
+    written(write(tmp_path / "more" / "old" / "context-messages.jsonl"), hours_ago=1)
+    written(store / "sub" / "context-messages.jsonl", hours_ago=2)
+    assert [*listed(str(store), str(tmp_path / "more"))][-2:] == ["old", "sub"]
+    assert run("list", tmp_path / "nobody").exit_code == 2
+    assert run("list", store / "transcript.jsonl").exit_code == 2
+    assert run("list", store, "--all").exit_code == 2
+
+
+@pytest.mark.parametrize("env", [TERMINAL, {"COLUMNS": "80"}])
+def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
+    """Neither an id nor what was said reaches the terminal raw, and no row is wider than it."""
+    hostile = "\x1b[31m[bold]\x9b5n\u202e\x07 合計" * 3
+    write(log_of("s\x1b]8;;x\x07" + "long" * 30), [{"role": "user", "content": hostile * 10}])
+    done = run("list", env=env)
+    assert done.exit_code == 0, done.output
+    assert is_harmless(done.output)
+    assert "[bold]" in done.output
+    assert max(cell_len(row) for row in re.sub(r"\x1b\[[0-9;]*m", "", done.output).splitlines()) == 80
+
+
+def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long log a sample is counted, and the estimate is near the count of everything."""
+    from amplifier_module_context_persistent.transcript import overview
+
+    messages = [{"role": "user", "content": f"question {n} " + "word and number 12 " * (n % 40)} for n in range(1000)]
+    write(log_of("s1"), messages)
+    estimate = listed()["s1"]["tokens"]
+    monkeypatch.setattr(overview, "SAMPLES", 10_000)
+    exact = listed()["s1"]["tokens"]
+    assert isinstance(estimate, int)
+    assert isinstance(exact, int)
+    assert estimate != exact
+    assert abs(estimate / exact - 1) < 0.05

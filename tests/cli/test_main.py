@@ -1,0 +1,135 @@
+"""The command line's frame; the demo has tests of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import __version__
+from amplifier_module_context_persistent.cli.main import main
+from tests.support.sessions_of_a_home import log_of, write
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = Path(sys.executable).with_name("context-persistent")
+    return subprocess.run([command, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def test_the_installed_command_says_its_version() -> None:
+    """`context-persistent --version` prints the package's version."""
+    done = run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"context-persistent, version {__version__}\n", "")
+
+
+def test_help_lists_the_commands() -> None:
+    """`--help` and `-h` name the demo and what it does."""
+    done = run("--help")
+    assert done.returncode == 0
+    assert "demo" in done.stdout
+    assert run("-h").stdout == done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_an_unknown_command_is_an_error_in_usage() -> None:
+    """It exits with 2 and names what was not understood."""
+    done = run("domo")
+    assert done.returncode == 2
+    assert "domo" in done.stderr
+
+
+def test_help_sorts_the_commands_into_sections() -> None:
+    """Every command stands in one, those for looking first."""
+    told = run("--help").stdout
+    titles = ["Look into sessions:", "What the model saw:", "Look after logs:", "More:"]
+    assert [line for line in told.splitlines() if line in titles] == titles
+    assert all(re.search(rf"^  {name}  ", told, re.MULTILINE) for name in main.commands)
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    command = Path(sys.executable).with_name("context-persistent")
+    return subprocess.Popen([command, *map(str, arguments)], stderr=subprocess.PIPE, **options)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A log that no pipe holds."""
+    line = b'{"role":"user","content":"%s"}\n' % (b"word " * 200)
+    (tmp_path / "log.jsonl").write_bytes(line * 5_000)
+    return tmp_path / "log.jsonl"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["show"], ["show", "--json"], ["tail", "-n", "5000"], ["search", "word"], ["search", "--json", "word"]],
+)
+def test_a_reader_that_goes_ends_a_command_without_a_word(large: Path, arguments: list[str]) -> None:
+    """As with `| head`: no traceback, and the exit code of a broken pipe."""
+    done = start(*arguments, large, stdout=subprocess.PIPE)
+    assert done.stdout is not None
+    assert done.stdout.readline()
+    done.stdout.close()
+    assert done.stderr is not None
+    assert (done.stderr.read(), done.wait(60)) == (b"", 141)
+    done.stderr.close()
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["search", "word"], ["stats"], ["verify"]])
+def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) -> None:
+    """What cannot be written is said, without a traceback."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no full device")
+    with open("/dev/full", "wb") as full:
+        done = start(*arguments, large, stdout=full)
+        _, errors = done.communicate(timeout=60)
+    assert done.returncode == 2
+    assert errors == b"Error: it cannot go on: No space left on device\n"
+
+
+def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
+    """The exit code is that of an interrupt."""
+    done = start("show", large, stdout=subprocess.PIPE)
+    assert done.stdout is not None
+    assert done.stdout.readline()
+    done.send_signal(signal.SIGINT)
+    done.stdout.read()
+    _, errors = done.communicate(timeout=60)
+    assert (errors, done.returncode) == (b"", 130)
+
+
+def completed(typed: str, home: Path) -> list[str]:
+    """What the shell is offered for the last word of what was typed."""
+    asked = {"_CONTEXT_PERSISTENT_COMPLETE": "bash_complete", "COMP_WORDS": typed, "HOME": str(home)}
+    command = Path(sys.executable).with_name("context-persistent")
+    words = str(len(typed.split(" ")) - 1)
+    done = subprocess.run(
+        [command], env={**os.environ, **asked, "COMP_CWORD": words}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_a_shell_completes_commands_sessions_and_options(home: Path) -> None:
+    """By the script that `_CONTEXT_PERSISTENT_COMPLETE=bash_source` prints, which asks the command itself."""
+    write(log_of("abc-1"))
+    write(log_of("abd-2", ".."))
+    assert completed("context-persistent sh", home) == ["plain,show"]
+    assert set(completed("context-persistent show ab", home)) == {"plain,abc-1", "plain,abd-2"}
+    assert completed("context-persistent tail abc", home) == ["plain,abc-1"]
+    assert completed("context-persistent search word abd", home) == ["plain,abd-2"]
+    assert completed("context-persistent show --role as", home) == ["plain,assistant"]
+    assert completed("context-persistent show x", home) == ["file,x"]
+    assert completed("context-persistent list x", home) == ["dir,x"]
+    script = subprocess.run(
+        [Path(sys.executable).with_name("context-persistent")],
+        env={**os.environ, "_CONTEXT_PERSISTENT_COMPLETE": "zsh_source"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert script.returncode == 0
+    assert script.stdout.startswith("#compdef context-persistent")

@@ -1,0 +1,296 @@
+"""`context-persistent verify`, `repair` and `purge`: exit codes, JSON, text for a pipe, and never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent.cli import maintenance as cli_log
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.log.file import FileLog
+from tests.support.logs import (
+    append,
+    append_bodies,
+    body,
+    content_of,
+    numbers,
+    reset_bodies,
+    saved_tails,
+    sealed,
+    stored_numbers,
+    write_file,
+)
+
+COMMAND = Path(sys.executable).with_name("context-persistent")
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    return "log.jsonl"
+
+
+@pytest.fixture
+def log(path: str) -> str:
+    """A sound log of four messages, one of them hidden."""
+    append_bodies(FileLog(path), body(0), *reset_bodies("r"), *map(body, range(1, 4)))
+    return path
+
+
+def run(*arguments: str, answer: str | None = None) -> Result:
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+# -- verify ------------------------------------------------------------------------------------------------------------
+
+
+def test_verify_says_that_a_sound_log_is_sound(log: str) -> None:
+    """Exit code 0, and a report of sizes and kinds."""
+    result = run("verify", log)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "log.jsonl: sound",
+        f"  {os.path.getsize(log):,} bytes; 4 messages (user 4)",
+        "  live: 3; hidden by a clear or a reset: 1",
+        "  control records: commit 1, reset 1",
+        "  damage: none",
+        "  notes: none",
+    ]
+
+
+def test_verify_says_where_a_log_is_damaged_and_what_to_do(log: str) -> None:
+    """Exit code 1; each finding has its place, its kind and its advice; nothing of the content is shown."""
+    write_file(log, content_of(log).replace(b"message 2", b"message 8") + b"message 4")
+    result = run("verify", log)
+    assert result.exit_code == 1
+    assert "log.jsonl: damaged" in result.stdout
+    assert "  - line 5, byte " in result.stdout
+    assert "checksum: " in result.stdout
+    assert "compare it with a backup" in " ".join(result.stdout.split())
+    assert "torn tail: 9 bytes" in result.stdout
+    assert "message 8" not in result.output
+    assert "message 4" not in result.output
+
+
+def test_verify_takes_several_logs_and_exits_with_the_worst(log: str) -> None:
+    """Each has its report; one that is unusable does not hide the others."""
+    write_file("damaged.jsonl", b"no json\n")
+    assert run("verify", log, "damaged.jsonl").exit_code == 1
+    result = run("verify", "missing.jsonl", log, "damaged.jsonl")
+    assert result.exit_code == 2
+    assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == [
+        "missing.jsonl: unusable",
+        "log.jsonl: sound",
+        "damaged.jsonl: damaged",
+    ]
+
+
+def test_verify_prints_one_json_object(log: str) -> None:
+    """With --json: the status of all, and for each log what the report says."""
+    write_file("damaged.jsonl", b"no json\n")
+    os.chmod("damaged.jsonl", 0o600)
+    result = run("verify", "--json", log, "damaged.jsonl", "missing.jsonl")
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    assert told["status"] == "unusable"
+    sound, damaged, unusable = told["logs"]
+    assert sound["messages"] == {"total": 4, "live": 3, "hidden": 1, "by_role": {"user": 4}}
+    assert (sound["status"], sound["damage"], sound["notes"]) == ("sound", [], [])
+    assert (damaged["status"], damaged["chain_breaks"]) == ("damaged", 0)
+    assert damaged["damage"][0]["kind"] == "unreadable"
+    assert (damaged["damage"][0]["line"], damaged["damage"][0]["offset"]) == (1, 0)
+    assert damaged["damage"][0]["advice"]
+    assert unusable == {
+        "path": "missing.jsonl",
+        "status": "unusable",
+        "error": "there is no such file or session; see `context-persistent list --all`",
+    }
+
+
+def make_input(kind: str) -> str:
+    """Something that is no log: its path."""
+    name = f"{kind}.jsonl"
+    if kind == "directory":
+        os.mkdir(name)
+    elif kind == "link":
+        os.symlink("/dev/null", name)
+    elif kind == "fifo":
+        os.mkfifo(name)
+    elif kind == "long name":
+        name = "x" * 5000
+    elif kind == "NUL":
+        name = "a\0b"
+    return name
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory", "link", "fifo", "long name", "NUL"])
+@pytest.mark.parametrize(
+    "command",
+    [["verify"], ["verify", "--json"], ["repair", "--yes"], ["purge", "--all", "--yes"], ["purge", "--cleared"]],
+)
+def test_what_is_no_log_is_an_error_that_says_so(path: str, kind: str, command: list[str]) -> None:
+    """Exit code 2 and a sentence, no traceback, no hang, and nothing is created."""
+    name = make_input(kind)
+    listed = os.listdir()
+    result = run(*command, name)
+    assert result.exit_code == 2
+    assert len(result.output.strip()) > 20
+    assert os.listdir() == listed
+
+
+def test_an_empty_file_is_sound_and_there_is_nothing_to_do(path: str) -> None:
+    """It is a log without records."""
+    write_file(path, b"")
+    os.chmod(path, 0o600)
+    assert run("verify", path).exit_code == 0
+    assert "nothing to repair" in run("repair", path).stdout
+    assert "nothing to purge" in run("purge", path, "--all").stdout
+    assert content_of(path) == b""
+
+
+def test_text_for_a_pipe_is_plain_and_80_columns_wide(log: str) -> None:
+    """No escape sequences and no line beyond 80 columns, however damaged the log is."""
+    lines = content_of(log).splitlines(keepends=True)
+    write_file(log, b"".join([*lines[:2], b"no json\n", b'{"a":1}\n', b"\0" * 900 + b"\n", b"\n", *lines[3:], b"torn"]))
+    done = subprocess.run([COMMAND, "verify", log], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for arguments in (["repair", log, "--dry-run"], ["purge", log, "--cleared", "--dry-run"], ["purge", "--help"]):
+        done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+        assert "\x1b" not in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_file_name_is_shown_as_plain_text(path: str) -> None:
+    """Markup, escape sequences and bytes that are no UTF-8 in a name do nothing to the terminal."""
+    for name in ("[bold]x[/bold].jsonl", "a\x1b[31mb\n.jsonl", os.fsdecode(b"\xff.jsonl"), "é😀.jsonl"):
+        append(FileLog(name), 0)
+        for arguments in (["verify"], ["purge", "--all", "--dry-run"]):
+            done = subprocess.run(
+                [COMMAND, *arguments, name],
+                capture_output=True,
+                timeout=60,
+                env={**os.environ, "PYTHONIOENCODING": "ascii", "TERM": "dumb"},
+            )
+            assert (done.returncode, done.stderr) == (0, b""), done.stderr
+            assert b"\x1b" not in done.stdout
+    assert "a?[31mb?.jsonl: sound" in run("verify", "a\x1b[31mb\n.jsonl").stdout
+    assert "[bold]x[/bold].jsonl: sound" in run("verify", "[bold]x[/bold].jsonl").stdout
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+
+
+def test_repair_shows_its_plan_and_asks(log: str) -> None:
+    """A torn tail is saved aside and cut only after a yes."""
+    content = content_of(log)
+    write_file(log, content + b"torn")
+    dry = run("repair", log, "--dry-run")
+    assert dry.exit_code == 0
+    assert "4 bytes" in dry.stdout
+    assert content_of(log) == content + b"torn"
+    for answer in ("n\n", "", None):
+        result = run("repair", log, answer=answer)
+        assert result.exit_code == 2
+        assert "--yes" in result.output
+    assert content_of(log) == content + b"torn"
+    result = run("repair", log, answer="y\n")
+    assert (result.exit_code, content_of(log)) == (0, content)
+    assert [content_of(tail) for tail in saved_tails(os.path.abspath(log))] == [b"torn"]
+    assert "nothing to repair" in run("repair", log).stdout
+
+
+def test_repair_completes_a_line_and_leaves_other_damage(log: str) -> None:
+    """It gets its newline; what repair cannot mend is counted and left alone."""
+    lines = sealed([body(0), body(1)])
+    write_file(log, lines[0] + b"no json\n" + lines[1][:-1])
+    result = run("repair", log, "--yes")
+    assert result.exit_code == 0
+    assert content_of(log) == lines[0] + b"no json\n" + lines[1]
+    assert "repair leaves alone: 2" in result.stdout
+    assert run("verify", log).exit_code == 1
+
+
+# -- purge -------------------------------------------------------------------------------------------------------------
+
+
+def test_purge_shows_its_plan_and_asks(log: str) -> None:
+    """Nothing is removed without a yes; --dry-run only shows."""
+    content = content_of(log)
+    dry = run("purge", log, "--before", "id-2", "--dry-run")
+    assert dry.exit_code == 0
+    assert "2 messages removed" in dry.stdout
+    for answer in ("n\n", "", None):
+        result = run("purge", log, "--all", answer=answer)
+        assert result.exit_code == 2
+        assert "nothing was done" in result.output
+    assert content_of(log) == content
+    result = run("purge", log, "--before", "id-2", answer="y\n")
+    assert result.exit_code == 0
+    assert stored_numbers(log) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        (["--before", "id-3"], [3]),
+        (["--cleared"], [1, 2, 3]),
+        (["--all"], []),
+        (["--redact", "essage 2"], None),
+    ],
+)
+def test_purge_does_what_its_option_says(log: str, options: list[str], left: list[int] | None) -> None:
+    """With --yes it does not ask; the log is sound behind it, and a second time there is nothing to do."""
+    assert run("purge", log, *options, "--yes").exit_code == 0
+    assert run("verify", log).exit_code == 0
+    if left is None:
+        assert b"essage 2" not in content_of(log)
+        assert b"m[redacted]" in content_of(log)
+    else:
+        assert stored_numbers(log) == left
+    assert "nothing to purge" in run("purge", log, *options, "--yes").stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--all", "--cleared"], ["--redact", "("], ["--redact", "x*"], ["--redact", ""], ["--before", "id-0"]],
+)
+def test_purge_refuses_what_it_cannot_do(log: str, options: list[str]) -> None:
+    """No option, two of them, no regular expression, one that matches everywhere, an id that is not live."""
+    content = content_of(log)
+    result = run("purge", log, *options, "--yes")
+    assert result.exit_code == 2
+    assert "Error: " in result.output
+    assert content_of(log) == content
+
+
+def test_a_log_that_is_open_elsewhere_goes_on_behind_a_purge(log: str) -> None:
+    """A process that has the log open reads the new file and appends to it."""
+    other = FileLog(log)
+    assert numbers(other) == [1, 2, 3]
+    assert run("purge", log, "--before", "id-3", "--yes").exit_code == 0
+    append(other, 7)
+    assert numbers(other) == stored_numbers(log) == [3, 7]
+
+
+def test_a_log_that_changed_since_the_plan_is_purged_as_it_is_then(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was shown and what was done may differ, and both are told."""
+
+    def ask(_question: str, *, yes: bool) -> None:
+        append_bodies(FileLog(log), *reset_bodies("again"))
+
+    monkeypatch.setattr(cli_log, "ask", ask)
+    result = run("purge", log, "--cleared")
+    assert "had changed in the meantime" in result.stdout
+    assert "1 message removed" in result.stdout
+    assert "4 messages removed" in result.stdout
+    assert stored_numbers(log) == []

@@ -1,0 +1,76 @@
+"""Progress of long reading: on a terminal's error stream, and gone before anything is printed."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.cli import progress as module
+from amplifier_module_context_persistent.cli.progress import progress
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.sessions_of_a_home import run, write
+
+
+class Terminal(io.StringIO):
+    """What takes itself for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log that counts as a long one."""
+    monkeypatch.setattr(module, "LONG_BYTES", 1)
+    monkeypatch.setenv("TERM", "xterm")
+    return write(tmp_path / "log.jsonl")
+
+
+def read(path: Path) -> int:
+    with progress(str(path), title="reading") as files, Transcript(path, files=files) as transcript:
+        return len(list(transcript.messages()))
+
+
+def test_a_long_log_shows_how_far_it_was_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar on the error stream, which is erased in the end; the output is left alone."""
+    errors, output = Terminal(), Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr(sys, "stdout", output)
+    assert read(path) == 7
+    assert "reading" in errors.getvalue()
+    assert "100%" in errors.getvalue()
+    assert errors.getvalue().rstrip().endswith("\x1b[2K")
+    assert output.getvalue() == ""
+
+
+def test_nothing_is_shown_where_it_is_no_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither in a pipe nor for a short log."""
+    assert read(path) == 7
+    assert capsys.readouterr() == ("", "")
+
+
+def test_nothing_is_shown_for_a_short_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read at once."""
+    errors = Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert read(write(tmp_path / "log.jsonl")) == 7
+    assert errors.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["show"], ["tail"], ["search", "total"], ["verify"], ["stats"], ["list"]], ids=lambda one: one[0]
+)
+def test_commands_that_read_long_show_it(path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """Each of them reads with a bar."""
+    begun = []
+    monkeypatch.setattr(module.WatchedFiles, "__init__", lambda self, bar, task: begun.append((self, bar, task)))
+    monkeypatch.setattr(module.WatchedFiles, "read", module.Files.read)
+    target = path.parent if arguments == ["list"] else path
+    write(path.parent / "context-messages.jsonl")
+    monkeypatch.setattr(module, "sys", type("Streams", (), {"stderr": Terminal()}))
+    done = run(*arguments, target)
+    assert done.exit_code == 0, done.output
+    assert len(begun) == 1

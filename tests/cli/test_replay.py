@@ -1,0 +1,359 @@
+"""`context-persistent replay`: what it plays, shows and refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.cli.main import main
+from tests.replay.test_api import BUDGET, COUNTED, MESSAGES, plain, record
+
+HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
+COMMAND = str(Path(sys.executable).with_name("context-persistent"))
+
+
+def run(path: Any, *arguments: str, **environment: str) -> Result:
+    given = {"COLUMNS": "80", "NO_COLOR": "1", **environment}
+    return CliRunner().invoke(main, ["replay", str(path), *arguments], env=given)
+
+
+def events(path: Any, *arguments: str) -> list[dict[str, Any]]:
+    done = run(path, "--json", *arguments)
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The log of a session of several compactions."""
+    path = tmp_path_factory.mktemp("recorded") / "log.jsonl"
+    asyncio.run(record(path, MESSAGES))
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, recorded: bytes) -> Path:
+    """That log, to be done with what a test likes."""
+    (tmp_path / "log.jsonl").write_bytes(recorded)
+    return tmp_path / "log.jsonl"
+
+
+def test_the_conversation_is_played(path: Path) -> None:
+    """Each message in order with its number and role, as `show` prints it; in a pipe at once, without escape codes."""
+    done = run(path)
+    assert done.exit_code == 0, done.output
+    assert done.output == CliRunner().invoke(main, ["show", str(path)]).output
+    assert "\x1b" not in done.output
+    numbers = [int(number) for number in re.findall(r"^\[(\d+)\] (?:user|assistant|tool)", done.output, re.MULTILINE)]
+    assert numbers == list(range(1, len(MESSAGES) + 1))
+    assert MESSAGES[0]["content"].split()[0] in done.output
+    assert "hash" not in done.output
+    assert "--full shows them" in done.output
+    assert "--full shows them" not in run(path, "--full").output
+
+
+def test_views_are_those_of_the_receipts(path: Path) -> None:
+    """The hashes are those that `views` lists, all proved, with letters for what became of each message."""
+    listed = json.loads(CliRunner().invoke(main, ["views", str(path), "--json"]).output)["requests"]
+    played = events(path, "--views")
+    seen = [event for event in played if event["event"] == "request"]
+    assert [one["hash"] for one in seen] == [one["hash"] for one in listed]
+    assert [(one["request"], one["tokens"], one["plan"]) for one in seen] == [
+        (one["request"], one["tokens"], one["plan"]) for one in listed
+    ]
+    assert all(one["proved"] is True and one["lacks"] == [] for one in seen)
+    assert all(sum(one["counts"].values()) == one["messages_before"] for one in seen)
+    assert all(sum(stop - start for _, start, stop in one["marks"]) == one["messages_before"] for one in seen)
+    assert any(event["event"] == "compaction" for event in played)
+    done = run(path, "--views")
+    assert done.exit_code == 0
+    drawn = re.findall(r"^(?:──|\[[█░]|saw |    K|hash ).*$", done.output, re.MULTILINE)
+    assert len(drawn) >= 5 * len(seen)
+    assert max(map(len, drawn)) <= 80
+    for one in seen:
+        assert f"hash {one['hash']} proved" in done.output
+    assert f"of {BUDGET:,} tokens" in done.output
+    assert re.search(r"^saw K*D+", done.output, re.MULTILINE)
+    assert re.search(r"compaction: [\d,]+ to [\d,]+ tokens; newly ", done.output)
+    assert "no receipts" not in done.output
+
+
+def test_events_are_in_order(path: Path) -> None:
+    """A request comes right before the assistant's message that answered it."""
+    played = [event for event in events(path, "--views") if event["event"] != "compaction"]
+    assert [event["message"]["role"] for event in played if event["event"] == "message"] == [
+        message["role"] for message in MESSAGES
+    ]
+    for event, following in pairwise(played):
+        if event["event"] == "request":
+            assert following["message"]["role"] == "assistant"
+            assert following["number"] == event["messages_before"] + 1
+
+
+def test_it_starts_at_a_turn(path: Path) -> None:
+    """What stands before the turn is left out, its requests too; a turn that is not there is an error."""
+    whole = events(path, "--views")
+    turns = {event["turn"] for event in whole}
+    assert len(turns) > 1
+    late = events(path, "--views", "--turn", "2")
+    expected = [event for event in whole if event["turn"] >= 2 and event["event"] != "compaction"]
+    assert [event for event in late if event["event"] != "compaction"] == expected
+    done = run(path, "--turn", str(max(turns) + 1))
+    assert done.exit_code == 2
+    assert "there is no turn" in done.output
+
+
+@pytest.mark.parametrize("arguments", [["--views"], ["--policy", "sliding_window"], ["--budget", "15000"]])
+def test_a_session_without_receipts_is_played_under_a_policy(tmp_path: Path, arguments: list[str]) -> None:
+    """It is said under which, with what budget; nothing is proved."""
+    path = plain(tmp_path / "plain.jsonl", MESSAGES)
+    done = run(path, *arguments, "--tokenizer", "estimate")
+    assert done.exit_code == 0, done.output
+    policy = "the policy sliding_window" if "--policy" in arguments else "the default policy"
+    budget = "15,000" if "--budget" in arguments else "200,000"
+    said = f"no receipts: views are made under {policy}, with a budget of {budget} tokens"
+    assert " ".join(said.split()) in " ".join(done.output.split())
+    assert "proved" not in done.output
+    seen = [e for e in events(path, *arguments, "--tokenizer", "estimate") if e["event"] == "request"]
+    assert len(seen) == sum(message["role"] == "assistant" for message in MESSAGES)
+    assert {one["proved"] for one in seen} == {None}
+
+
+def test_an_altered_log_is_told(path: Path) -> None:
+    """Where a view is another one than was handed out, the exit code is 1."""
+    first = MESSAGES[0]["content"].encode()[:12]
+    path.write_bytes(path.read_bytes().replace(first, bytes(reversed(first)), 1))
+    done = run(path, "--views")
+    assert done.exit_code == 1
+    assert "NOT proved: the log was altered since" in " ".join(done.output.split())
+
+
+async def test_what_stood_in_no_log_is_told(tmp_path: Path) -> None:
+    """A view with an ephemeral message is shown as far as it goes, and why it is not proved."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", **COUNTED)
+    await manager.add_message({"role": "user", "content": "hello"})
+    await manager.add_message({"role": "user", "content": "aside", "metadata": {"ephemeral": True}})
+    await manager.get_messages_for_request()
+    await manager.add_message({"role": "assistant", "content": "yes"})
+    await manager.close()
+    done = run(tmp_path / "log.jsonl", "--views")
+    assert done.exit_code == 0
+    assert "NOT proved: 1 of its messages stood in no log" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("arguments", [[], ["--views"], ["--full"], ["--json", "--views"]])
+def test_content_is_escaped(tmp_path: Path, arguments: list[str]) -> None:
+    """Control sequences, bidirectional marks and lone surrogates are shown, never executed; markup is text."""
+    messages = [
+        {"role": "user", "content": HOSTILE, "metadata": {"timestamp": HOSTILE}},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": HOSTILE, "tool": HOSTILE, "arguments": {}}]},
+        {"role": "tool", "tool_call_id": HOSTILE, "name": HOSTILE, "content": HOSTILE},
+    ]
+    done = run(plain(tmp_path / "plain.jsonl", messages), *arguments)
+    assert done.exit_code == 0, done.output
+    for character in "\x1b\x9b\x07\u202e\ud800":
+        assert character not in done.output
+    if "--json" not in arguments:
+        assert "[bold]bold[/bold] [link=http://x]\\u001b[31mred" in done.output
+
+
+@pytest.mark.parametrize("arguments", [[], ["--views"]])
+def test_an_empty_session_is_no_error(tmp_path: Path, arguments: list[str]) -> None:
+    """It is said to be empty; as JSON there is nothing."""
+    path = plain(tmp_path / "plain.jsonl", [])
+    done = run(path, *arguments)
+    assert (done.exit_code, done.output) == (0, "no messages: the session is empty\n")
+    assert events(path, *arguments) == []
+
+
+def test_a_damaged_log_is_played_as_far_as_it_can_be_read(path: Path) -> None:
+    """A torn tail and a broken line take nothing from the others."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[5] = b'{"role": "user", "content"\xff\n'
+    path.write_bytes(b"".join(lines) + b'{"role":"user","con')
+    done = run(path, "--views")
+    assert done.exit_code in (0, 1)
+    assert isinstance(done.exception, SystemExit | None)
+    assert "[20] " in done.output
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory", "missing\x1b[31m\udcff"])
+def test_what_is_no_log_is_unusable(tmp_path: Path, kind: str) -> None:
+    """It ends with a message and 2, never a traceback."""
+    if kind == "directory":
+        (tmp_path / kind).mkdir()
+    done = run(tmp_path / kind)
+    assert done.exit_code == 2
+    assert "Error: " in done.output
+    assert "\x1b" not in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policy", "bogus"], "known: none, default"),
+        (["--policy", "truncate:x=1"], "is no option"),
+        (["--views", "--budget", "0"], "budget"),
+        (["--turn", "0"], "turn"),
+        (["--speed", "0"], "speed"),
+        (["--budget", "9000", "--tokenizer", "bogus"], "bogus"),
+    ],
+)
+def test_what_makes_no_sense_is_unusable(tmp_path: Path, arguments: list[str], said: str) -> None:
+    """The message says what is allowed."""
+    done = run(plain(tmp_path / "plain.jsonl", MESSAGES[:5]), *arguments)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_a_long_history_is_drawn_on_one_line(tmp_path: Path) -> None:
+    """Neighbours share a letter, and the counts are exact."""
+    filler = [{"role": "user", "content": f"word {number}"} for number in range(1_000)]
+    path = plain(tmp_path / "plain.jsonl", [*filler, {"role": "assistant", "content": "yes"}])
+    done = run(path, "--budget", "1000", "--tokenizer", "estimate")
+    assert done.exit_code == 0, done.output
+    (drawn,) = re.findall(r"^saw ([KEDS]+)$", done.output, re.MULTILINE)
+    assert len(drawn) == 76
+    kept, dropped = (int(re.search(rf"{letter} ([\d,]+) ", done.output)[1].replace(",", "")) for letter in "KD")
+    assert kept + dropped == 1_000
+    assert abs(drawn.count("K") - 76 * kept / 1_000) <= 1
+
+
+def test_where_the_output_knows_ascii_only(path: Path) -> None:
+    """Bars and lines are plain characters, and nothing is written to the error stream."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    done = subprocess.run([COMMAND, "replay", path, "--views"], env=environment, capture_output=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"\x1b" not in done.stdout
+    assert b"[####" in done.stdout
+
+
+class Terminal:
+    """The command in a terminal of its own."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        import pty
+
+        self.own, other = pty.openpty()
+        given = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "40", **environment}
+        self.process = subprocess.Popen(
+            [COMMAND, *arguments], stdin=other, stdout=other, stderr=other, env=given, start_new_session=True
+        )
+        os.close(other)
+        self.shown = ""
+
+    def until(self, text: str) -> None:
+        """Read until a text was shown."""
+        end = time.monotonic() + 60
+        while text not in self.shown:
+            assert time.monotonic() < end, f"{text!r} is not in {self.shown!r}"
+            if select.select([self.own], [], [], 1)[0]:
+                try:
+                    self.shown += os.read(self.own, 65_536).decode("utf-8", "replace")
+                except OSError:
+                    assert text in self.shown, self.shown
+                    return
+
+    def press(self, keys: str) -> None:
+        os.write(self.own, keys.encode())
+
+    def end(self) -> int:
+        """Wait for the end; the exit code."""
+        try:
+            while select.select([self.own], [], [], 60)[0] and (more := os.read(self.own, 65_536)):
+                self.shown += more.decode("utf-8", "replace")
+        except OSError:
+            pass  # the other side is closed
+        os.close(self.own)
+        return self.process.wait(timeout=60)
+
+
+TURNS = [
+    {"role": role, "content": f"{role} {turn}", "metadata": {"timestamp": f"2026-01-05T{8 + turn:02}:00:00Z"}}
+    for turn in range(1, 10)
+    for role in ("user", "assistant")
+]
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+
+
+@posix
+def test_keys_step_skip_and_quit(tmp_path: Path) -> None:
+    """Space goes on, n goes to the next turn, 7g to the seventh, 2g back to the second, q quits."""
+    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)), "--step")
+    terminal.until("user 1")
+    assert "assistant 1" not in terminal.shown
+    terminal.press(" ")
+    terminal.until("assistant 1")
+    terminal.press("n")
+    terminal.until("user 2")
+    terminal.press("7g")
+    terminal.until("user 7")
+    assert "user 3" not in terminal.shown
+    terminal.press("\r")
+    terminal.until("assistant 7")
+    terminal.press("3g")
+    terminal.until("user 3")
+    terminal.press("q")
+    assert terminal.end() == 0
+    assert "assistant 3" not in terminal.shown
+    assert "q: quit" in terminal.shown
+
+
+@posix
+def test_the_real_timing_is_kept_and_can_be_skipped(tmp_path: Path) -> None:
+    """An hour's pause is announced and ends with a key; Ctrl-C ends it all quietly."""
+    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
+    terminal.until("space goes on")
+    assert "1 h 0 min" in terminal.shown
+    assert "user 2" not in terminal.shown
+    terminal.press(" ")
+    terminal.until("assistant 2")
+    os.killpg(terminal.process.pid, signal.SIGINT)
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.shown
+
+
+@posix
+def test_no_pause_is_longer_than_wanted(tmp_path: Path) -> None:
+    """With a limit, and at a great speed, nine hours pass at once; colours stay off where they are not wanted."""
+    path = str(plain(tmp_path / "plain.jsonl", TURNS))
+    for arguments in (["--max-pause", "0"], ["--speed", "1e9"]):
+        terminal = Terminal("replay", path, "--views", *arguments, NO_COLOR="1")
+        assert terminal.end() == 0
+        assert "assistant 9" in terminal.shown
+        assert not re.search(r"\x1b\[[\d;]*3[0-7]", terminal.shown)
+
+
+@posix
+def test_marks_have_colours_in_a_terminal(tmp_path: Path) -> None:
+    """What is kept is green there, beside its letter."""
+    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS[:2])), "--views", "--max-pause", "0")
+    assert terminal.end() == 0
+    assert re.search(r"\x1b\[32mK", terminal.shown)
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(path: Path) -> None:
+    """A broken pipe is no traceback."""
+    done = subprocess.run(
+        f"{COMMAND} replay {path} --views --full | head -1", shell=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("[1] ")

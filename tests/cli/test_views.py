@@ -1,0 +1,223 @@
+"""`context-persistent views` and `view`: what they show, prove and refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.cli.main import main
+from tests.view.test_receipts import Recorded, controls, user
+
+HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
+AFTERWARDS = "a loop may add to a view before it sends it"
+
+
+class Named:
+    """A provider with a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@pytest.fixture
+async def session(tmp_path: Path) -> Recorded:
+    """Three requests: one of a hostile message, one with an ephemeral message, one more."""
+    recorded = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    await recorded.head("head " + HOSTILE)
+    await recorded.add(user(HOSTILE))
+    recorded.views.append(await recorded.manager.get_messages_for_request(provider=Named(HOSTILE)))
+    await recorded.add(user("said aside", ephemeral=True), user("second word"))
+    await recorded.view()
+    await recorded.restart()
+    await recorded.head("head " + HOSTILE)
+    await recorded.add(user("third"))
+    recorded.views.append(await recorded.manager.get_messages_for_request(provider=Named("[red]p")))
+    await recorded.manager.close()
+    return recorded
+
+
+def run(command: str, path: Any, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [command, str(path), *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+
+
+async def test_requests_are_listed(session: Recorded) -> None:
+    """Each has its number, sizes, and whether it can be shown in full; what comes from the log is escaped."""
+    done = run("views", session.path)
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    assert "\x1b" not in done.output
+    assert "\x9b" not in done.output
+    whole = " ".join(done.output.split())
+    assert "in full" in whole
+    assert "[red]p" in whole
+    rows = [line for line in done.output.splitlines() if line[:7].strip().isdigit()]
+    assert [line.rstrip().endswith("no") for line in rows] == [False, True, False]
+
+
+async def test_the_list_as_json(session: Recorded) -> None:
+    """One object with every receipt and what the log lacks for it."""
+    done = run("views", session.path, "--json")
+    assert done.exit_code == 0, done.output
+    listed = json.loads(done.output)
+    stored = controls(session.path, "view")
+    assert [one["request"] for one in listed["requests"]] == [1, 2, 3]
+    assert [one["hash"] for one in listed["requests"]] == [one["hash"] for one in stored]
+    assert [one["lacks"] for one in listed["requests"]] == [[], ["1 of its messages stood in no log"], []]
+
+
+async def test_a_view_is_shown_and_proved(session: Recorded) -> None:
+    """The JSON holds the very messages that were handed out; the text says that they are, and what it cannot know."""
+    for number in (1, 3):
+        done = run("view", session.path, "--request", str(number), "--json")
+        assert done.exit_code == 0, done.output
+        shown = json.loads(done.output)
+        assert (shown["proved"], shown["messages"]) == (True, session.views[number - 1])
+        done = run("view", session.path, "--request", str(number))
+        assert done.exit_code == 0, done.output
+        assert "Proved: its hash is that of the receipt" in done.output
+        assert AFTERWARDS in done.output
+
+
+async def test_content_is_escaped(session: Recorded) -> None:
+    """Control sequences, bidirectional marks and lone surrogates are shown as JSON writes them, markup as it is."""
+    done = run("view", session.path, "--request", "1")
+    for character in "\x1b\x9b\x07\u202e":
+        assert character not in done.output
+        assert json.dumps(character)[1:-1] in done.output
+    assert "\\ud800" in done.output
+    assert "[bold]bold[/bold] [link=http://x]" in done.output
+    assert " ü" in done.output
+    assert run("view", session.path, "--request", "1", "--json").output.isascii()
+
+
+async def test_a_view_in_part_is_not_proved(session: Recorded) -> None:
+    """What the log has is shown, and what it lacks is said; the exit code is 1."""
+    done = run("view", session.path, "--request", "2")
+    assert done.exit_code == 1
+    assert "Not proved, and not the whole of it: 1 of its messages stood in no log." in done.output
+    assert "second word" in done.output
+    assert "said aside" not in done.output
+
+
+async def test_an_altered_view_is_not_proved(session: Recorded) -> None:
+    """It is shown as it is now, the lines that fail their checksums are named, and the exit code is 1."""
+    session.path.write_bytes(session.path.read_bytes().replace(b"second word", b"second ward"))
+    done = run("view", session.path, "--request", "3")
+    assert done.exit_code == 1
+    assert "NOT what was handed out" in done.output
+    (altered,) = [message["metadata"] for message in session.views[2] if message["content"] == "second word"]
+    assert f"These messages fail their checksums: {altered['message_id']}" in done.output
+    assert run("view", session.path, "--request", "1").exit_code == 0
+
+
+@pytest.mark.parametrize(("kind", "gone"), [("system", "head text"), ("message", "the message")])
+async def test_what_the_log_lacks_is_named(session: Recorded, kind: str, gone: str) -> None:
+    """Without its head text a view is shown in part; without its last message not at all."""
+    lines = session.path.read_bytes().splitlines(keepends=True)
+    left = [line for line in lines if (b'"system"' if kind == "system" else b'"third"') not in line]
+    session.path.write_bytes(b"".join(left))
+    done = run("view", session.path, "--request", "3")
+    assert done.exit_code == 1
+    assert f"the log lacks {'its ' if kind == 'system' else ''}{gone}" in done.output
+    assert ("second word" in done.output) == (kind == "system")
+
+
+@pytest.mark.parametrize("command", [["views"], ["view", "--request", "1"]])
+@pytest.mark.parametrize("kind", ["missing", "directory", "link", "missing\x1b[31m\udcff"])
+def test_what_is_no_log_is_unusable(tmp_path: Path, command: list[str], kind: str) -> None:
+    """A missing file, a directory and a link end with a message and 2, never a traceback."""
+    target = tmp_path / kind
+    if kind == "directory":
+        target.mkdir()
+    elif kind == "link":
+        target.symlink_to(tmp_path / "elsewhere")
+    done = run(command[0], target, *command[1:])
+    assert done.exit_code == 2
+    assert "Error: " in done.output
+    assert "\x1b" not in done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "4", "99999999999999999999999", "x", ""])
+async def test_a_request_that_is_not_there_is_unusable(session: Recorded, number: str) -> None:
+    """It says how many there are, or what is allowed."""
+    done = run("view", session.path, f"--request={number}")
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
+
+
+async def test_a_log_without_receipts(tmp_path: Path) -> None:
+    """The list says why there may be none, and no view can be shown."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", receipts=False)
+    await manager.add_message(user("hello"))
+    await manager.close()
+    assert "no receipts" in run("views", tmp_path / "log.jsonl").output
+    assert run("view", tmp_path / "log.jsonl", "--request", "1").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"_record": "view"},
+        {"_record": "view", "id": "x", "hash": "0"},
+        {"_record": "view", "id": 3, "hash": "0"},
+        {"_record": "view", "id": "x", "hash": "0", "plan": "p"},
+        {"_record": "view", "id": "x", "hash": "0", "plan": "p", "upto": "\ud800"},
+        {"_record": "view", "id": "x", "hash": "0", "messages": -1},
+        {"_record": "view", "id": "x", "hash": "0", "messages": 1e999},
+        {"_record": "view", "id": "x", "hash": "0", "render": {"truncate_boundary": "word"}},
+        {"_record": "view", "id": "x", "hash": "0", "render": {"tokenizer": "x"}},
+        {"_record": "view", "id": "x", "hash": "0", "upto": "nothing"},
+        {"_record": "view", "id": "x", "hash": "0", "head": "nothing"},
+        {"_record": "system", "hash": [], "text": {}},
+        {"_record": "system", "hash": "x", "text": "y"},
+        {"_record": "plan", "id": "p", "upto": 3, "keep": [[1, 2]], "cuts": []},
+        {"_record": "plan", "id": "p", "keep": "x"},
+        {"_record": "side_plan"},
+    ],
+)
+async def test_hostile_records_do_no_harm(session: Recorded, record: dict[str, Any]) -> None:
+    """Whatever control records somebody wrote, the commands end with a verdict."""
+    with session.path.open("ab") as file:
+        file.writelines(
+            json.dumps(one).encode() + b"\n"
+            for one in (record, {"_record": "view", "id": "x", "hash": "0", "plan": "p"}, record)
+        )
+    done = run("views", session.path, "--json")
+    assert done.exit_code == 0, done.output
+    for number in range(1, len(json.loads(done.output)["requests"]) + 1):
+        done = run("view", session.path, "--request", str(number))
+        assert done.exit_code == (0 if number in (1, 3) else 1), done.output
+        assert isinstance(done.exception, SystemExit | None)
+    assert run("views", session.path).exit_code == 0
+
+
+def test_it_works_in_a_pipe_that_knows_ascii_only(session: Recorded) -> None:
+    """Where the output cannot carry a character it is escaped; nothing is written to the error stream."""
+    command = Path(sys.executable).with_name("context-persistent")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    for arguments in (["views"], ["view", "--request", "1"]):
+        done = subprocess.run(
+            [command, arguments[0], session.path, *arguments[1:]], env=environment, capture_output=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.isascii()
+        assert b"\x1b" not in done.stdout
+
+
+async def test_reading_changes_nothing(session: Recorded) -> None:
+    """Neither command writes to the log, also one with a torn tail."""
+    with session.path.open("ab") as file:
+        file.write(b'{"role":"user","con')
+    before = session.path.read_bytes(), sorted(os.listdir(session.path.parent))
+    assert run("views", session.path).exit_code == 0
+    assert run("view", session.path, "--request", "3").exit_code == 0
+    assert (session.path.read_bytes(), sorted(os.listdir(session.path.parent))) == before

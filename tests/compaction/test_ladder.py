@@ -1,0 +1,234 @@
+"""The ladder's steps, each on its own: oldest first, only as far as needed, whole groups, nothing fixed.
+
+A token is four characters of text here, and a message costs nothing beside.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.ladder import (
+    LEAST_CHARS,
+    narrow_protections,
+    shorten_humans,
+    shorten_largest,
+    silence_turns,
+    supersede_results,
+)
+from amplifier_module_context_persistent.compaction.least_loss import lose_least
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.messages.elide import Cut
+from amplifier_module_context_persistent.messages.message import blocks_of, text_of
+from amplifier_module_context_persistent.view.entry import Entry, classify
+
+Message = dict[str, Any]
+
+
+NOTHING: Mapping[int, int] = {}
+
+
+def count(message: Message) -> int:
+    thoughts = blocks_of(message, frozenset({"thinking"}))
+    return (len(text_of(message)) + sum(len(block["thinking"]) for block in thoughts)) // 4
+
+
+def history(words: str, same: Mapping[int, int] = NOTHING) -> list[Message]:
+    """Messages from words: `u:400` a human's of 400 tokens (`b` in blocks), `r` a hook's, `t` a call and a result.
+
+    `same` names calls that ask for what another place's call asks for. `h` is an assistant's thought, with a word.
+    """
+    found: list[Message] = []
+    for at, word in enumerate(words.split()):
+        kind, size = word.rstrip("!").split(":")
+        text = f"{at:03} line of text.\n" * (int(size) * 4 // 18) + "x" * (int(size) * 4 % 18)
+        more: Message = {"pinned": True} if word.endswith("!") else {}
+        if kind == "t":
+            call = {"id": f"c{at}", "tool": "bash", "arguments": {"line": same.get(at, at)}}
+            found.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            found.append({"role": "tool", "tool_call_id": f"c{at}", "name": "bash", "content": text})
+        elif kind == "h":
+            thinking = {"type": "thinking", "thinking": text, "signature": "s"}
+            content = [thinking, {"type": "text", "text": "so"}]
+            found.append({"role": "assistant", "content": content, "thinking_block": dict(thinking)})
+        elif kind == "r":
+            found.append({"role": "user", "content": text})
+            more["source"] = "hook"
+        else:
+            roles = {"u": "user", "a": "assistant", "s": "system", "b": "user"}
+            said: Any = [{"type": "text", "text": text}] if kind == "b" else text
+            found.append({"role": roles[kind], "content": said})
+        found[-1]["metadata"] = {"message_id": f"m{at}", **more}
+    for at, message in enumerate(found):
+        message.setdefault("metadata", {"message_id": f"call{at}"})
+    return found
+
+
+def draft(words: str, target: int, *, same: Mapping[int, int] = NOTHING, **config: Any) -> Draft:
+    messages = history(words, same)
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+
+    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
+        return (dict(messages[entry.key]) for entry in wanted)
+
+    return Draft.of(
+        entries,
+        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
+        count=count,
+        fetch=fetch,
+        fixed_tokens=0,
+        target_tokens=target,
+        cuts={},
+        cut_tokens={},
+    )
+
+
+def kept(made: Draft) -> str:
+    """The places of the groups that stay."""
+    return " ".join(map(str, made.left()))
+
+
+def cut(made: Draft) -> str:
+    return " ".join(sorted(made.cuts))
+
+
+def check_total(made: Draft) -> None:
+    assert made.total_tokens == sum(made.sizes[place] for place in made.left())
+    assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "same", "ids"),
+    [
+        ("u:10 t:90 t:90 t:90 u:1", 100, {}, ""),  # nothing is asked for twice
+        ("u:10 t:90 t:90 t:90 u:1", 100, {1: 3}, "m1"),
+        ("u:10 t:90 t:90 t:90 u:1", 100, {1: 3, 2: 3}, "m1 m2"),
+        ("u:10 t:90 t:90 t:90 u:1", 240, {1: 3, 2: 3}, "m1"),  # only as far as needed
+        ("u:10 t:90! t:90 t:90 u:1", 100, {1: 3, 2: 3}, "m2"),  # no pins
+        ("u:10 t:9 t:90 t:90 u:1", 100, {1: 3}, ""),  # a marker would be longer
+    ],
+)
+def test_step_0_leaves_out_superseded_results(words: str, target: int, same: dict[int, int], ids: str) -> None:
+    """Of results of one tool with the same arguments the newest stays; of the older ones, nothing but the reference."""
+    made = draft(words, target, same=same)
+    supersede_results(made)
+    assert cut(made) == ids
+    assert all(made.cuts[one] == Cut(0, 0) for one in ids.split())
+    check_total(made)
+
+
+def test_a_call_without_a_result_supersedes_nothing() -> None:
+    """What has not been answered anew is kept."""
+    messages = history("u:10 t:90 t:90 a:1", {1: 2})
+    entries = [classify(key, message, count) for key, message in enumerate(messages) if key != 4]
+    made = draft("u:1", 10)
+    made = Draft.of(
+        entries,
+        config=made.config,
+        count=count,
+        fetch=made.fetch,
+        fixed_tokens=0,
+        target_tokens=10,
+        cuts={},
+        cut_tokens={},
+    )
+    supersede_results(made)
+    assert cut(made) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:10 h:90 a:1 h:90 u:10 h:90", 10, "m1 m3"),  # not the turn in progress
+        ("u:10 h:90 a:1 h:90 u:10 h:90", 220, "m1"),  # the oldest first, only as far as needed
+        ("u:10 h:90! h:90 u:10 h:90", 10, "m2"),
+        ("h:90 h:90 r:10 h:90", 10, ""),  # without a person's word all is one turn
+    ],
+)
+def test_step_2_leaves_out_the_thinking_of_finished_turns(words: str, target: int, ids: str) -> None:
+    """Turns before the last human message lose what was thought, and nothing else; pins keep it."""
+    made = draft(words, target)
+    silence_turns(made)
+    assert " ".join(sorted(made.silent)) == ids
+    assert cut(made) == ""
+    check_total(made)
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:900 u:900 u:900 u:900 a:1", 3_000, "m1"),  # the first one last
+        ("u:900 u:900 u:900 u:900 a:1", 100, "m0 m1 m2"),  # never the last one
+        ("u:900 b:900 u:10 a:1", 1_100, "m1"),  # block lists too
+        ("u:900! u:90 r:900 u:10 a:900", 10, ""),
+    ],
+)
+def test_step_4_shortens_long_human_messages(words: str, target: int, ids: str) -> None:
+    """Oldest first, the very first one last, the last one never."""
+    made = draft(words, target)
+    shorten_humans(made)
+    assert cut(made) == ids
+    check_total(made)
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "places"),
+    [
+        ("u:10 a:30 a:30 u:10 a:30", 80, "0 2 3 4"),
+        ("u:10 u:20 u:30 u:10 a:30", 80, "0 2 3 4"),  # the oldest but the first one
+        ("u:10 u:20 u:30 u:10 a:30", 51, "0 3 4"),
+        ("u:10 u:20 u:30 u:10 a:30", 20, "3 4"),
+        ("s:10 u:10 u:10! u:10 a:30", 20, "0 2 3 4"),
+    ],
+)
+def test_step_5_narrows_the_protections(words: str, target: int, places: str) -> None:
+    """What is recent goes too, then human messages, the first one last."""
+    made = draft(words, target, protected_recent=1.0)
+    narrow_protections(made)
+    assert kept(made) == places
+    check_total(made)
+
+
+def test_step_5_elides_before_it_drops() -> None:
+    """A result that was spared is shortened before anything is left out."""
+    made = draft("u:10 t:500 u:10 a:1", 200)
+    narrow_protections(made)
+    assert (cut(made), kept(made)) == ("m1", "0 1 2 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "ids"),
+    [
+        ("u:10 t:900", 1_000, ""),
+        ("u:10 t:900", 500, "m1"),
+        ("u:900 t:900", 500, "m1"),  # never the last human message
+        ("s:900 u:1 u:900! t:900! a:900 u:1 a:9", 100, "m4"),  # nor system text, nor pins
+        ("u:10 t:900 t:300 t:100 a:1", 900, "m1"),  # the largest one, down to a level
+        ("u:10 t:900 t:900 t:100 a:1", 900, "m1 m2"),
+    ],
+)
+def test_step_6_shortens_the_largest_pieces(words: str, target: int, ids: str) -> None:
+    """The largest come down to one level, as high as the goal allows; the newest group is not spared."""
+    made = draft(words, target)
+    shorten_largest(made)
+    assert cut(made) == ids
+    check_total(made)
+    if ids != "" and "900!" not in words and "u:900 t" not in words:
+        assert target * 0.7 < made.total_tokens <= target
+
+
+def test_step_6_leaves_a_little_of_everything() -> None:
+    """No text is cut below `LEAST_CHARS`."""
+    made = draft("u:1 t:900 t:900", 0)
+    shorten_largest(made)
+    assert all(c.head_chars + c.tail_chars == LEAST_CHARS for c in made.cuts.values())
+
+
+def test_messages_count_as_tokens_do() -> None:
+    """With `max_messages` groups go until the view has few enough."""
+    made = draft("u:1 " + "a:1 " * 20, 10_000, max_messages=12, protected_recent=0.0)
+    assert not made.fits
+    lose_least(made)
+    assert made.total_messages == made.goal_messages == 6
+    assert made.fits

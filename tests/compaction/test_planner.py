@@ -1,0 +1,357 @@
+"""From entries and a budget to a plan: the floor, the notice, what is worth it, and no loops.
+
+A token is four characters of text here, and a message costs nothing beside.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from amplifier_core.llm_errors import ContextLengthError
+
+from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.compaction.planner import Compaction, compact, matters, needs_plan, worth_it
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.errors import FloorError
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.plan import Plan
+from tests.compaction.test_ladder import count, history
+from tests.session.test_views import Session
+from tests.support.checker import assert_valid
+
+Message = dict[str, Any]
+
+
+def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None = None, **config: Any) -> Compaction:
+    """Compact a history written in short words."""
+    messages = history(words)
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    if previous is not None:  # as a window has them: what was kept, and what came since
+        upto = next(at for at, entry in enumerate(entries) if entry.id == previous.plan.upto)
+        entries = [entry for at, entry in enumerate(entries) if entry.id in previous.plan.keep or at > upto]
+
+    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
+        return (dict(messages[entry.key]) for entry in wanted)
+
+    return compact(
+        entries,
+        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
+        budget_tokens=budget,
+        fixed_tokens=fixed,
+        count=count,
+        fetch=fetch,
+        plan_id="p1",
+        previous=previous.plan if previous else None,
+        cut_tokens=previous.cut_tokens if previous else None,
+    )
+
+
+LONG = "u:10 " + "t:100 " * 30 + "u:10 a:10"
+
+
+def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
+    """It says what it did, and its view is as large as it says."""
+    made = plan(LONG, 2_000)
+    assert made.plan.budget_tokens == 2_000
+    assert made.plan.target_tokens == 1_000
+    assert made.plan.tokens_before == 3_030
+    assert made.plan.tokens_after == made.arrangement.tokens <= 1_000 + 40
+    assert made.plan.step == 3
+    assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)
+    assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
+
+
+def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
+    """Where they leave less than 0.6 of the target the plan stops above it, at most 0.4 of the way to the threshold."""
+    most = 1_000 + int(0.4 * 840)
+    older = "u:10 " + "t:100 " * 15
+    for newest, tokens in ((300, 1_000), (500, 1_110), (900, most)):
+        made = plan(f"{older} u:10 t:{newest}", 2_000)
+        assert made.plan.target_tokens == 1_000
+        assert tokens - 160 < made.plan.tokens_after <= tokens + 40
+        assert made.plan.step == 3
+
+
+def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
+    """The first half of what it kept is the same in the next plan, where the rest can give as much."""
+    first = plan(LONG, 2_000)
+    again = plan(LONG + " t:100" * 3, 2_000, previous=first)
+    half = first.plan.keep[: len(first.plan.keep) // 3]
+    assert again.plan.keep[: len(half)] == half
+
+
+def test_what_is_taken_by_the_head_counts() -> None:
+    """The fixed tokens are part of the view's."""
+    made = plan(LONG, 2_000, fixed=500)
+    assert made.plan.tokens_after == 500 + made.arrangement.tokens
+    assert made.plan.tokens_after <= 1_000 + 40
+
+
+def test_steps_that_are_not_needed_are_not_taken() -> None:
+    """Elision alone may do."""
+    made = plan("u:10 t:900 t:900 t:900 a:1", 2_950)
+    assert (made.plan.step, made.plan.dropped, made.plan.notice) == (1, 0, "")
+    assert made.plan.cuts.keys() == {"m1", "m2"}
+
+
+FLOORS: list[tuple[str, int, int, dict[str, int]]] = [
+    ("u:900", 500, 0, {"last human message": 900}),
+    ("s:200 u:300 a:1", 400, 0, {"system messages": 200, "last human message": 300, "newest messages": 1}),
+    (
+        "u:10 a:600! u:5 a:1",
+        500,
+        0,
+        {"pins": 600, "last human message": 5, "newest messages": 1, "inserted messages": 2},
+    ),
+    ("u:10 a:600 u:5 a:1", 500, 700, {"system prompt, tools and overhead": 700, "last human message": 5}),
+    ("u:10 t:900", 0, 0, {"last human message": 10, "newest messages": 45}),
+]
+
+
+@pytest.mark.parametrize(("words", "budget", "fixed", "parts"), FLOORS)
+def test_the_floor_says_what_is_fixed_and_by_what(words: str, budget: int, fixed: int, parts: dict[str, int]) -> None:
+    """Tokens by name, which come to the smallest view."""
+    with pytest.raises(FloorError) as caught:
+        plan(words, budget, fixed=fixed)
+    error = caught.value
+    assert error.budget_tokens == budget
+    assert sum(error.fixed.values()) == error.needed_tokens > budget
+    for name, tokens in parts.items():
+        assert tokens <= error.fixed[name] <= tokens + 20
+        assert f"{name} {error.fixed[name]:,}" in str(error)
+
+
+def test_pins_that_do_not_fit_are_named() -> None:
+    """The largest five by id, with the tokens that each holds, and how many more there are."""
+    with pytest.raises(FloorError) as caught:
+        plan("u:10 " + " ".join(f"a:{100 + n}!" for n in range(7)) + " t:300! u:5 a:1", 500)
+    named = "m8 (300 tokens), m7 (106 tokens), m6 (105 tokens), m5 (104 tokens), m4 (103 tokens), and 3 more"
+    assert str(caught.value).endswith(f". Pinned: {named}")
+    assert len(caught.value.pins) == 8
+    with pytest.raises(FloorError) as caught:
+        plan("u:900", 500)
+    assert "Pinned" not in str(caught.value)
+
+
+async def test_the_error_of_a_request_names_its_pins() -> None:
+    """The caller learns which messages to unpin, each time it asks."""
+    manager = InMemoryContextManager(max_tokens=1_000, tokenizer="estimate")
+    pinned = {"role": "user", "content": "word " * 3_000, "metadata": {"pinned": True, "message_id": "my-pin"}}
+    await manager.add_message(pinned)
+    await manager.add_message({"role": "user", "content": "go on"})
+    for _ in range(2):
+        with pytest.raises(ContextLengthError, match=r"Pinned: my-pin \(3,\d\d\d tokens\)"):
+            await manager.get_messages_for_request()
+    await manager.close()
+
+
+def test_what_fits_exactly_is_no_floor() -> None:
+    """The error's own figure is a budget that does."""
+    with pytest.raises(FloorError) as caught:
+        plan("u:500 a:300 u:400 t:900", 100)
+    assert plan("u:500 a:300 u:400 t:900", caught.value.needed_tokens).plan.tokens_after == caught.value.needed_tokens
+
+
+# --- the notice -------------------------------------------------------------------------------------------------------
+
+
+def test_the_notice_stands_at_the_place_of_the_cut() -> None:
+    """Behind what is kept of the older part, in a user's message that says where it comes from."""
+    made = plan("s:5 u:10 " + "t:100 " * 30 + "u:10 a:10", 10_000, compact_threshold=0.3, target_usage=0.1)
+    place = next(at for at, item in enumerate(made.arrangement.items) if item.inserted is not None)
+    assert made.arrangement.items[place + 1].entry is not None
+    assert made.arrangement.items[place + 1].entry.id == made.plan.notice_before
+    assert [item.entry.role for item in made.arrangement.items[:place] if item.entry] == ["system", "user"]
+    inserted = made.arrangement.items[place].inserted
+    assert inserted == {
+        "role": "user",
+        "content": made.plan.notice,
+        "metadata": {"source": "context-compaction"},
+    }
+    assert made.plan.notice.startswith("<system-reminder>\n")
+    assert f"{made.plan.dropped} earlier messages are left out" in made.plan.notice
+
+
+NOTICES: list[tuple[dict[str, Any], str]] = [
+    ({}, "rather than guess"),
+    ({"compaction_notice_verbosity": "minimal"}, "are left out of this view.\n</system-reminder>"),
+    ({"compaction_notice_verbosity": "verbose"}, "went to step 3 to fit 10,000 tokens"),
+    ({"compaction_notice_enabled": False}, ""),
+    ({"recall": False}, "look again at a file or a result rather than guess"),
+    ({}, "The tool recall gives them back"),
+    ({"max_tokens": 9_999}, "They are kept in the session's log"),  # too small a session for it
+    ({"compaction_notice_min_level": 4}, ""),
+    ({"compaction_notice_min_level": 3}, "rather than guess"),
+    ({"compaction_notice_token_reserve": 5}, ""),
+    ({"compaction_notice_token_reserve": 30}, "are left out of this view.\n</system-reminder>"),
+]
+
+
+@pytest.mark.parametrize(("config", "text"), NOTICES)
+def test_what_the_notice_says(config: dict[str, Any], text: str) -> None:
+    """As much as is configured, and as its reserve allows."""
+    made = plan(LONG, 10_000, **{"compact_threshold": 0.3, "target_usage": 0.1, **config})
+    assert text in made.plan.notice
+    assert bool(made.plan.notice) is bool(text)
+    assert sum(item.inserted is not None for item in made.arrangement.items) == bool(text)
+
+
+def test_the_notice_names_the_newest_message_that_went() -> None:
+    """By its id it can be recalled, and what stands around it."""
+    made = plan(LONG, 10_000, compact_threshold=0.3, target_usage=0.1)
+    ids = [message["metadata"]["message_id"] for message in history(LONG)]
+    gone = [message_id for message_id in ids if message_id not in made.plan.keep]
+    assert f"the last of them is {gone[-1]}." in made.plan.notice
+
+
+def test_a_small_budget_has_no_notice() -> None:
+    """It takes two per cent of the budget at most."""
+    assert plan(LONG, 500).plan.notice == ""
+
+
+def test_the_notice_counts_in_words() -> None:
+    """One is singular."""
+    made = plan("u:10 a:1500 u:10 a:900", 2_000, compaction_notice_verbosity="minimal")
+    assert made.plan.notice == "<system-reminder>\n1 earlier message is left out of this view.\n</system-reminder>"
+
+
+# --- when -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens", "messages", "needed"),
+    [
+        ({}, 919, 9, False),
+        ({}, 920, 9, True),
+        ({"compact_threshold": 1.0}, 999, 9, False),
+        ({"compact_threshold": 1.0}, 1_000, 9, True),
+        ({"max_messages": 9}, 10, 9, False),
+        ({"max_messages": 9}, 10, 10, True),
+    ],
+)
+def test_when_a_plan_is_needed(config: dict[str, Any], tokens: int, messages: int, needed: bool) -> None:
+    """At the threshold's share of the budget, or over `max_messages`."""
+    assert needs_plan(Config.load(config), tokens=tokens, messages=messages, budget_tokens=1_000) is needed
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens", "messages", "enough"),
+    [
+        ({}, 49, 0, False),
+        ({}, 50, 0, True),
+        ({"compact_min_gain": 0}, 0, 0, False),  # nothing is never enough
+        ({"compact_min_gain": 0}, 1, 0, True),
+        ({"max_messages": 100}, 0, 4, False),
+        ({"max_messages": 100}, 0, 5, True),
+        ({}, 0, 500, False),
+    ],
+)
+def test_what_matters(config: dict[str, Any], tokens: int, messages: int, enough: bool) -> None:
+    """`compact_min_gain` of the budget, or of `max_messages`, and at least something."""
+    assert matters(Config.load(config), tokens=tokens, messages=messages, budget_tokens=1_000) is enough
+
+
+@pytest.mark.parametrize(("tokens", "worth"), [(960, False), (970, True), (1_001, True)])
+def test_a_plan_must_be_worth_it(tokens: int, worth: bool) -> None:
+    """Unless the view does not fit without it."""
+    made = plan("u:10 a:1 u:10 a:900", 1_000)
+    made = replace(made, plan=replace(made.plan, tokens_after=920))
+    assert worth_it(Config.load(), made, budget_tokens=1_000, tokens=tokens, messages=4) is worth
+
+
+# --- known failures of other context modules --------------------------------------------------------------------------
+
+
+def words_of(chars: int) -> str:
+    return ("The order keeps its total until it was acknowledged. " * (chars // 53 + 1))[:chars]
+
+
+async def test_a_huge_message_of_blocks_does_not_make_every_request_compact() -> None:
+    """A user's message of 516,184 characters in blocks: few plans over many requests, and valid views."""
+    session = Session(max_tokens=160_000)
+    parts = [{"type": "text", "text": words_of(129_046)} for _ in range(4)]
+    await session.add({"role": "user", "content": parts})
+    for turn in range(160):
+        call = {"id": f"c{turn}", "tool": "bash", "arguments": {"command": f"ls {turn}"}}
+        await session.add(
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{turn}", "name": "bash", "content": words_of(1_500)},
+        )
+        if turn % 30 == 7:
+            await session.add({"role": "user", "content": f"Go on with part {turn}."})
+        view = await session.request()
+        if turn % 30 == 0:
+            assert_valid(view, budget_tokens=160_000, count=lambda m: count_message(m, EstimateCounter()))
+    tried = len(session.hooks.named("context:pre_compact"))
+    assert session.plans <= tried <= 6
+
+
+async def test_what_cannot_be_made_smaller_is_not_tried_again_at_every_request() -> None:
+    """While the last human message takes most of the budget, plans are as rare as what they can free."""
+    session = Session(max_tokens=30_000)
+    await session.add({"role": "user", "content": words_of(100_000)})
+    for turn in range(60):
+        call = {"id": f"c{turn}", "tool": "bash", "arguments": {}}
+        await session.add(
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{turn}", "name": "bash", "content": words_of(400)},
+        )
+        assert_valid(await session.request(), budget_tokens=30_000, count=lambda m: count_message(m, EstimateCounter()))
+    assert len(session.hooks.named("context:pre_compact")) <= 10
+
+
+async def test_a_view_that_cannot_fit_is_refused_without_planning_again() -> None:
+    """Nothing has changed, so nothing is tried."""
+    session = Session(max_tokens=1_000)
+    await session.add({"role": "user", "content": words_of(20_000)})
+    for _ in range(5):
+        with pytest.raises(Exception, match="last human message"):
+            await session.request()
+    assert len(session.hooks.named("context:pre_compact")) == 1
+
+
+async def test_an_image_is_not_counted_as_prose() -> None:
+    """Megabytes of base64 leave the history as it is."""
+    manager = InMemoryContextManager(max_tokens=40_000, tokenizer="estimate")
+    await manager.add_message({"role": "user", "content": "What do you see?"})
+    source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAA" + "QUJD" * 700_000}
+    await manager.add_message({"role": "user", "content": [{"type": "image", "source": source}]})
+    await manager.add_message({"role": "assistant", "content": "A chart."})
+    assert await manager.get_messages_for_request() == await manager.get_messages()
+
+
+async def test_a_cap_on_messages_is_kept_by_plans_that_free_few_tokens() -> None:
+    """`max_messages` counts by itself, however short the messages are."""
+    session = Session(max_tokens=200_000, max_messages=20)
+    for turn in range(100):
+        await session.add({"role": "user", "content": f"Question {turn}"}, {"role": "assistant", "content": "Yes."})
+        assert len(await session.request()) <= 20
+    assert session.plans <= 20
+
+
+def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
+    """Where nothing more is dropped, the place of the cut is that of the plan before."""
+    messages = history("u:10 u:10 t:900 t:900 t:900 a:1")
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    made = compact(
+        entries,
+        config=Config.load({"truncate_chars": 200, "protected_tool_results": 0, "protected_recent": 0.0}),
+        budget_tokens=3_500,
+        fixed_tokens=0,
+        count=count,
+        fetch=lambda wanted: (dict(messages[entry.key]) for entry in wanted),
+        plan_id="p2",
+        previous=Plan("p1", "m1", ("m0", "m1"), notice="gone", notice_before="m1", dropped=7),
+        left_out=7,
+    )
+    assert (made.plan.step, made.plan.notice_before, made.plan.dropped) == (1, "m1", 7)
+    assert [item.inserted is not None for item in made.arrangement.items[:3]] == [False, True, False]
+
+
+def test_what_holds_a_view_together_counts_too() -> None:
+    """Where inserted messages take the room, the largest pieces are shortened further than the target asks."""
+    made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9)
+    assert sum(item.inserted is not None for item in made.arrangement.items) >= 200
+    assert made.plan.tokens_after <= 1_000

@@ -1,0 +1,247 @@
+"""`context-persistent demo` end to end, and its own judgement: it must fail where something was lost."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.demo import command as demo_module
+from amplifier_module_context_persistent.demo.command import Played, read_messages, view_faults
+from tests.support.checker import check_view
+
+COMMAND = Path(sys.executable).with_name("context-persistent")
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demos of this file make their temporary directories."""
+    return tmp_path_factory.mktemp("demo-tmp")
+
+
+def run(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "TMPDIR": str(directory), "HOME": str(directory), **environment}
+    return subprocess.run([COMMAND, "demo", *arguments], capture_output=True, text=True, timeout=60, env=env)
+
+
+@pytest.fixture(scope="module")
+def done(directory: Path) -> subprocess.CompletedProcess[str]:
+    """One demo, looked at by several tests."""
+    return run(directory)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    """One demo that was played in this process."""
+    return demo_module.play(tmp_path)
+
+
+def test_the_demo_succeeds_and_says_all_six_things(done: subprocess.CompletedProcess[str]) -> None:
+    """Acknowledged, recovered, the ignored set_messages, the view, the end of the turn, and the log's place."""
+    assert (done.returncode, done.stderr) == (0, "")
+    for number, line in enumerate(line for line in done.stdout.splitlines() if re.match(r"\d\. ", line)):
+        assert line.startswith(f"{number + 1}. ")
+    assert number == 5
+    for said in (
+        "SIGKILL while run_tests was at work",
+        "7 messages; 0 of the 7 acknowledged ones lost.",
+        "set_messages with them was ignored",
+        "[interrupted: this call has no result]  (stands in)",
+        "Valid: every call has its result right behind it.",
+        "Heron is ready",
+        "context-messages.jsonl",
+    ):
+        assert said in done.stdout
+
+
+def test_a_pipe_gets_plain_text_of_80_columns(done: subprocess.CompletedProcess[str]) -> None:
+    """No escape sequences, nothing beyond ASCII, and only the log's path is longer than a line."""
+    assert "\x1b" not in done.stdout
+    assert done.stdout.isascii()
+    assert [line for line in done.stdout.splitlines() if len(line) > 80 and ".jsonl" not in line] == []
+
+
+def test_content_that_looks_like_markup_is_shown_as_it_is(done: subprocess.CompletedProcess[str]) -> None:
+    """Brackets in a tool's result are no styles."""
+    assert "[fix] totals" in done.stdout
+    assert "[12 passed]" in done.stdout
+
+
+def test_two_runs_differ_in_paths_alone(done: subprocess.CompletedProcess[str], directory: Path) -> None:
+    """The output is deterministic; NO_COLOR, an unwritable HOME and a dumb terminal change nothing."""
+    again = run(directory, NO_COLOR="1", TERM="dumb", HOME="/proc/no-home", USERPROFILE="/proc/no-home")
+    masked = [re.sub(r"demo-\w+", "demo-X", run.stdout) for run in (done, again)]
+    assert masked[0] == masked[1]
+
+
+def test_nothing_is_left_behind(done: subprocess.CompletedProcess[str], directory: Path) -> None:
+    """The temporary directory is removed, and the home, which is the same here, was never touched."""
+    assert done.returncode == 0
+    assert not list(directory.iterdir())
+
+
+def test_keep_leaves_the_directory_and_says_where(tmp_path: Path) -> None:
+    """With `--keep` the log can be read afterwards, also as the JSON says."""
+    kept = run(tmp_path, "--keep")
+    (left,) = tmp_path.iterdir()
+    assert f"Kept in {left}" in kept.stdout
+    (log,) = left.rglob("context-messages.jsonl")
+    assert [m["role"] for m in read_messages(str(log))][-3:] == ["assistant", "tool", "assistant"]
+    shutil.rmtree(left)
+    told = json.loads(run(tmp_path, "--keep", "--json").stdout)
+    assert Path(told["kept"]).is_dir()
+    assert Path(told["log_path"]).is_relative_to(told["kept"])
+
+
+def test_json_is_one_object_with_everything_in_it(directory: Path) -> None:
+    """`--json` prints what was acknowledged, recovered, handed out and finished."""
+    done = run(directory, "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, told["ok"], told["faults"], told["kept"]) == (0, "", True, [], None)
+    assert told["ended_by"] == "SIGKILL"
+    assert told["recovered"] == told["acknowledged"]
+    assert told["set_messages"] == {"handed": 6, "stored": 7, "ignored": True}
+    assert [m["stand_in"] for m in told["view"]].count(True) == 1
+    assert told["finished"][-1]["content"].startswith("Heron is ready")
+
+
+def test_the_first_process_died_in_the_middle_of_a_turn(played: Played) -> None:
+    """The last thing acknowledged is one of two results, and the other call never came back."""
+    (*_, calling, result) = played.acknowledged(resumed=False)
+    assert [call["tool"] for call in calling["tool_calls"]] == ["read_file", "run_tests"]
+    assert result["tool_call_id"] == calling["tool_calls"][0]["id"]
+    assert not [told for told in played.first if told["event"] == "finished" and "Heron" in told["text"]]
+    assert played.messages("recovered")[-1]["tool_call_id"] == result["tool_call_id"]
+
+
+def test_the_independent_checker_agrees_with_every_view(played: Played) -> None:
+    """Each view of both processes keeps the providers' rules, against its history too."""
+    for told in played.first:
+        if told["event"] == "view":
+            assert check_view(told["messages"]) == []
+    for told in played.resumed:
+        if told["event"] == "view":
+            assert check_view(told["messages"], history=_until(played, told["messages"])) == []
+
+
+def _until(played: Played, view: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The history that a view was made from: up to its last message."""
+    ids = [message["metadata"]["message_id"] for message in played.stored_at_end]
+    last = next(m["metadata"]["message_id"] for m in reversed(view) if m["metadata"].get("message_id"))
+    stored = [{key: value for key, value in m.items() if key != "_crc"} for m in played.stored_at_end]
+    return stored[: ids.index(last) + 1]
+
+
+# -- it fails where it should ------------------------------------------------------------------------------------------
+
+
+def invoke_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meddle: Any, *options: str) -> Any:
+    """Run the command, and meddle with the log between the two processes."""
+    play_part = demo_module._play_part
+
+    def between(part: str, directory: Path) -> Any:
+        if part == "resumed":
+            (log,) = directory.rglob("context-messages.jsonl")
+            meddle(log)
+        return play_part(part, directory)
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(demo_module, "_play_part", between)
+    return CliRunner().invoke(main, ["demo", *options])
+
+
+def drop_last_line(log: Path) -> None:
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def remove(log: Path) -> None:
+    log.unlink()
+
+
+@pytest.mark.parametrize("meddle", [drop_last_line, remove])
+def test_a_lost_message_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meddle: Any) -> None:
+    """If something acknowledged is gone, the demo exits with 1, says what, and cleans up all the same."""
+    result = invoke_with(monkeypatch, tmp_path, meddle)
+    assert result.exit_code == 1
+    assert "the resumed session lacks acknowledged message 7 (tool)" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_broken_process_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """If a process fails, its last words are shown, and the demo exits with 1."""
+    result = invoke_with(monkeypatch, tmp_path, lambda log: log.with_name("transcript.jsonl").unlink())
+    assert result.exit_code == 1
+    assert "the resumed process did not play its part" in result.output
+    assert "FileNotFoundError" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failure_with_keep_says_where_the_log_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is kept of a demo that broke can be looked at."""
+    result = invoke_with(monkeypatch, tmp_path, lambda log: log.with_name("transcript.jsonl").unlink(), "--keep")
+    (left,) = tmp_path.iterdir()
+    assert result.exit_code == 1
+    assert f"kept in {left}" in result.output
+
+
+def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The demo waits for neither process for ever."""
+    monkeypatch.setattr(demo_module, "TIMEOUT_S", 0.01)
+    result = invoke_with(monkeypatch, tmp_path, lambda log: None)
+    assert result.exit_code == 1
+    assert "the first process did not play its part" in result.output
+
+
+def test_no_temporary_directory_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where nothing can be written the demo says so."""
+    monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path / "absent"))
+    result = CliRunner().invoke(main, ["demo"])
+    assert result.exit_code == 1
+    assert "no temporary directory can be made" in result.output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Ctrl-C ends the child processes too, and removes the directory."""
+    command = [str(COMMAND), "demo"]
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=-3, stderr=-3)
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.rglob("context-messages.jsonl")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) != 0
+    assert not list(tmp_path.iterdir())
+
+
+CALL = {"id": "c1", "tool": "t", "arguments": {}}
+USER = {"role": "user", "content": "u"}
+CALLING = {"role": "assistant", "content": "a", "tool_calls": [CALL, {**CALL, "id": "c2"}]}
+RESULTS = [{"role": "tool", "tool_call_id": call_id, "content": "r"} for call_id in ("c1", "c2")]
+
+
+@pytest.mark.parametrize(
+    ("view", "fault"),
+    [
+        ([USER, CALLING, *RESULTS], None),
+        ([USER, CALLING, RESULTS[0]], "have no results"),
+        ([USER, CALLING, RESULTS[0], USER, RESULTS[1]], "before the results of c2"),
+        ([USER, CALLING, *reversed(RESULTS)], "out of order"),
+        ([USER, RESULTS[0]], "answers no call"),
+        ([{"role": "assistant", "content": "a"}], "not a user's"),
+        ([USER, {"role": "assistant", "content": None}], "does not build"),
+    ],
+)
+def test_the_demo_knows_an_invalid_view(view: list[dict[str, Any]], fault: str | None) -> None:
+    """What a provider would refuse is a fault, and so the demo fails."""
+    found = view_faults(view)
+    assert found == [] if fault is None else fault in "; ".join(found)

@@ -1,0 +1,25 @@
+"""What docs/compaction.md quotes; `python -m tests.docs.test_compaction` writes it anew."""
+
+import re
+
+from amplifier_module_context_persistent.window.summary_request import PROMPT
+from tests.support.places import DOCS
+
+PAGE = DOCS / "compaction.md"
+QUOTED = re.compile(r"(<!-- prompt -->\n).*(<!-- /prompt -->)", re.DOTALL)
+
+
+def with_prompt(page: str) -> str:
+    quoted = "\n".join(f"> {line}".rstrip() for line in PROMPT.splitlines())
+    return QUOTED.sub(lambda found: f"{found[1]}\n{quoted}\n\n{found[2]}", page)
+
+
+def test_the_prompt_is_the_one_that_is_sent() -> None:
+    """The page shows the built-in `summary_prompt` word for word."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert QUOTED.search(page)
+    assert with_prompt(page) == page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_prompt(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

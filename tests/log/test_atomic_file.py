@@ -1,0 +1,117 @@
+"""Files that appear whole or not at all."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.atomic_file import NewFile
+from amplifier_module_context_persistent.log.filesystem import Files
+
+
+class Refusing(Files):
+    """The real file system, but for one call, which fails."""
+
+    def __init__(self, call: str) -> None:
+        self._call = call
+
+    def __getattribute__(self, name: str) -> object:
+        if name == object.__getattribute__(self, "_call"):
+            return object.__getattribute__(self, "_refuse")
+        return object.__getattribute__(self, name)
+
+    def _refuse(self, *_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+
+def write(path: Path, content: bytes = b"new", *, replace: bool = False, files: Files | None = None) -> None:
+    with NewFile(path, replace=replace, with_directories=True, files=files) as file:
+        file.write(content)
+        file.finish()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_it_is_private_and_so_are_its_directories(tmp_path: Path, umask: int) -> None:
+    """Whatever the umask: 0600 and 0700; nothing else is left beside it."""
+    old = os.umask(umask)
+    try:
+        write(tmp_path / "a" / "b" / "file", b"x" * (3 << 20))
+    finally:
+        os.umask(old)
+    assert (tmp_path / "a" / "b" / "file").stat().st_size == 3 << 20
+    assert os.listdir(tmp_path / "a" / "b") == ["file"]
+    assert stat.S_IMODE((tmp_path / "a" / "b" / "file").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link", "fifo"])
+@pytest.mark.parametrize("replace", [False, True])
+def test_what_is_there_stays(tmp_path: Path, kind: str, *, replace: bool) -> None:
+    """Only a regular file is replaced, and only when that is asked for."""
+    path = tmp_path / "there"
+    if kind == "file":
+        path.write_bytes(b"old")
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(path)
+    if kind == "file" and replace:
+        write(path, replace=True)
+        assert path.read_bytes() == b"new"
+    else:
+        with pytest.raises(FileExistsError, match="already"):
+            write(path, replace=replace)
+        assert kind != "file" or path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["there"]
+
+
+def test_a_file_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """Who is faster has the name."""
+    with NewFile(tmp_path / "file") as new:
+        new.write(b"new")
+        (tmp_path / "file").write_bytes(b"faster")
+        with pytest.raises(FileExistsError):
+            new.finish()
+    assert (tmp_path / "file").read_bytes() == b"faster"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_race_for_the_name_is_lost_without_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the other file comes after the last look."""
+    (tmp_path / "file").write_bytes(b"faster")
+    monkeypatch.setattr("amplifier_module_context_persistent.log.atomic_file.check_free", lambda *_, **__: None)
+    with pytest.raises(FileExistsError, match="already"):
+        write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"faster"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
+    """Not the file, not the one aside, not the directory that was made for it."""
+    with NewFile(tmp_path / "made" / "file", with_directories=True) as new:
+        new.write(b"x")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["write", "sync", "remove"])
+def test_a_full_disk_leaves_nothing_of_that_name(tmp_path: Path, call: str) -> None:
+    """The error is raised, and there is no half of a file."""
+    with pytest.raises(OSError, match="no space"):
+        write(tmp_path / "file", files=Refusing(call))
+    assert call == "remove" or os.listdir(tmp_path) == []
+
+
+def test_without_hard_links_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on file systems that have none."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]

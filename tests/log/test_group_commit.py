@@ -1,0 +1,374 @@
+"""Group commit: order, cancellation, threads, and one wait for the disk for all who wait."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.errors import AppendError, LogFailedError
+from amplifier_module_context_persistent.log.batch import Outcome, Prepare
+from amplifier_module_context_persistent.log.file import FileLog, MemoryLog
+from amplifier_module_context_persistent.log.group_commit import GroupCommit
+from amplifier_module_context_persistent.log.index import Index
+from tests.support.fakefs import FakeFiles
+from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+class GatedLog(FileLog):
+    """A log whose commits wait for a gate, and are counted."""
+
+    gate: threading.Event
+    batches: list[int]
+
+    @classmethod
+    def at(cls, path: str, files: FakeFiles | None = None) -> "GatedLog":
+        log = cls(path, files=files)
+        log.gate, log.batches = threading.Event(), []
+        return log
+
+    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        self.batches.append(len(batch))
+        assert self.gate.wait(10)
+        return super().commit(batch, wait=wait)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if condition():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it did not come to pass")
+
+
+@pytest.mark.parametrize("inline", [False, True])
+async def test_the_order_of_the_queue_is_the_order_of_the_log(path: str, inline: bool) -> None:
+    """32 tasks append each in its own order, and all in the order of their calls."""
+    commit = GroupCommit(FileLog(path, durability="write" if inline else "fsync"), inline=inline)
+    called: list[int] = []
+
+    async def task(first: int) -> None:
+        for number in range(first, first + 20):
+            called.append(number)
+            await commit.append(giving(body(number)), small=number % 3 > 0)
+
+    await asyncio.gather(*(task(100 * n) for n in range(32)))
+    stored = stored_numbers(path)
+    assert sorted(stored) == sorted(called)
+    for n in range(32):
+        assert [number for number in stored if number // 100 == n] == list(range(100 * n, 100 * n + 20))
+    if not inline:
+        assert stored == called
+    await commit.close()
+    assert_sound(path)
+
+
+async def test_those_who_wait_share_one_write_and_one_sync(path: str) -> None:
+    """What is queued while the disk is busy goes to it as one."""
+    files = FakeFiles()
+    log = GatedLog.at(path, files)
+    commit = GroupCommit(log, inline=False)
+    tasks = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(33)]
+    await until(lambda: log.batches == [1] or log.batches == [33])
+    log.gate.set()
+    ranges = await asyncio.gather(*tasks)
+    assert ranges == [range(number, number + 1) for number in range(33)]
+    assert sum(log.batches) == 33
+    assert len(log.batches) <= 2
+    assert files.count("write") == files.count("sync") == len(log.batches)
+    await commit.close()
+
+
+async def test_errors_go_to_those_whose_they_are(path: str) -> None:
+    """A preparation that raises concerns one caller; a failed write all of its batch, and nobody later."""
+    files = FakeFiles()
+    commit = GroupCommit(FileLog(path, files=files), inline=False)
+
+    def fails(_index: Index) -> list[bytes]:
+        raise KeyError("mine")
+
+    outcomes = await asyncio.gather(
+        commit.append(giving(body(0))), commit.append(fails), commit.append(giving(body(1))), return_exceptions=True
+    )
+    assert isinstance(outcomes[1], KeyError)
+    files.fail("write", short=3)
+    outcomes = await asyncio.gather(commit.append(giving(body(2))), return_exceptions=True)
+    assert isinstance(outcomes[0], AppendError)
+    await commit.append(giving(body(3)))
+    assert stored_numbers(path) == [0, 1, 3]
+    files.fail("sync")
+    for _ in range(2):
+        with pytest.raises(LogFailedError):
+            await commit.append(giving(body(4)))
+    assert await commit.run(numbers) == [0, 1, 3]
+    await commit.close()
+    await commit.append(giving(body(5)))
+    assert stored_numbers(path) == [0, 1, 3, 4, 5]
+    await commit.close()
+
+
+async def test_a_cancelled_call_is_withdrawn_or_completed(path: str) -> None:
+    """What was not taken yet is not stored; what was taken is stored in full; the others are untouched."""
+    log = GatedLog.at(path)
+    commit = GroupCommit(log, inline=False)
+    taken = asyncio.create_task(commit.append(giving(body(0))))
+    await until(lambda: log.batches == [1])
+    waiting = [asyncio.create_task(commit.append(giving(body(number)))) for number in (1, 2, 3)]
+    await asyncio.sleep(0.01)
+    taken.cancel()
+    waiting[1].cancel()
+    for task in (taken, waiting[1]):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    log.gate.set()
+    await asyncio.gather(waiting[0], waiting[2])
+    assert stored_numbers(path) == [0, 1, 3]
+    await commit.close()
+
+
+async def test_a_batch_of_which_all_were_cancelled_writes_nothing(path: str) -> None:
+    """A withdrawn call leaves no trace."""
+    log = GatedLog.at(path)
+    commit = GroupCommit(log, inline=False)
+    first = asyncio.create_task(commit.append(giving(body(0))))
+    await until(lambda: log.batches == [1])
+    second = asyncio.create_task(commit.append(giving(body(1))))
+    await asyncio.sleep(0.01)
+    second.cancel()
+    log.gate.set()
+    await first
+    await commit.close()
+    assert log.batches == [1]
+    assert stored_numbers(path) == [0]
+
+
+async def test_cancellations_at_any_moment_lose_and_double_nothing(path: str) -> None:
+    """Whoever got an answer is stored, and nobody twice, whatever is cancelled meanwhile."""
+    commit = GroupCommit(FileLog(path), inline=False)
+    acknowledged = []
+
+    async def task(number: int) -> None:
+        await commit.append(giving(body(number)))
+        acknowledged.append(number)
+
+    for start in range(0, 400, 40):
+        tasks = [asyncio.create_task(task(number)) for number in range(start, start + 40)]
+        await asyncio.sleep(0.0003 * (start % 7))
+        for victim in tasks[:: 1 + start % 3]:
+            victim.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    await commit.close()
+    stored = stored_numbers(path)
+    assert set(acknowledged) <= set(stored)
+    assert len(set(stored)) == len(stored)
+    assert_sound(path)
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_two_threads_with_a_loop_each_share_a_log(path: str, inline: bool) -> None:
+    """Each thread's tasks get their answers on their own loop, and each task's order is kept."""
+    commit = GroupCommit(FileLog(path, durability="write" if inline else "fsync"), inline=inline)
+    failures: list[BaseException] = []
+
+    async def task(first: int) -> None:
+        for number in range(first, first + 10):
+            await commit.append(giving(body(number)))
+            if number % 5 == 0:
+                found = await commit.run(lambda log: [number_of(m) for m in log.read(log.index.live)])
+                assert number in found
+
+    async def tasks(thread: int) -> None:
+        await asyncio.gather(*(task(10_000 * thread + 100 * n) for n in range(32)))
+
+    def run(thread: int) -> None:
+        try:
+            asyncio.run(tasks(thread))
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    stored = stored_numbers(path)
+    assert len(stored) == len(set(stored)) == 640
+    for group in {number // 100 for number in stored}:
+        assert [n for n in stored if n // 100 == group] == list(range(100 * group, 100 * group + 10))
+    asyncio.run(commit.close())
+    assert_sound(path)
+
+
+async def test_small_appends_without_a_sync_stay_on_the_calling_thread(path: str) -> None:
+    """No thread is woken for what does not wait for a disk; large and first appends go to the log's own."""
+    commit = GroupCommit(FileLog(path, durability="write"), inline=True)
+    on: list[int] = []
+
+    def prepare(number: int) -> Prepare:
+        def give(_index: Index) -> list[bytes]:
+            on.append(threading.get_ident())
+            return [body(number)]
+
+        return give
+
+    await commit.append(prepare(0))
+    here = threading.get_ident()
+    assert on[-1] != here  # the first one opens and creates
+    await commit.append(prepare(1))
+    assert on[-1] == here
+    await commit.append(prepare(2), small=False)
+    assert on[-1] != here
+    await commit.close()
+    assert stored_numbers(path) == [0, 1, 2]
+
+
+async def test_an_inline_append_never_overtakes_the_queue(path: str) -> None:
+    """What was queued first is in the log first, also while the log's thread has not come to it."""
+    commit = GroupCommit(FileLog(path, durability="write"), inline=True)
+    await commit.append(giving(body(0)))
+    gate = threading.Event()
+    commit._thread.submit(gate.wait, 10)
+    large = asyncio.create_task(commit.append(giving(body(1)), small=False))
+    await asyncio.sleep(0)
+    small = asyncio.create_task(commit.append(giving(body(2))))
+    await asyncio.sleep(0.01)
+    gate.set()
+    await asyncio.gather(large, small)
+    await commit.close()
+    assert stored_numbers(path) == [0, 1, 2]
+
+
+async def test_a_lock_held_elsewhere_does_not_block_the_loop(path: str) -> None:
+    """An append that must wait for another process waits on the log's own thread."""
+    append(FileLog(path), 0)
+    commit = GroupCommit(FileLog(path, durability="write"), inline=True)
+    await commit.append(giving(body(1)))
+    holder = FakeFiles()
+    fd = holder.open_log(path, create=False)
+    assert holder.try_lock(path, fd) == fd
+    waiting = asyncio.create_task(commit.append(giving(body(2))))
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+    assert not waiting.done()
+    holder.unlock(fd)
+    holder.close(fd)
+    await waiting
+    await commit.close()
+    assert stored_numbers(path) == [0, 1, 2]
+
+
+async def test_reads_come_behind_the_appends_before_them(path: str) -> None:
+    """A function that is run sees what was queued before it."""
+    commit = GroupCommit(FileLog(path), inline=False)
+    appends = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(8)]
+    await asyncio.sleep(0)
+    assert await commit.run(numbers) == list(range(8))
+    await asyncio.gather(*appends)
+    with pytest.raises(ZeroDivisionError):
+        await commit.run(lambda log: 1 // len(log.index.damage))
+    await commit.close()
+
+
+async def test_a_closed_log_opens_again_when_it_is_used(path: str) -> None:
+    """Closing lets the thread and the file go, twice if need be, and ends nothing for good."""
+    before = threading.active_count()
+    commit = GroupCommit(FileLog(path), inline=False)
+    await commit.append(giving(body(0)))
+    await commit.close()
+    await commit.close()
+    await until(lambda: threading.active_count() <= before)
+    await commit.append(giving(body(1)))
+    assert await commit.run(numbers) == [0, 1]
+    await commit.close()
+
+
+async def test_what_is_queued_when_the_log_is_closed_is_committed(path: str) -> None:
+    """A close waits for those before it."""
+    commit = GroupCommit(FileLog(path), inline=False)
+    appends = [asyncio.create_task(commit.append(giving(body(number)))) for number in range(8)]
+    await asyncio.sleep(0)
+    await commit.close()
+    await asyncio.gather(*appends)
+    assert stored_numbers(path) == list(range(8))
+
+
+def test_appends_beside_closes_of_another_thread_are_answered(path: str) -> None:
+    """A close at any moment costs no append its answer."""
+    commit = GroupCommit(FileLog(path), inline=False)
+    stop = threading.Event()
+
+    async def close_often() -> None:
+        while not stop.is_set():
+            await commit.close()
+
+    closer = threading.Thread(target=lambda: asyncio.run(close_often()))
+    closer.start()
+
+    async def appends() -> None:
+        for number in range(150):
+            await asyncio.wait_for(commit.append(giving(body(number))), 10)
+
+    try:
+        asyncio.run(appends())
+    finally:
+        stop.set()
+        closer.join(20)
+    assert stored_numbers(path) == list(range(150))
+    asyncio.run(commit.close())
+
+
+def test_an_answer_for_a_loop_that_is_gone_hurts_nobody(path: str) -> None:
+    """A loop that was closed while the log worked does not keep the others from their answers."""
+    log = GatedLog.at(path)
+    commit = GroupCommit(log, inline=False)
+
+    async def leave() -> None:
+        task = asyncio.create_task(commit.append(giving(body(0))))
+        await until(lambda: log.batches == [1])
+        task.cancel()
+
+    asyncio.run(leave())
+    log.gate.set()
+    asyncio.run(commit.append(giving(body(1))))  # type: ignore[arg-type]
+    asyncio.run(commit.close())
+    assert stored_numbers(path) == [0, 1]
+
+
+def test_a_forked_process_has_a_queue_and_a_thread_of_its_own(path: str) -> None:
+    """Parent and child both append after a fork."""
+    commit = GroupCommit(FileLog(path), inline=False)
+
+    async def add(number: int) -> None:
+        await commit.append(giving(body(number)))
+
+    asyncio.run(add(0))
+
+    def child() -> bool:
+        asyncio.run(add(1))
+        return True
+
+    assert in_a_fork(child)
+    asyncio.run(add(2))
+    asyncio.run(commit.close())
+    assert stored_numbers(path) == [0, 1, 2]
+    assert_sound(path)
+
+
+@pytest.mark.parametrize("inline", [False, True])
+async def test_a_log_in_memory_works_alike(inline: bool) -> None:
+    """The same calls work on a log that keeps nothing."""
+    commit = GroupCommit(MemoryLog(), inline=inline)
+    assert await asyncio.gather(*(commit.append(giving(body(n))) for n in range(3))) == [
+        range(1),
+        range(1, 2),
+        range(2, 3),
+    ]
+    assert await commit.run(numbers) == [0, 1, 2]
+    await commit.close()

@@ -1,0 +1,89 @@
+"""The index: columns, the live history, and finding by id."""
+
+from amplifier_module_context_persistent.log.index import LIVE, PINNED, USER, Index
+
+
+def add(index: Index, name: str, *, live: bool = True) -> int:
+    ordinal = index.add(offset=10 * len(index), length=10, role=USER, flags=0, id_hash=hash(name.encode()))
+    if live:
+        index.make_live(ordinal)
+    return ordinal
+
+
+def filled(count: int) -> Index:
+    index = Index()
+    for number in range(count):
+        add(index, f"id-{number}")
+    return index
+
+
+def test_records_are_named_in_their_order() -> None:
+    """An ordinal is the place among the message records."""
+    index = filled(3)
+    assert (len(index), list(index.live), list(index.offsets)) == (3, [0, 1, 2], [0, 10, 20])
+
+
+def test_replacing_the_live_history_moves_the_marks_and_voids_the_plan() -> None:
+    """A reset changes what is live, its marks and the generation, and a plan before it is gone."""
+    index = filled(4)
+    index.plan = {"any": 1}
+    index.flags[3] |= PINNED
+    index.replace_live([3, 1])
+    assert list(index.live) == [3, 1]
+    assert [index.is_live(ordinal) for ordinal in range(4)] == [False, True, False, True]
+    assert index.flags[3] == PINNED | LIVE
+    assert index.plan is None
+    assert index.generation == 1
+
+
+def test_appending_is_no_new_generation() -> None:
+    """The generation tells changes of the past from growth."""
+    index = filled(4)
+    assert index.generation == 0
+
+
+def test_the_last_record_of_an_id_is_found() -> None:
+    """Finding is by id, the last one winning, before and after more was added."""
+    index = filled(100)
+    assert index.find("id-7") == 7
+    assert index.find("id-100") is None
+    again = add(index, "id-7")
+    assert index.find("id-7") == again
+    assert index.find_all(["id-7", "id-8", "nobody"]) == {"id-7": again, "id-8": 8}
+
+
+def test_finding_many_agrees_with_finding_one() -> None:
+    """The pass over the column gives what the table gives, for few and for many ids."""
+    for count in (1, 10, 70, 900):
+        index, other = filled(1_000), filled(1_000)
+        names = [f"id-{number * 1_000 // count}" for number in range(count)] + ["nobody"]
+        expected = {name: found for name in names if (found := other.find(name)) is not None}
+        assert index.find_all(names) == expected
+        assert len(expected) == count
+
+
+def test_ids_with_lone_surrogates_can_be_found() -> None:
+    """An id that UTF-8 cannot carry is an id all the same."""
+    index = Index()
+    index.add(offset=0, length=1, role=USER, flags=0, id_hash=hash("\ud800".encode("utf-8", "surrogatepass")))
+    assert index.find("\ud800") == 0
+
+
+def test_cutting_forgets_the_records_behind() -> None:
+    """After a cut neither the columns nor the ids know what was cut."""
+    index = filled(3)
+    add(index, "late", live=False)
+    assert index.find("late") == 3
+    index.cut(3)
+    assert len(index) == 3
+    assert index.find("late") is None
+    assert index.find("id-2") == 2
+    assert {len(column) for column in (index.lengths, index.roles, index.flags, index.id_hashes)} == {3}
+
+
+def test_control_records_are_counted_by_kind() -> None:
+    """Kinds that nobody knows are counted too."""
+    index = Index()
+    for kind in ("view", "view", "strange"):
+        index.count_control(kind)
+    assert index.control_counts == {"view": 2, "strange": 1}

@@ -1,0 +1,344 @@
+"""Records: what goes in comes out, or is refused with the way to it."""
+
+import dataclasses
+import enum
+import json
+import math
+import zlib
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.record import (
+    MAX_DEPTH,
+    MAX_READ_DEPTH,
+    decode,
+    encode_control,
+    encode_message,
+    encode_plain,
+    has_crc,
+    seal,
+    stored_crc,
+    to_plain,
+)
+from tests.support.logs import STAMP
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text()
+    | st.text(st.characters(categories=["Cs", "Lu"]), max_size=4)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+FREE_KEYS = st.text(max_size=8).filter(lambda key: key not in ("role", "metadata", "_record", "_crc", "_json"))
+
+
+def stored(message: Any) -> dict[str, Any]:
+    """What a reader gets of a message, without what the log stamps."""
+    line, _ = seal(encode_message(message, message_id="an-id", timestamp=STAMP), 7)
+    value = decode(line)
+    assert value["metadata"].pop("message_id") == "an-id"
+    assert value["metadata"].pop("timestamp")
+    return value
+
+
+def joined(value: Any) -> Any:
+    """A value as JSON has it: halves of a surrogate pair side by side are one character."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    if isinstance(value, list):
+        return [joined(item) for item in value]
+    if isinstance(value, dict):
+        return {joined(key): joined(item) for key, item in value.items()}
+    return value
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality that knows NaN, the sign of zero, and True from 1."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float):
+        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    return bool(a == b)
+
+
+@given(st.dictionaries(FREE_KEYS, VALUES, max_size=4), st.dictionaries(FREE_KEYS, VALUES, max_size=3))
+def test_any_json_comes_back_as_it_was_given(fields: dict[str, Any], metadata: dict[str, Any]) -> None:
+    """Whatever JSON holds is read back equal, in type and value."""
+    metadata = {key: value for key, value in metadata.items() if key not in ("message_id", "timestamp")}
+    given = {"role": "assistant", **fields, "metadata": metadata}
+    expected = joined(given)
+    if len(expected) == len(given) and len(expected["metadata"]) == len(metadata):  # joined keys may fall together
+        assert same(stored(given), expected)
+
+
+@given(st.dictionaries(FREE_KEYS, VALUES, max_size=4))
+def test_a_line_is_one_line_of_strict_utf8_json(fields: dict[str, Any]) -> None:
+    """Any JSON reader can read a line, and its checksum is the one of the specification."""
+    line, crc = seal(encode_message({"role": "user", **fields}, message_id="x", timestamp=STAMP), 99)
+    assert line.count(b"\n") == 1
+    assert json.loads(line.decode("utf-8"))["_crc"] == f"{crc:08x}"
+    assert crc == zlib.crc32(line[:-20] + b"}", 99)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**63, 2**64, -(2**63) - 1, 10**400, math.inf, -math.inf, "\ud800", {"\udfff": 1}, [{"a": [2**80]}], -0.0, 1e300],
+)
+def test_values_that_a_fast_writer_alters_come_back(value: Any) -> None:
+    """Big integers, infinities and lone surrogates are neither altered nor refused."""
+    assert same(stored({"role": "user", "content": value})["content"], value)
+
+
+def test_nan_comes_back_and_none_stays_none() -> None:
+    """NaN is not turned into null, and null not into NaN."""
+    content = stored({"role": "user", "content": [math.nan, None, "null"]})["content"]
+    assert math.isnan(content[0])
+    assert content[1:] == [None, "null"]
+
+
+@pytest.mark.parametrize(
+    ("value", "marked"), [(1, False), (None, False), ("null", False), (math.nan, True), (2**64, True)]
+)
+def test_only_lines_that_need_it_are_marked(value: Any, marked: bool) -> None:
+    """`_json` stands in the lines that a fast reader would misread, and in no other."""
+    line, _ = seal(encode_message({"role": "user", "content": value}, message_id="x", timestamp=STAMP), 0)
+    assert (b',"_json":1,"_crc":"' in line) is marked
+
+
+def test_deep_nesting_is_kept_up_to_the_limit_and_refused_beyond() -> None:
+    """A nesting that every reader can read is stored; a deeper one is refused."""
+    value: Any = "bottom"
+    for _ in range(MAX_DEPTH - 1):
+        value = [value]
+    assert stored({"role": "user", "content": value})["content"] == value
+    with pytest.raises(RecordError, match=r"^message\.content\[0\].*nested deeper than 200"):
+        to_plain({"role": "user", "content": [[value]]})
+
+
+def test_a_message_that_holds_itself_is_refused() -> None:
+    """A cycle ends in an error, not in a hang."""
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(RecordError, match="nested deeper"):
+        to_plain({"role": "user", "content": loop})
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    rest: tuple[int, ...]
+
+
+class Inner(BaseModel):
+    text: str
+    score: float | None = None
+
+
+class Outer(BaseModel):
+    role: str
+    content: list[Inner]
+    metadata: dict[str, Any] | None = None
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Word(enum.StrEnum):
+    YES = "yes"
+
+
+class Text(str):
+    """A string of another class."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ((1, (2,)), [1, [2]]),
+        (Point(1, (2, 3)), {"x": 1, "rest": [2, 3]}),
+        (Inner(text="a"), {"text": "a", "score": None}),
+        (Colour.RED, "red"),
+        (Level.HIGH, 3),
+        (Word.YES, "yes"),
+        (Text("plain"), "plain"),
+        (OrderedDict(a=1), {"a": 1}),
+        ({Word.YES: 1}, {"yes": 1}),
+    ],
+)
+def test_what_has_a_json_form_is_dumped(value: Any, expected: Any) -> None:
+    """Tuples become lists; dataclasses, models and enums become what they stand for."""
+    content = stored({"role": "user", "content": [value]})["content"]
+    assert same(content, [expected])
+
+
+def test_a_model_can_be_the_message() -> None:
+    """A message may be a pydantic model as a whole."""
+    assert stored(Outer(role="user", content=[Inner(text="a", score=0.5)])) == {
+        "role": "user",
+        "content": [{"text": "a", "score": 0.5}],
+        "metadata": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ({"role": "user", "content": [{"a": {1: 2}}]}, r"^message\.content\[0\]\.a: the key 1 is int"),
+        ({"role": "user", "content": [{"a": {"b": {1, 2}}}]}, r"^message\.content\[0\]\.a\.b: set has no JSON form"),
+        ({"role": "user", "content": b"bytes"}, r"^message\.content: bytes has no JSON form"),
+        ({"role": "user", "x": (0, object())}, r"^message\.x\[1\]: object has no JSON form"),
+        ({"role": "user", "x": Point(1, (b"",))}, r"^message\.x\.rest\[0\]: bytes"),
+        ({"role": "user", "x": Point}, r"^message\.x: type has no JSON form"),
+        ({"role": "user", "x": 1j}, r"^message\.x: complex"),
+        ({"role": "user", "_crc": "1"}, r"^message\._crc: this key is reserved"),
+        ({"role": "user", "_record": "1"}, r"^message\._record: this key is reserved"),
+        ({"role": "user", "_json": "1"}, r"^message\._json: this key is reserved"),
+        ({"role": "human"}, r"message\.role is 'human'; it must be one of system, "),
+        ({"content": "x"}, r"message\.role is NoneType"),
+        ({"role": ["user"]}, r"message\.role is list"),
+        ({"role": "user", "metadata": "x"}, r"message\.metadata must be an object, not str"),
+        ("a string", r"a message must be a JSON object, not str"),
+        ([{"role": "user"}], r"a message must be a JSON object, not list"),
+        ({"role": "user", "content": 10**5000}, r"cannot be written"),
+    ],
+)
+def test_what_json_lacks_is_refused_with_the_way_to_it(message: Any, told: str) -> None:
+    """A refusal names the place and the type, and is a ValueError."""
+    with pytest.raises(RecordError, match=told) as refused:
+        encode_message(message, message_id="x", timestamp=STAMP)
+    assert isinstance(refused.value, ValueError)
+
+
+def test_reserved_keys_are_free_below_the_top_level() -> None:
+    """Only a top-level key is reserved."""
+    content = {"_crc": "12345678", "_record": "x", "_json": 1}
+    assert stored({"role": "user", "content": content})["content"] == content
+
+
+def test_refusals_hold_no_content() -> None:
+    """An error message never quotes a value."""
+    secret = "sk-secret"
+    for message in ({"role": secret * 9}, {"role": "user", "content": [secret.encode()]}):
+        with pytest.raises(RecordError) as refused:
+            to_plain(message)
+        assert secret * 3 not in str(refused.value)
+        assert "'" + secret + "'" not in str(refused.value)
+
+
+def test_the_message_is_not_altered() -> None:
+    """Encoding leaves the caller's message as it was."""
+    message = {"role": "user", "metadata": {"pinned": True, "b": (1,)}, "content": "x"}
+    copy = {"role": "user", "metadata": {"pinned": True, "b": (1,)}, "content": "x"}
+    encode_message(message, message_id="x", timestamp=STAMP)
+    assert message == copy
+    assert list(message) == list(copy)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({}, STAMP),
+        ({"metadata": None}, STAMP),
+        ({"timestamp": "2020-01-01T00:00:00Z"}, "2020-01-01T00:00:00Z"),
+        ({"metadata": {"timestamp": "2021"}, "timestamp": "2020"}, "2021"),
+    ],
+)
+def test_a_timestamp_that_is_there_is_kept(message: dict[str, Any], expected: str) -> None:
+    """The log stamps the time only where the message has none."""
+    line, _ = seal(encode_message({"role": "user", **message}, message_id="x", timestamp=STAMP), 0)
+    assert decode(line)["metadata"]["timestamp"] == expected
+
+
+def test_keys_stand_in_the_order_that_readers_may_rely_on() -> None:
+    """The role is first; timestamp, true marks and the id are last."""
+    metadata = {"message_id": "old", "critical": True, "z": 1, "timestamp": "t", "pinned": True}
+    encoded = encode_message(
+        {"content": 1, "metadata": metadata, "role": "user", "a": 2}, message_id="new", timestamp=""
+    )
+    assert encoded == (
+        b'{"role":"user","content":1,"a":2,'
+        b'"metadata":{"z":1,"timestamp":"t","pinned":true,"critical":true,"message_id":"new"}'
+    )
+    odd = encode_message({"role": "user", "metadata": {"pinned": 1, "z": 2}}, message_id="x", timestamp="t")
+    assert odd == b'{"role":"user","metadata":{"pinned":1,"z":2,"timestamp":"t","message_id":"x"}'
+
+
+def test_plain_messages_are_encoded_alike() -> None:
+    """Encoding in two steps gives the bytes of encoding in one."""
+    message = {"role": "tool", "content": (1, 2), "metadata": {"a": Colour.RED}}
+    one = encode_message(message, message_id="x", timestamp=STAMP)
+    assert encode_plain(to_plain(message), message_id="x", timestamp=STAMP) == one
+
+
+def test_control_records_begin_with_their_kind() -> None:
+    """A control record is known by its first key."""
+    line, _ = seal(encode_control("reset", id="a", count=2**65), 0)
+    assert line.startswith(b'{"_record":"reset","id":"a"')
+    assert decode(line) == {"_record": "reset", "id": "a", "count": 2**65}
+
+
+@pytest.mark.parametrize("line", [b"null", b"[]", b"1", b'"x"', b"", b"{", b"\xff{}", b'{"a":"\xff"}', b"[" * 100_000])
+def test_what_is_no_object_is_a_value_error(line: bytes) -> None:
+    """Every unreadable line fails alike."""
+    with pytest.raises(ValueError):  # noqa: PT011 - any of its kind
+        decode(line)
+    with pytest.raises(ValueError):  # noqa: PT011
+        decode(line + b',"_crc":"00000000"}')
+
+
+@pytest.mark.parametrize(
+    ("tail", "crc"),
+    [
+        (b',"_crc":"0000002a"}', 42),
+        (b',"_crc":"0000002A"}', None),
+        (b',"_crc":"+000002a"}', None),
+        (b',"_crc":"0x00002a"}', None),
+        (b',"_crc":"00_0002a"}', None),
+        (b',"_crc":" 000002a"}', None),
+        (b',"_CRC":"0000002a"}', None),
+        (b"}", None),
+    ],
+)
+def test_a_checksum_is_eight_lower_case_digits(tail: bytes, crc: int | None) -> None:
+    """What a flipped bit makes of a checksum is not taken for the same checksum."""
+    assert stored_crc(b'{"role":"user"' + tail) == crc
+    assert has_crc(b'{"role":"user"' + tail) or crc is None
+
+
+@pytest.mark.parametrize("opened", [b"[", b'{"a":'])
+def test_what_is_nested_deeper_than_can_be_written_again_is_no_record(opened: bytes) -> None:
+    """By any version of Python, and with or without a checksum."""
+    closed = b"]" if opened == b"[" else b"}"
+
+    def line(levels: int) -> bytes:
+        return b'{"role":"user","content":' + opened * levels + b"1" + closed * levels + b"}"
+
+    assert decode(line(MAX_READ_DEPTH - 1))["role"] == "user"
+    for levels in (MAX_READ_DEPTH, 900, 5_000):
+        for written in (line(levels), line(levels)[:-1] + b',"_crc":"00000000"}'):
+            with pytest.raises(ValueError, match=r"nested too deeply|limit"):
+                decode(written)
+    assert decode(b'{"content":' + b"[" + b"[]," * 5_000 + b"[]]}")

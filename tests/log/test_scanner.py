@@ -1,0 +1,312 @@
+"""The scanner: what it makes of sound lines, of every kind of damage, and of resets."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED
+from amplifier_module_context_persistent.log.record import ROLES, encode_control, encode_message
+from amplifier_module_context_persistent.log.scanner import Scanner, message_id_of
+from tests.support.logs import STAMP, body, sealed
+
+
+def scan(lines: Sequence[bytes], *, piece: int = 10**9, **options: Any) -> Scanner:
+    """Scan lines, in blocks of so many lines."""
+    scanner = Scanner(**options)
+    for start in range(0, len(lines), min(piece, len(lines) or 1)):
+        scanner.feed(b"".join(lines[start : start + piece]))
+    return scanner
+
+
+def ids(scanner: Scanner, count: int = 40) -> list[int]:
+    """The numbers of the live messages."""
+    number = {hash(f"id-{n}".encode()): n for n in range(count)}
+    return [number[scanner.index.id_hashes[ordinal]] for ordinal in scanner.index.live]
+
+
+def found(scanner: Scanner) -> list[tuple[str, int, int]]:
+    return [(damage.kind, damage.line, damage.offset) for damage in scanner.index.damage]
+
+
+def offset_of(lines: Sequence[bytes], line: int) -> int:
+    """Where the n-th line, counted from 1, begins."""
+    return sum(map(len, lines[: line - 1]))
+
+
+@pytest.fixture
+def six() -> list[bytes]:
+    """Six sound lines."""
+    return sealed([body(number) for number in range(6)])
+
+
+# -- sound logs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("piece", [1, 2, 6])
+def test_sound_lines_are_read_without_a_finding(six: list[bytes], piece: int) -> None:
+    """However the blocks are cut, every record is live and has its place."""
+    scanner = scan(six, piece=piece)
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+    assert found(scanner) == []
+    assert (scanner.offset, scanner.line) == (sum(map(len, six)), 6)
+    assert [scanner.index.offsets[n] for n in range(6)] == [offset_of(six, n + 1) for n in range(6)]
+    assert list(scanner.index.lengths) == list(map(len, six))
+    assert scanner.seed == int(json.loads(six[-1])["_crc"], 16)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_is_told(role: str) -> None:
+    """Roles are read from the head of the line, and by parsing where the line is not ours."""
+    line = sealed([encode_message({"role": role}, message_id="id-0", timestamp=STAMP)])[0]
+    for one in (line, b'{"content":1,"role":"%s"}\n' % role.encode()):
+        assert scan([one]).index.roles[0] == ROLE_CODES[role]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "pinned"),
+    [
+        ({"pinned": True}, True),
+        ({"critical": True}, True),
+        ({"pinned": True, "critical": True}, True),
+        ({"pinned": True, "critical": False, "timestamp": "t" * 2_000}, True),
+        ({"pinned": False}, False),
+        ({"pinned": 1}, False),
+        ({"other": True}, False),
+        ({"other": {"pinned": True}}, False),
+        ({"timestamp": True}, False),
+    ],
+)
+def test_pins_are_told_without_parsing_and_with(metadata: dict[str, Any], pinned: bool) -> None:
+    """A true `pinned` or `critical` in the metadata is seen wherever it stands."""
+    message = {"role": "user", "content": '"pinned":true,"message_id":"', "metadata": metadata}
+    ours = sealed([encode_message(message, message_id="id-0", timestamp=STAMP)])[0]
+    bare = json.dumps(message).encode() + b"\n"
+    for line in (ours, bare):
+        assert bool(scan([line]).index.flags[0] & PINNED) is pinned
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 500, 'quo"te', "back\\slash", "ünï", "\ud800", "\n", ""])
+def test_every_id_is_found(name: str) -> None:
+    """Ids of any length and content are found again."""
+    lines = sealed([body(1), encode_message({"role": "user"}, message_id=name, timestamp=STAMP), body(2)])
+    scanner = scan(lines)
+    if name:
+        assert scanner.index.find(name) == 1
+    assert scanner.index.find("id-2") == 2
+    assert found(scanner) == []
+
+
+def test_an_id_within_the_content_is_not_the_id() -> None:
+    """Only the id that the log stamped names a record."""
+    message = {"role": "user", "content": {"message_id": "false"}, "metadata": {"x": {"message_id": "false"}}}
+    scanner = scan(sealed([encode_message(message, message_id="true", timestamp=STAMP)]))
+    assert scanner.index.find("true") == 0
+    assert scanner.index.find("false") is None
+
+
+def test_control_records_are_counted_and_headers_and_the_last_plan_kept() -> None:
+    """Kinds that are not known are kept and ignored."""
+    kinds = [("header", {"session_id": "s"}), ("plan", {"n": 1}), ("strange", {}), ("plan", {"n": 2}), ("view", {})]
+    scanner = scan(sealed([encode_control(kind, **fields) for kind, fields in kinds] + [body(1)]))
+    assert scanner.index.control_counts == {"header": 1, "plan": 2, "strange": 1, "view": 1}
+    assert scanner.index.headers == [{"_record": "header", "session_id": "s"}]
+    assert scanner.index.plan == {"_record": "plan", "n": 2}
+    assert (ids(scanner), found(scanner)) == ([1], [])
+
+
+# -- lines of the older module -----------------------------------------------------------------------------------------
+
+
+def bare(number: int) -> bytes:
+    return b'{"role": "user", "content": "message %d", "timestamp": "2025"}\n' % number
+
+
+def test_bare_lines_are_records_and_the_chain_goes_on_behind_them() -> None:
+    """A log of the older module is sound, gets derived ids, and is continued by chained records."""
+    lines = [bare(0), bare(1)]
+    scanner = scan(lines)
+    more = sealed([body(2), body(3)], scanner.seed)
+    for piece in (1, 4):
+        both = scan(lines + more, piece=piece)
+        assert found(both) == []
+        assert list(both.index.flags) == [UNCHAINED | 8, UNCHAINED | 8, 8, 8]
+        assert both.index.find(message_id_of(json.loads(bare(1)), bare(1), len(bare(0)))) == 1
+    assert scanner.seed == zlib.crc32(bare(1)[:-1], zlib.crc32(bare(0)[:-1]))
+
+
+def test_equal_bare_lines_have_different_ids() -> None:
+    """A derived id depends on the place too."""
+    scanner = scan([bare(0), bare(0)])
+    assert len(set(scanner.index.id_hashes)) == 2
+
+
+def test_a_bare_line_behind_chained_ones_is_reported_and_read(six: list[bytes]) -> None:
+    """Once there is a chain, a line without a checksum is a finding; what was chained onto it is sound."""
+    lines = [*six[:2], bare(9)]
+    more = sealed([body(2), body(3)], scan(lines).seed)
+    scanner = scan(lines + more)
+    assert found(scanner) == [("unchained", 3, offset_of(lines, 3))]
+    assert len(scanner.index.live) == 5
+
+
+# -- damage in the middle ----------------------------------------------------------------------------------------------
+
+
+def test_a_flipped_byte_is_reported_and_the_next_line_is_not_condemned(six: list[bytes]) -> None:
+    """A line that parses but fails its checksum is read, marked and reported, it alone."""
+    six[2] = six[2].replace(b"message 2", b"message 7")
+    scanner = scan(six)
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+    assert found(scanner) == [("checksum", 3, offset_of(six, 3))]
+    assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("at", range(1, 21))
+def test_a_damaged_checksum_condemns_its_own_line_only(six: list[bytes], at: int) -> None:
+    """Wherever in the checksum a byte is altered, the records behind it verify."""
+    for changed in (b"A", b"g", b"0", b" ", b"\xff"):
+        lines = list(six)
+        lines[2] = six[2][:-at] + changed + (six[2][-at + 1 :] if at > 1 else b"")
+        if lines[2] == six[2]:
+            continue
+        scanner = scan([b"".join(lines)])
+        assert [damage.line for damage in scanner.index.damage] == [3], (changed, scanner.index.damage)
+        assert set(ids(scanner)) >= {0, 1, 3, 4, 5}
+
+
+def test_a_first_line_whose_checksum_was_altered_is_told_from_one_that_had_none(six: list[bytes]) -> None:
+    """A record that continues the chain of a line without a checksum gives that line's damage away."""
+    six[0] = six[0].replace(b"_crc", b"_crd")
+    assert found(scan(six)) == [("checksum", 1, 0)]
+    assert ids(scan(six)) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("gone", range(5))
+def test_a_missing_line_is_seen(six: list[bytes], gone: int) -> None:
+    """The record behind a missing line does not continue the chain."""
+    lines = six[:gone] + six[gone + 1 :]
+    scanner = scan(lines)
+    assert found(scanner) == [("checksum", gone + 1, offset_of(lines, gone + 1))]
+    assert ids(scanner) == [n for n in range(6) if n != gone]
+
+
+def test_a_repeated_line_is_seen(six: list[bytes]) -> None:
+    """The second copy of a line does not continue the chain; what follows does."""
+    lines = [*six[:3], six[2], *six[3:]]
+    assert found(scan(lines)) == [("checksum", 4, offset_of(lines, 4))]
+
+
+def test_swapped_lines_are_seen(six: list[bytes]) -> None:
+    """Lines that changed places are reported and read where they stand."""
+    lines = [six[0], six[2], six[1], *six[3:]]
+    scanner = scan(lines)
+    assert [damage.line for damage in scanner.index.damage] == [2, 3, 4]
+    assert ids(scanner) == [0, 2, 1, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (b"null\n", "unreadable"),
+        (b"[1,2]\n", "unreadable"),
+        (b'[{"role":"user"}]\n', "unreadable"),
+        (b"{}\n", "unreadable"),
+        (b'{"role":"human"}\n', "unreadable"),
+        (b'{"role":["user"]}\n', "unreadable"),
+        (b'{"role":null}\n', "unreadable"),
+        (b"\n", "unreadable"),
+        (b"   \n", "unreadable"),
+        (b"\x00" * 4096 + b"\n", "unreadable"),
+        (b'{"role":"user","content":"\xff\xfe"}\n', "unreadable"),
+        (b'{"role":"user","content":"abc\n', "unreadable"),
+        (b"[" * 100_000 + b"\n", "unreadable"),
+        (b'{"a":' * 100_000 + b"\n", "unreadable"),
+        (b'{"role":"user","n":' + b"9" * 5_000 + b"}\n", "unreadable"),
+        (b'{"_record":["x"]}\n', "unchained"),
+        (b'{"_record":"keep","from":[1],"to":{}}\n', "unchained"),
+        (b'{"role":"user","content":"' + b"x" * 2_000 + b'"}\n', "oversized"),
+    ],
+)
+def test_strange_lines_are_reported_and_all_behind_them_is_read(six: list[bytes], line: bytes, kind: str) -> None:
+    """A line that is no record is one finding with its place, and hides nothing."""
+    lines = [*six[:3], line, *six[3:]]
+    scanner = scan(lines, max_record_bytes=1_000 if kind == "oversized" else 1 << 20)
+    assert found(scanner)[0] == (kind, 4, offset_of(lines, 4))
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_nul_block_is_named(six: list[bytes]) -> None:
+    """NUL bytes in the place of a record are told as what a power cut leaves."""
+    six[2] = bytes(len(six[2]) - 1) + b"\n"
+    assert "NUL" in scan(six).index.damage[0].detail
+
+
+def test_a_record_glued_behind_a_torn_one_is_read(six: list[bytes]) -> None:
+    """What a writer without a repair appends behind a torn line is not eaten by it."""
+    lines = [six[0], six[1][:40] + six[2], *six[3:]]
+    scanner = scan(lines)
+    assert found(scanner)[0] == ("glued", 2, len(six[0]))
+    assert ids(scanner) == [0, 2, 3, 4, 5]
+    assert scanner.index.offsets[1] == len(six[0]) + 40
+    assert scanner.index.lengths[1] == len(six[2])
+
+
+def test_a_record_behind_nul_bytes_is_read(six: list[bytes]) -> None:
+    """NUL bytes before a record hide only themselves."""
+    lines = [six[0], bytes(4_096) + six[1], *six[2:]]
+    scanner = scan(lines)
+    assert found(scanner) == [("glued", 2, len(six[0]))]
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+
+
+@pytest.mark.parametrize("between", [b"", b"J", b" ", b"\r", b"\x0b", b"\0\0", b"\xff", b'"}]'])
+def test_records_whose_newline_was_altered_are_both_read(six: list[bytes], between: bytes) -> None:
+    """Two whole records in one line are two records, and verify."""
+    lines = [six[0], six[1][:-1] + between + six[2], *six[3:]]
+    scanner = scan(lines)
+    assert found(scanner) == [("glued", 2, len(six[0]))]
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+
+
+def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> None:
+    """A record that was chained onto one with garbage behind it verifies."""
+    lines = [six[0], six[1][:-1] + b"garbage\n", *six[2:]]
+    scanner = scan(lines)
+    assert found(scanner) == [("glued", 2, len(six[0]))]
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+
+
+def test_bare_records_in_one_line_are_both_read() -> None:
+    """A record of the older module that lost its newline is read too."""
+    scanner = scan([bare(0)[:-1] + bare(1), bare(2)])
+    assert len(scanner.index.live) == 3
+
+
+def test_an_object_within_arguments_is_not_taken_for_a_record(six: list[bytes]) -> None:
+    """Of a torn record no inner object is read as a message."""
+    inner = {"role": "user", "content": "inner"}
+    call = {"role": "assistant", "tool_calls": [{"arguments": {"messages": [inner, inner], "_crc": "00000000"}}]}
+    torn = sealed([encode_message(call, message_id="id-9", timestamp=STAMP)])[0]
+    for end in (len(torn) - 1, len(torn) - 2, len(torn) - 25, len(torn) - 60):
+        scanner = scan([six[0], torn[1:end] + b"\n", six[1]])
+        assert ids(scanner) == [0, 1]
+
+
+def test_a_line_full_of_heads_is_given_up_soon() -> None:
+    """A line that was made to be slow does not hang the scan."""
+    scanner = scan([b'{"role":"user' * 50_000 + b"\n"])
+    assert found(scanner) == [("unreadable", 1, 0)]
+
+
+def test_skipped_lines_keep_the_chain(six: list[bytes]) -> None:
+    """Behind a line too long to be held the records verify, and the place is right."""
+    scanner = scan(six[:2])
+    scanner.skip(len(six[2]), zlib.crc32(six[2][:-1], scanner.seed), six[2][:-1][-19:])
+    scanner.feed(b"".join(six[3:]))
+    assert found(scanner) == [("oversized", 3, offset_of(six, 3))]
+    assert ids(scanner) == [0, 1, 3, 4, 5]

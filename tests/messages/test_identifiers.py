@@ -1,0 +1,92 @@
+"""The terms of a text and of a message, and which of them a cut leaves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_text
+from amplifier_module_context_persistent.messages.identifiers import argument_terms, spans, terms_of
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("just some plain words, nothing else", set()),
+        ("open src/app/main.py now", {"src/app/main.py"}),
+        ("open main.py.", {"main.py"}),
+        ("call parse_header and HttpClient", {"parse_header", "HttpClient"}),
+        ("in lib/read_config.py", {"lib/read_config.py", "read_config"}),
+        ("commit 3f2a9bc1 fixed it", {"3f2a9bc1"}),
+        ("deadbeef 1234567 cafe", set()),
+        ("a.b c/d x_y", set()),
+        ("version 1.2.3 and 10.5", set()),
+    ],
+)
+def test_what_a_term_is(text, terms):
+    """Paths, file names, compound names and hex ids are terms; plain words and numbers are none."""
+    assert set(spans(text)) == terms
+
+
+def test_a_cut_shows_the_terms_of_head_and_tail():
+    """A term counts as shown where one of its places lies wholly in what stays."""
+    text = "first_name " + "x " * 500 + "middle_name " + "y " * 500 + "last_name first_name"
+    terms = terms_of({"role": "tool", "content": text})
+    assert set(terms.shown(None)) == {"first_name", "middle_name", "last_name"}
+    assert set(terms.shown(Cut(50, 50))) == {"first_name", "last_name"}
+    assert terms.shown(Cut(12, 11)) == ("first_name",)
+    assert terms.shown(Cut(5, 0)) == ()
+    assert set(terms.lost(None, Cut(50, 50))) == {"middle_name"}
+    assert set(terms.lost(Cut(50, 50), Cut(12, 11))) == {"last_name"}
+
+
+def test_arguments_stay_and_thoughts_are_not_counted():
+    """What cannot be cut is shown whatever the cut, except that a thought goes with its turn."""
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "look at the_thought"},
+            {"type": "text", "text": "z " * 300 + "in_the_text"},
+            {"type": "tool_call", "id": "c", "name": "read", "input": {"path": "src/in_args.py"}},
+        ],
+        "tool_calls": [{"id": "c", "tool": "read", "arguments": {"path": "src/in_args.py"}}],
+    }
+    terms = terms_of(message)
+    assert argument_terms(message) == terms.used == {"src/in_args.py", "in_args"}
+    assert set(terms.shown(Cut(0, 0))) == {"src/in_args.py", "in_args"}
+    assert set(terms.shown(None)) == {"src/in_args.py", "in_args", "in_the_text"}
+    assert terms.text_chars == (611,)
+
+
+def test_a_term_in_two_texts_is_shown_by_the_one_that_needs_less():
+    """Every text of a message is cut alike, so the nearest place to an end counts."""
+    blocks = [{"type": "text", "text": text} for text in ("x " * 90 + "the_name" + " y" * 90, "the_name")]
+    terms = terms_of({"role": "user", "content": blocks})
+    assert terms.needs == (8,)
+    assert terms.shown(Cut(4, 4)) == ("the_name",)
+    assert terms.shown(Cut(4, 3)) == ()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"id": "c", "tool": "t", "arguments": {"p": "my_name"}},
+        {"id": "c", "type": "function", "function": {"name": "t", "arguments": '{"p": "my_name"}'}},
+    ],
+)
+def test_both_shapes_of_calls_have_arguments(call):
+    """Arguments are found as an object and as JSON text."""
+    assert argument_terms({"role": "assistant", "content": "", "tool_calls": [call]}) == {"my_name"}
+
+
+@given(
+    st.lists(st.sampled_from(["one_name", "a/b/c.py", "plain", "\n", "x" * 30, "TwoWords"]), max_size=80),
+    st.integers(0, 400),
+)
+def test_shown_terms_stand_in_the_elided_text(words, keep):
+    """Whatever a cut is said to show stands in the text that is cut so, character by character."""
+    text = " ".join(words)
+    shown = terms_of({"role": "tool", "content": text}).shown(cut_for(keep))
+    cut = elide_text(text, cut_for(keep), reference="m1", boundary="char")
+    assert [term for term in shown if term not in cut] == []

@@ -1,0 +1,226 @@
+"""One message in the form that every provider accepts, case by case."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.messages.message import Call, blocks_of, calls_of, result_id_of, text_of
+from amplifier_module_context_persistent.messages.normalize import NO_OUTPUT, normalise
+
+Message = dict[str, Any]
+
+THOUGHT: Message = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+IMAGE: Message = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
+
+
+def text(words: Any) -> Message:
+    return {"type": "text", "text": words}
+
+
+def block(call_id: str = "c1", **more: Any) -> Message:
+    return {"type": "tool_call", "id": call_id, "name": "bash", "input": {"command": "ls"}, **more}
+
+
+def call(call_id: Any = "c1", **more: Any) -> Message:
+    return {"id": call_id, "tool": "bash", "arguments": {"command": "ls"}, **more}
+
+
+def user(content: Any, **more: Any) -> Message:
+    return {"role": "user", "content": content, **more}
+
+
+def says(content: Any = "", **more: Any) -> Message:
+    return {"role": "assistant", "content": content, **more}
+
+
+def result(content: Any, **more: Any) -> Message:
+    return {"role": "tool", "tool_call_id": "c1", "name": "bash", "content": content, **more}
+
+
+ACCEPTED: list[Message] = [
+    user("hello"),
+    user(" leading blank"),
+    user([text("hello")]),
+    user([IMAGE]),
+    user("hello", name="ann", metadata={"a": 1}),
+    user("hello", metadata=None, name=None),
+    user([{**text("hello"), "visibility": None, "cache_control": {"type": "ephemeral"}}]),
+    {"role": "system", "content": "Be brief."},
+    {"role": "developer", "content": [text("Be brief.")]},
+    says("done"),
+    says([THOUGHT, text("done")]),
+    says([THOUGHT], tool_calls=[call()]),
+    says("", tool_calls=[call()]),
+    says([THOUGHT, block()], tool_calls=[call()]),
+    says([block()]),
+    says([block(provider_key=[1])]),
+    says("", tool_calls=[{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]),
+    says([{"type": "redacted_thinking", "data": "Em"}, text("x")]),
+    says([{"type": "reasoning", "content": [], "summary": []}, text("x")]),
+    result("README.md"),
+    result([{"type": "tool_result", "tool_call_id": "c1", "output": {"a": 1}}]),
+]
+
+
+@pytest.mark.parametrize("message", ACCEPTED)
+def test_an_accepted_message_is_handed_on_as_it_is(message: Message) -> None:
+    """What needs no change is the very object that was given."""
+    assert normalise(message) is message
+
+
+BLANK: list[Message] = [
+    {},
+    {"role": "narrator", "content": "x"},
+    user(""),
+    user(None),
+    user(" \n\u3000"),
+    user([]),
+    user([text("")]),
+    user([text(None), {"type": "text"}, "  "]),
+    {"role": "system", "content": " "},
+    says(None),
+    says([]),
+    says([THOUGHT]),
+    says([{"type": "redacted_thinking", "data": "Em"}, text(" ")]),
+    says("", tool_calls=[]),
+    says("", tool_calls=[{"tool": "bash"}, "junk", {"id": ""}]),
+]
+
+
+@pytest.mark.parametrize("message", BLANK)
+def test_a_message_that_says_nothing_is_left_out(message: Message) -> None:
+    """Nothing that a provider accepts is left of it."""
+    assert normalise(message) is None
+
+
+CHANGED: list[tuple[Message, Message]] = [
+    # blank blocks go, the others stay
+    (user([text(""), text("a"), text("\n")]), user([text("a")])),
+    (user(["a", " "]), user([text("a")])),
+    (user({"type": "text", "text": "a"}), user([text("a")])),
+    (user([{**text("a"), "visibility": "secret"}]), user([text("a")])),
+    (user([text(7)]), user([text("7")])),
+    (user([7]), user([text("7")])),
+    # what a request cannot carry is told as text
+    (user({"a": [1, "é"]}), user('{"a":[1,"é"]}')),
+    (user(12), user("12")),
+    (user([{"type": "audio", "data": "QQ"}]), user([text('{"type":"audio","data":"QQ"}')])),
+    (user([block()]), user([text('{"type":"tool_call","id":"c1","name":"bash","input":{"command":"ls"}}')])),
+    (says([IMAGE | {"source": "file"}]), says([text('{"type":"image","source":"file"}')])),
+    # thinking that no provider could read goes
+    (says([{"type": "thinking", "thinking": None}, text("a")]), says([text("a")])),
+    (says([{"type": "redacted_thinking"}, {"type": "reasoning"}, text("a")]), says([text("a")])),
+    # beside calls nothing may stand in the place of content, elsewhere not
+    (says(None, tool_calls=[call()]), says("", tool_calls=[call()])),
+    (says(" ", tool_calls=[call()]), says("", tool_calls=[call()])),
+    (says([text(" ")], tool_calls=[call()]), says("", tool_calls=[call()])),
+    (result(""), result(NO_OUTPUT)),
+    (result(None), result(NO_OUTPUT)),
+    (result([]), result(NO_OUTPUT)),
+    (result([text(" ")]), result(NO_OUTPUT)),
+    # keys of the wrong type
+    (user("a", name=7), user("a", name="7")),
+    (result("a", tool_call_id=7), result("a", tool_call_id="7")),
+    (user("a", metadata=[1]), user("a", metadata=None)),
+    # calls: what is none goes, an id is a string, each stands once
+    (says("a", tool_calls=[]), says("a")),
+    (says("a", tool_calls=None), says("a")),
+    (says("a", tool_calls="junk"), says("a")),
+    (user("a", tool_calls=[call()]), user("a")),
+    (says("", tool_calls=[call(7), "junk", {"tool": "x"}]), says("", tool_calls=[call("7")])),
+    (says("", tool_calls=[call(), call(arguments={})]), says("", tool_calls=[call()])),
+    (says([block(), block(input={})]), says([block()])),
+    (says([block(), block(input={})], tool_calls=[call()]), says([block()], tool_calls=[call()])),
+    (says([{**block(), "type": "tool_use"}]), says([block()])),
+    (
+        says([{"type": "tool_call", "tool_call_id": "c1", "tool": "bash", "arguments": '{"command":"ls"}'}]),
+        says([{**block(), "tool_call_id": "c1", "tool": "bash", "arguments": '{"command":"ls"}'}]),
+    ),
+    (says([{"type": "tool_call", "name": "no id"}, text("a")]), says([text("a")])),
+]
+
+
+@pytest.mark.parametrize(("given", "accepted"), CHANGED)
+def test_what_is_not_accepted_is_brought_into_shape(given: Message, accepted: Message) -> None:
+    """The result is as expected, is stable, and the message that was given is as before."""
+    before = copy.deepcopy(given)
+    found = normalise(given)
+    assert found == accepted
+    assert given == before
+    assert normalise(found) is found
+
+
+def test_calls_without_a_copy_get_one() -> None:
+    """A call that `tool_calls` has alone is added behind the blocks; one that `content` has alone, behind the calls."""
+    one = says([text("a"), block("c1")], tool_calls=[call("c1"), call("c2")])
+    assert normalise(one) == says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1"), call("c2")])
+    other = says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1")])
+    assert normalise(other) == says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1"), call("c2")])
+
+
+def test_tool_calls_decide_what_their_copies_say() -> None:
+    """Name and arguments of a copy that differ are those of `tool_calls`."""
+    given = says([block(name="python", input={}, key=1)], tool_calls=[call()])
+    assert normalise(given) == says([block(key=1)], tool_calls=[call()])
+
+
+def test_copies_of_calls_share_no_object_with_them() -> None:
+    """What a caller does to the arguments in one place does not reach the other."""
+    for given in (
+        says([text("a"), block("c1")], tool_calls=[call("c1"), call("c2")]),
+        says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1")]),
+        says([block(input={})], tool_calls=[call()]),
+    ):
+        found = normalise(given)
+        assert found is not None
+        for one in found["tool_calls"]:
+            one["arguments"]["command"] = "spoilt"
+        assert all(b["input"] == {"command": "ls"} for b in blocks_of(found, frozenset({"tool_call"})))
+
+
+def test_a_long_block_of_an_unknown_kind_is_named_only() -> None:
+    """It may be base64."""
+    found = normalise(user([{"type": "hologram", "data": "A" * 5_000}]))
+    assert found == user([text("[a hologram block of 5,029 characters, which requests cannot carry]")])
+
+
+@pytest.mark.parametrize(
+    ("message", "calls"),
+    [
+        (user("a", tool_calls=[call()]), ()),
+        (says("a"), ()),
+        (says("", tool_calls=[call("a"), call("b")]), (Call("a", "bash"), Call("b", "bash"))),
+        (says("", tool_calls=[{"id": 3, "function": {"name": "grep"}}]), (Call("3", "grep"),)),
+        (says("", tool_calls=[{"id": "a"}]), (Call("a", "unknown"),)),
+        (says([block("b"), block("a")], tool_calls=[call("a")]), (Call("a", "bash"), Call("b", "bash"))),
+        (says([{"type": "tool_use", "id": "a", "name": "bash"}]), (Call("a", "bash"),)),
+    ],
+)
+def test_calls_of_a_message(message: Message, calls: tuple[Call, ...]) -> None:
+    """Those of `tool_calls` come first, each once, in whatever form they are."""
+    assert calls_of(message) == calls
+
+
+@pytest.mark.parametrize(
+    ("message", "call_id"),
+    [
+        (user("a", tool_call_id="x"), None),
+        (result("a"), "c1"),
+        (result("a", tool_call_id=5), "5"),
+        ({"role": "function", "content": "a", "name": "f"}, ""),
+        ({"role": "tool", "content": "a", "tool_call_id": ""}, ""),
+    ],
+)
+def test_the_call_that_a_result_answers(message: Message, call_id: str | None) -> None:
+    """A result without an id answers no call."""
+    assert result_id_of(message) == call_id
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [("a", "a"), (None, ""), ([text("a"), IMAGE, text("b"), "c"], "a\nb"), (3, ""), ([text(7)], "7")],
+)
+def test_the_text_of_a_message(content: Any, found: str) -> None:
+    """The content, or its text blocks."""
+    assert text_of(user(content)) == found

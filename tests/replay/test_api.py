@@ -1,0 +1,287 @@
+"""The Python interface: a session opened, its requests seen again, other policies played."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.replay import (
+    PolicyError,
+    SessionNameError,
+    compare,
+    open_transcript,
+    play,
+    replay,
+    requests,
+)
+from amplifier_module_context_persistent.replay.policies import POLICIES
+from amplifier_module_context_persistent.replay.policy_spec import policy_of
+from fixtures.generate import generate_session
+from tests.support.places import ROOT
+
+BUDGET = 9_000
+COUNTED = {"tokenizer": "estimate", "durability": "write", "max_tokens": BUDGET}
+
+
+async def record(path: Path, messages: list[dict[str, Any]], **config: Any) -> list[list[dict[str, Any]]]:
+    """Let a manager record a session; the views that it handed out."""
+    views = []
+    manager = PersistentContextManager(path, **{**COUNTED, **config})
+    for message in messages:
+        if message["role"] == "assistant":
+            views.append(await manager.get_messages_for_request())
+        await manager.add_message(message)
+    await manager.close()
+    return views
+
+
+def plain(path: Path, messages: list[dict[str, Any]]) -> Path:
+    """Write plain messages, one JSON object a line."""
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages), encoding="utf-8")
+    return path
+
+
+MESSAGES = list(generate_session(1, 60, mean_bytes=0))
+
+
+async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> None:
+    """Each is proved, in its place, with what it lost by compactions; together they are as the receipts say."""
+    views = await record(tmp_path / "log.jsonl", MESSAGES)
+    with open_transcript(tmp_path / "log.jsonl") as transcript:
+        seen = list(requests(transcript))
+        assert [one.view for one in seen] == views
+        assert all(one.proved for one in seen)
+        assert [one.hash for one in seen] == [noted.receipt.hash for noted in transcript.requests()]
+        assert [one.place for one in seen] == [at for at, m in enumerate(MESSAGES) if m["role"] == "assistant"]
+        plans = [one.plan for one in seen]
+        changed = [one.number for one, before in zip(seen[1:], plans, strict=False) if one.plan != before]
+        assert changed
+        assert [one.number for one in seen if one.compaction] == changed
+        for one in seen:
+            assert one.marks is not None
+            assert one.marks.total == one.place
+            counts = one.marks.counts()
+            assert counts["kept"] + counts["elided"] + one.marks.inserted == len(one.view or ())
+        half = seen[len(seen) // 2]
+        assert [one.number for one in requests(transcript, start=half.place)] == [
+            one.number for one in seen if one.place >= half.place
+        ]
+
+
+async def test_requests_of_a_history_that_was_replaced_are_told_as_well(tmp_path: Path) -> None:
+    """A cleared session still has the views from before, proved, in front of what is live."""
+    path = tmp_path / "log.jsonl"
+    await record(path, MESSAGES[:10])
+    manager = PersistentContextManager(path, **COUNTED)
+    await manager.clear()
+    await manager.close()
+    await record(path, MESSAGES[20:30])
+    with open_transcript(path) as transcript:
+        seen = list(requests(transcript))
+    assert len(seen) > 5
+    assert all(one.proved for one in seen)
+    assert [one.place for one in seen] == sorted(one.place for one in seen)
+    assert seen[0].place == 0
+    assert seen[-1].place == 9 - [m["role"] for m in reversed(MESSAGES[20:30])].index("assistant")
+
+
+async def test_what_the_log_lacks_is_told(tmp_path: Path) -> None:
+    """An ephemeral message stood in no log; an altered log proves nothing and lacks nothing."""
+    path = tmp_path / "log.jsonl"
+    manager = PersistentContextManager(path, **COUNTED)
+    await manager.add_message({"role": "user", "content": "first word"})
+    await manager.add_message({"role": "user", "content": "aside", "metadata": {"ephemeral": True}})
+    await manager.get_messages_for_request()
+    await manager.add_message({"role": "assistant", "content": "yes"})
+    await manager.close()
+    with open_transcript(path) as transcript:
+        (one,) = requests(transcript)
+        assert (one.proved, list(one.lacks)) == (False, ["1 of its messages stood in no log"])
+    path.write_bytes(path.read_bytes().replace(b"first word", b"worst word"))
+    with open_transcript(path) as transcript:
+        (one,) = requests(transcript)
+        assert one.proved is False
+
+
+async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
+    """The default policy on the plain messages makes the views that the session's manager made."""
+    views = await record(tmp_path / "log.jsonl", MESSAGES)
+    with open_transcript(tmp_path / "log.jsonl") as transcript:
+        seen = list(play(transcript, budget_tokens=BUDGET, tokenizer="estimate"))
+        recorded = list(requests(transcript))
+    texts = [[message["content"] for message in view] for view in views]
+    assert [[message["content"] for message in one.view or ()] for one in seen] == texts
+    assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
+    assert {one.proved for one in seen} == {None}
+
+
+def test_it_can_be_called_where_an_event_loop_runs(tmp_path: Path) -> None:
+    """A notebook or a test may play a session without leaving its loop; half of it may be left unplayed."""
+    path = plain(tmp_path / "plain.jsonl", MESSAGES)
+
+    async def inside() -> int:
+        with open_transcript(path) as transcript:
+            first = next(play(transcript, budget_tokens=BUDGET, tokenizer="estimate"))
+            return first.number + replay(transcript, budget_tokens=BUDGET, tokenizer="estimate").measures.requests
+
+    assert asyncio.run(inside()) == 1 + sum(message["role"] == "assistant" for message in MESSAGES)
+
+
+def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
+    """They add up to the measures; what sending everything bills is what a policy's bill is a share of."""
+    told: list[tuple[str, int, int]] = []
+    with open_transcript(plain(tmp_path / "plain.jsonl", MESSAGES)) as transcript:
+        found = compare(
+            transcript,
+            ["none", "truncate:target_usage=0.3"],
+            budget_tokens=BUDGET,
+            tokenizer="estimate",
+            progress=lambda *said: told.append(said),
+        )
+    whole, played = found.replayed
+    assert [one.policy for one in found.replayed] == ["none", "truncate:target_usage=0.3"]
+    assert whole.measures.billed_ratio == 1
+    assert played.measures.billed_ratio == pytest.approx(played.measures.billed / whole.measures.billed)
+    assert 0 < played.measures.billed_ratio < 1
+    assert [one.tokens for one in played.requests] == played.measures.request_tokens
+    assert sum(one.cached_tokens for one in played.requests) == played.measures.cached_tokens
+    assert sum(one.broke for one in played.requests) == played.measures.breaks > 0
+    assert (whole.measures.invalid, played.measures.invalid, played.measures.over) == (0, 0, 0)
+    assert whole.measures.over > 0
+    assert whole.measures.far == 1 > played.measures.far
+    assert {what for what, _, _ in told} == {
+        "reading",
+        "looking for far evidence",
+        "playing none",
+        "playing truncate:target_usage=0.3",
+    }
+    assert all(0 <= done <= total for _, done, total in told)
+
+
+def interrupted() -> list[dict[str, Any]]:
+    """A session in which calls were interrupted, for good and until later, and ids were used twice."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number in range(6):
+        call = {"id": f"call_{number % 2}", "tool": "bash", "arguments": {"x": number}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        if number != 2:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"result {number}"})
+        if number in (2, 4):
+            messages.append({"role": "user", "content": f"what now? {number}"})
+    messages.append({"role": "assistant", "content": "  "})
+    messages.append({"role": "assistant", "content": "so far, and more"})
+    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "tool": "bash", "arguments": {}}]})
+    messages.append({"role": "tool", "tool_call_id": "x", "content": "last"})
+    messages.append({"role": "assistant", "content": "done"})
+    return messages
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_sending_everything_is_measured_alike_both_ways(tmp_path: Path, late: bool) -> None:
+    """The short way to measure `none` gives what making each of its views gives, stand-ins and all."""
+    messages = interrupted()
+    if late:
+        messages[8], messages[9] = messages[9], messages[8]
+    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
+        short = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(POLICIES, "none", type("Slow", (POLICIES["none"],), {}))
+            made = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
+    assert short.requests == made.requests
+    assert short.measures.inserted_tokens == made.measures.inserted_tokens > 0
+    assert short.measures.invalid == made.measures.invalid == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("bogus", "known: none, default, truncate"),
+        ("", "known: none"),
+        ("truncate:target=0.4", "target_usage"),
+        ("truncate:target_usage", "NAME=VALUE"),
+        ("truncate:target_usage=2", "allowed: 0 < share"),
+        ("truncate:transcript_path=x", "is no option"),
+        ("none:target_usage=0.4", "has no options"),
+    ],
+)
+def test_an_unknown_policy_is_an_error_that_names_the_known(text: str, named: str) -> None:
+    """So is an unknown option, and a value that is not allowed."""
+    with pytest.raises(PolicyError, match=re.escape(named)):
+        policy_of(text)
+
+
+def test_policies_are_read_with_their_options() -> None:
+    """Numbers and words are values as the configuration knows them; the default is a name of its own."""
+    chosen = policy_of(" truncate:target_usage=0.4, truncate_boundary=char ")
+    assert chosen.options == {"target_usage": 0.4, "truncate_boundary": "char"}
+    assert chosen.name == "truncate:target_usage=0.4, truncate_boundary=char"
+    assert policy_of("default").open is policy_of("truncate").open
+    assert policy_of("sliding").open is POLICIES["sliding"]
+    assert policy_of("stateless").open is POLICIES["stateless"]
+
+
+def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
+    """What stood far back is recoverable where there is a recall, and only in view where there is none."""
+    early = {"role": "user", "content": "see early_identifier_here"}
+    filler = [{"role": "user", "content": f"word {n} " + "and so on " * 400} for n in range(30)]
+    call = {"id": "c", "tool": "bash", "arguments": {"command": "cat early_identifier_here"}}
+    messages = [
+        {"role": "user", "content": "begin"},
+        early,
+        *filler,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+    ]
+    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
+        found = compare(
+            transcript,
+            ["sliding", "default", "default:recall=false"],
+            budget_tokens=BUDGET,
+            tokenizer="estimate",
+        )
+    shares = [(one.measures.evidence, one.measures.far, one.measures.recoverable) for one in found.replayed]
+    assert shares == [(1, 0, 0), (1, 0, 1), (1, 0, 0)]
+
+
+def test_an_empty_session_has_nothing_to_play(tmp_path: Path) -> None:
+    """It has no requests, costs nothing, and is no error."""
+    with open_transcript(plain(tmp_path / "plain.jsonl", [])) as transcript:
+        assert list(requests(transcript)) == []
+        assert list(play(transcript, budget_tokens=BUDGET)) == []
+        found = replay(transcript, budget_tokens=BUDGET, tokenizer="estimate")
+    assert (found.requests, found.measures.requests, found.measures.billed) == ([], 0, 0)
+
+
+def test_what_is_no_session_is_an_error(tmp_path: Path) -> None:
+    """Neither a path nor a name that nobody has."""
+    with pytest.raises(LogUnreadableError):
+        open_transcript(tmp_path / "nobody.jsonl")
+    with pytest.raises(SessionNameError):
+        open_transcript("nobody")
+
+
+@pytest.mark.parametrize("message_id", [["x"], {"a": 1}, 3, None, ""])
+def test_ids_that_are_no_names_do_no_harm(tmp_path: Path, message_id: Any) -> None:
+    """A stranger's transcript may say anything where an id should stand."""
+    messages = [{**message, "metadata": {"message_id": message_id}} for message in MESSAGES[:8]]
+    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
+        seen = list(play(transcript, budget_tokens=BUDGET, tokenizer="estimate"))
+        assert {run.mark for one in seen for run in one.marks.runs()} == {"kept"}
+        assert replay(transcript, budget_tokens=BUDGET, tokenizer="estimate").measures.breaks == 0
+
+
+def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python example of `docs/replay.md` runs on a session, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    asyncio.run(record(tmp_path / "session.jsonl", MESSAGES))
+    text = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) >= 4
+    for example in examples:
+        exec(compile(example, "docs/replay.md", "exec"), {})

@@ -1,0 +1,376 @@
+"""Recall from a session's log: by reference, by search, page after page, and what is not found."""
+
+import asyncio
+import itertools
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amplifier_core.llm_errors import ContextLengthError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, RecallError
+from amplifier_module_context_persistent.search.recall_page import check_wanted
+from amplifier_module_context_persistent.session import recall as lookup
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from tests.messages.test_text import words_of
+from tests.session.test_views import examples
+from tests.support import histories
+
+Message = dict[str, Any]
+Manager = PersistentContextManager
+REFERENCE = re.compile(r"characters elided; recall (\S+) …\]")
+
+
+@pytest.fixture(params=["file", "memory"])
+def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Manager:
+    return start(tmp_path / "log.jsonl" if request.param == "file" else None)
+
+
+def start(path: Path | None = None, **config: Any) -> Manager:
+    """A manager whose ids are m1, m2, … and whose clock shows a minute more for each message."""
+    ids, minutes = itertools.count(0), itertools.count()
+    options = {
+        "tokenizer": "estimate",
+        "new_id": lambda: f"m{next(ids)}",
+        "now": lambda: f"2026-03-01T{(n := next(minutes)) // 60:02}:{n % 60:02}:00.000Z",
+        **config,
+    }
+    return InMemoryContextManager(**options) if path is None else Manager(path, **options)
+
+
+async def add(manager: Manager, *messages: Message | str) -> list[str]:
+    """Add messages, texts as those of a user; their ids."""
+    for message in messages:
+        await manager.add_message({"role": "user", "content": message} if isinstance(message, str) else message)
+    return [message["metadata"]["message_id"] for message in await manager.get_messages()][-len(messages) :]
+
+
+def called(*calls: tuple[str, str, Message], text: str = "") -> Message:
+    listed = [{"id": call_id, "tool": tool, "arguments": arguments} for call_id, tool, arguments in calls]
+    return {"role": "assistant", "content": text, "tool_calls": listed}
+
+
+def result(call_id: str, text: str, **more: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "content": text, **more}
+
+
+async def found(manager: Manager, query: str, **how: Any) -> list[str]:
+    return [hit.reference for hit in (await manager.recall(query=query, **how)).hits]
+
+
+async def whole(manager: Manager, reference: str) -> str:
+    """The text of a message, page after page."""
+    pieces: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = await manager.recall(reference, offset=offset)
+        pieces.append(page.text)
+        offset = page.next_offset
+    return "".join(pieces)
+
+
+# -- by reference ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_message_is_had_again_by_its_id(manager: Manager) -> None:
+    """The page names it and the messages beside it."""
+    first, second, third = await add(manager, "one", "two", "three")
+    page = await manager.recall(second)
+    assert (page.reference, page.text, page.next_offset) == (second, "two", None)
+    assert f"before it {first}, behind it {third}]" in page.output
+    assert (await manager.recall(third, offset=1, limit=3)).text == "hre"
+
+
+async def test_an_id_that_is_unknown_is_an_error(manager: Manager) -> None:
+    """It says what to do instead."""
+    await add(manager, "one")
+    with pytest.raises(RecallError, match=r"no message of this session has the id 'm99'; take one from a view"):
+        await manager.recall("m99")
+
+
+@pytest.mark.parametrize("replaced", ["clear", "set_messages"])
+async def test_what_a_reset_hides_is_not_found(manager: Manager, replaced: str) -> None:
+    """By its id it is a clear error, by a search it is no hit."""
+    hidden = (await add(manager, "old words"))[0]
+    if replaced == "clear":
+        await manager.clear()
+    else:
+        await manager.set_messages([{"role": "user", "content": "new"}])
+    await add(manager, "new words")
+    with pytest.raises(RecallError, match=f"{hidden} is not part of this session any more"):
+        await manager.recall(hidden)
+    assert len(await found(manager, "words")) == 1
+
+
+async def test_messages_of_the_older_module_have_references_too(tmp_path: Path) -> None:
+    """Lines without an id are had again by the one that the views show; whatever way their JSON is written."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"role":"user","content":"caf\\u00e9 n\\u0061med"}\n{"content":"second","role":"user"}\n')
+    manager = start(path)
+    ids = [message["metadata"]["message_id"] for message in await manager.get_messages()]
+    assert [(await manager.recall(reference)).text for reference in ids] == ["café named", "second"]
+    assert await found(manager, "named") == ids[:1]
+
+
+@pytest.mark.parametrize(("budget", "tokens"), [(2_000, 200), (30_000, 3_000), (100_000, 4_000)])
+async def test_a_page_has_a_tenth_of_the_last_budget(manager: Manager, budget: int, tokens: int) -> None:
+    """4,000 tokens at most, counted with the session's counter; and it uses that room."""
+    text = "".join(f"line {n} of some output, {n * n}\n" for n in range(2_000))
+    reference, _ = await add(manager, text, "short")
+    await manager.get_messages_for_request(token_budget=budget)
+    output = (await manager.recall(reference)).output
+    assert 0.9 * tokens < count_message({"role": "tool", "content": output}, EstimateCounter()) <= tokens
+
+
+async def test_without_a_request_the_budget_is_max_tokens() -> None:
+    """A page has a tenth of it."""
+    manager = start(max_tokens=5_000)
+    (reference,) = await add(manager, "some words " * 5_000)
+    assert 0.9 * 500 < EstimateCounter().count_text((await manager.recall(reference)).output) <= 500
+
+
+# -- searches ----------------------------------------------------------------------------------------------------------
+
+
+async def test_hits_come_newest_first_page_after_page(manager: Manager) -> None:
+    """Each page says where the next one begins, and all of them together are all hits."""
+    ids = await add(manager, *(f"needle {n}" if n % 3 else f"straw {n}" for n in range(60)))
+    told, offset = [], 0
+    while True:
+        page = await manager.recall(query="NEEDLE", offset=offset, limit=7)
+        told += [hit.reference for hit in page.hits]
+        if page.next_offset is None:
+            break
+        assert page.next_offset == len(told)
+        offset = page.next_offset
+    assert told == [reference for n, reference in enumerate(ids) if n % 3][::-1]
+
+
+async def test_what_is_written_alike_is_shown_first(manager: Manager) -> None:
+    """A search does not mind capitals, but its excerpt is of the place that has them as they were asked for."""
+    await add(manager, "see https://github.com " + "x " * 300 + "the GitHub client")
+    (hit,) = (await manager.recall(query="GitHub")).hits
+    assert "GitHub client" in hit.excerpt
+    assert hit.places == (627, 12)
+
+
+async def test_a_capital_letter_is_meant_where_something_is_found_so(manager: Manager) -> None:
+    """A name is not lost among words; where nothing has it so, case does not matter."""
+    ids = await add(manager, "class Project", *(f"all projects, {n}" for n in range(20)), "a project-wide PROJECT")
+    assert await found(manager, "Project") == ids[:1]
+    assert (await manager.recall(query="Project")).next_offset is None
+    assert await found(manager, "PROJECT") == ids[-1:]
+    assert await found(manager, "PROJects", limit=30) == ids[-2:0:-1]
+
+
+async def test_small_letters_stand_for_both_and_come_first(manager: Manager) -> None:
+    """What is written as it was asked for is on the first page, however much differs in case; pages go on behind it."""
+    ids = await add(manager, "the config_path", "old config_path", *(f"CONFIG_PATH={n}" for n in range(20)))
+    told, offset = [], 0
+    while True:
+        page = await manager.recall(query="config_path", offset=offset, limit=7)
+        told += [hit.reference for hit in page.hits]
+        assert "first as it is written, then in other case, newest first]" in page.output
+        if page.next_offset is None:
+            break
+        offset = page.next_offset
+    assert told == [*ids[1::-1], *ids[:1:-1]]
+    assert await found(manager, "config_path", limit=1) == ids[1:2]
+
+
+async def test_a_long_name_is_shown_whole(manager: Manager) -> None:
+    """An excerpt holds paths and addresses as they are."""
+    name = "src/" + "a_long_directory/" * 25 + "file.py"
+    await add(manager, "x " * 300 + name + " y" * 300)
+    (hit,) = (await manager.recall(query=name)).hits
+    assert name in hit.excerpt
+
+
+async def test_a_hit_leads_to_its_place(manager: Manager) -> None:
+    """Recalled by reference and place, the match comes first."""
+    (reference,) = await add(manager, f"{'straw ' * 900}needle in it")
+    (hit,) = (await manager.recall(query="needle")).hits
+    assert (await manager.recall(hit.reference, offset=hit.places[0])).text == "needle in it"
+    assert hit.reference == reference
+
+
+@pytest.mark.parametrize("query", ['say "needle"', "a\\b", "größe", "two\nlines"])
+async def test_what_json_escapes_is_found(manager: Manager, query: str) -> None:
+    """Quotes, backslashes, other alphabets and ends of lines."""
+    ids = await add(manager, f"before {query} behind", "nothing")
+    assert await found(manager, query) == ids[:1]
+
+
+async def test_an_expression_searches_all_that_messages_say(manager: Manager) -> None:
+    """Texts, blocks, arguments of calls and results."""
+    ids = await add(
+        manager,
+        "file a1.py",
+        {"role": "user", "content": [{"type": "text", "text": "file b2.py"}]},
+        called(("c1", "read", {"path": "c3.py"})),
+        result("c1", "d4.py was read"),
+    )
+    assert await found(manager, r"\b[a-d]\d\.py\b", regex=True) == ids[::-1]
+
+
+async def test_role_tool_and_time_narrow_a_search(manager: Manager) -> None:
+    """A tool's name stands for its calls and its results, also where a result does not say it."""
+    ids = await add(
+        manager,
+        "needle",
+        called(("c1", "bash", {"command": "needle"}), ("c2", "grep", {"pattern": "x"})),
+        result("c1", "needle", name="bash"),
+        result("c2", "needle"),
+        {"role": "assistant", "content": "needle"},
+    )
+    human, call, named, unnamed, answer = ids
+    assert await found(manager, "needle", role="user") == [human]
+    assert await found(manager, "needle", role="tool") == [unnamed, named]
+    assert await found(manager, "needle", tool="bash") == [named, call]
+    assert await found(manager, "needle", tool="grep") == [unnamed, call]
+    assert await found(manager, "needle", tool="none") == []
+    times = [message["metadata"]["timestamp"] for message in await manager.get_messages()]
+    assert await found(manager, "needle", since=times[3]) == [answer, unnamed]
+    assert await found(manager, "needle", until=times[1]) == [call, human]
+
+
+async def test_what_recall_gave_and_was_asked_is_not_searched(manager: Manager) -> None:
+    """Neither its calls nor its results, named or not; else each search would find the ones before it."""
+    ids = await add(
+        manager,
+        "the needle",
+        called(("c1", "recall", {"query": "needle"}), ("c2", "recall", {"query": "needle"})),
+        result("c1", "[search for 'needle': …]", name="recall"),
+        result("c2", "[search for 'needle': …]"),
+        called(("c3", "recall", {"query": "needle"}), text="is there no needle?"),
+    )
+    assert await found(manager, "needle") == [ids[4], ids[0]]
+    assert (await manager.recall(ids[2])).text == "[search for 'needle': …]"
+
+
+async def test_lines_that_cannot_match_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a plain text the bytes of a line say so."""
+    manager = start(tmp_path / "log.jsonl")
+    await add(manager, *(f"straw {n}" for n in range(50)), "needle")
+    session = await manager._store.open()
+    read, parsed = session.log.read, []
+
+    def counting(ordinals: Sequence[int]) -> Any:
+        parsed.extend(ordinals)
+        return read(ordinals)
+
+    monkeypatch.setattr(session.log, "read", counting)
+    assert len(await found(manager, "Needle")) == 1
+    assert parsed == [50]
+    assert len(await found(manager, "nee.le", regex=True)) == 1
+    assert parsed == [50, 50]
+
+
+async def stepwise(manager: Manager, between: Callable[[], Awaitable[Any]]) -> list[str]:
+    """Search for needles in many steps, doing something else after the first one; the hits."""
+    session, seconds = await manager._store.open(), itertools.count(0.0, 2 * lookup.STEP_S)
+    asked = check_wanted(query="needle", limit=30)
+    searching = lookup.Lookup(asked, count=session.count, budget_tokens=200_000, clock=lambda: next(seconds))
+    steps = 0
+    while (page := await session.commit.run(searching.step)) is None:
+        steps += 1
+        if steps == 1:
+            await between()
+    assert steps > 1
+    return [hit.reference for hit in page.hits]
+
+
+async def test_a_search_goes_in_steps_and_lets_appends_in_between(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is appended meanwhile is not part of the search, and nothing that was there is missed."""
+    monkeypatch.setattr(lookup, "_BATCH", 7)
+    ids = await add(manager, *(f"needle {n}" for n in range(30)))
+    assert await stepwise(manager, lambda: add(manager, "needle, later")) == ids[::-1]
+
+
+async def test_a_history_that_is_replaced_meanwhile_is_searched_anew(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No hit is of the history before it."""
+    monkeypatch.setattr(lookup, "_BATCH", 7)
+    await add(manager, *(f"needle {n}" for n in range(30)))
+    anew: list[str] = []
+
+    async def replace() -> None:
+        await manager.clear()
+        anew.extend(await add(manager, *(f"needle {n}" for n in range(10))))
+
+    assert await stepwise(manager, replace) == anew[::-1]
+
+
+async def test_a_search_stops_when_its_time_is_over(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says where, and the search goes on from there."""
+    monkeypatch.setattr(lookup, "_BATCH", 1)
+    ids = await add(manager, *(f"needle {n}" for n in range(30)))
+    seconds = itertools.count(0.0, lookup.SEARCH_S / 20)
+    session = await manager._store.open()
+    page = await lookup.recall(session, None, query="needle", limit=30, clock=lambda: next(seconds))
+    assert 0 < len(page.hits) < 30
+    until = re.search(r"go on with until=(\S+)\]", page.output)
+    assert until
+    others = await found(manager, "needle", limit=30, until=until[1])
+    assert {*others, *(hit.reference for hit in page.hits)} == set(ids)
+
+
+async def test_a_search_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
+    """A large log is searched on the log's thread."""
+    path = tmp_path / "log.jsonl"
+    line = json.dumps({"role": "user", "content": "straw and hay; " * 700}).encode() + b"\n"
+    path.write_bytes(line * 2_000)
+    manager = start(path)
+    await manager.initialize()
+    gaps, done = [0.0], asyncio.Event()
+
+    async def tick() -> None:
+        last = time.perf_counter()
+        while not done.is_set():
+            await asyncio.sleep(0.001)
+            gaps.append(time.perf_counter() - last)
+            last = time.perf_counter()
+
+    ticking = asyncio.ensure_future(tick())
+    assert await found(manager, "needle") == []
+    assert await found(manager, "nee.*dle", regex=True) == []
+    done.set()
+    await ticking
+    assert max(gaps) < 0.25  # 20 ms on a machine that does nothing else
+
+
+# -- I7 ----------------------------------------------------------------------------------------------------------------
+
+
+@examples(20)
+@given(history=histories.messages(), budget=st.integers(3_000, 20_000), cut=st.integers(0, 400))
+def test_i7_what_a_view_leaves_out_is_had_again(history: list[Message], budget: int, cut: int) -> None:
+    """Each live message that does not stand in a view as it is can be recalled, and elisions name live messages."""
+
+    async def check() -> None:
+        manager = start(truncate_chars=cut, compact_threshold=0.5, target_usage=0.3)
+        for message in history:
+            await manager.add_message(message)
+        try:
+            view = await manager.get_messages_for_request(token_budget=budget)
+        except ContextLengthError:
+            return
+        live = {message["metadata"]["message_id"]: message for message in await manager.get_messages()}
+        shown = {(m.get("metadata") or {}).get("message_id"): m for m in view}
+        for reference, message in live.items():
+            if shown.get(reference) != message:
+                text = await whole(manager, reference)
+                assert [said for said in words_of(message) if said not in text] == []
+        for reference in REFERENCE.findall(json.dumps(view, ensure_ascii=False)):
+            assert reference in live
+
+    asyncio.run(check())

@@ -1,0 +1,322 @@
+"""The strategy `summarize`, from the request that needs a plan to the view that holds the summary."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amplifier_core.llm_errors import ContextLengthError
+from amplifier_core.message_models import ChatRequest, ChatResponse, TextBlock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
+from amplifier_module_context_persistent.config import STRATEGIES
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from tests.support import histories
+from tests.support.checker import assert_valid
+
+BUDGET = 4_000
+CONFIG = {"max_tokens": BUDGET, "compaction_strategy": "summarize", "summary_max_tokens": 200, "tokenizer": "estimate"}
+
+
+class Provider:
+    """Answers with a numbered summary, and keeps what it was asked."""
+
+    name = "fake"
+
+    def __init__(self, said: str = "summary {}", *, fails: BaseException | None = None) -> None:
+        self.said, self.fails, self.asked = said, fails, list[ChatRequest]()
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.asked.append(request)
+        if self.fails:
+            raise self.fails
+        return ChatResponse(content=[TextBlock(text=self.said.format(len(self.asked)))])
+
+
+class Host:
+    """A coordinator that keeps events."""
+
+    def __init__(self) -> None:
+        self.hooks, self.display_system, self.config = self, None, {}
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    async def emit(self, event: str, payload: dict[str, Any]) -> None:
+        self.events.append((event, payload))
+
+    def get_capability(self, _name: str) -> None:
+        return None
+
+    def get(self, _kind: str) -> dict[str, Any]:
+        return {"grep": Grep()}
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        return [payload for name, payload in self.events if name == event]
+
+
+class Grep:
+    name, description, input_schema = "grep", "Search.", {"type": "object"}
+
+
+async def work(manager: PersistentContextManager, number: int, *, words: int = 120) -> None:
+    """Add one human message, one call and its result."""
+    call = {"id": f"c{number}", "tool": "grep", "arguments": {"pattern": f"needle{number}"}}
+    await manager.add_message({"role": "user", "content": f"question {number}"})
+    await manager.add_message({"role": "assistant", "content": "", "tool_calls": [call]})
+    result = f"result{number} " * words
+    await manager.add_message({"role": "tool", "tool_call_id": f"c{number}", "name": "grep", "content": result})
+
+
+async def until_summarized(manager: PersistentContextManager, provider: Provider, *, times: int = 1) -> list[Any]:
+    """Work on until so many summaries were asked for; the view that came of the last."""
+    for number in range(100):
+        await work(manager, number)
+        view = await manager.get_messages_for_request(provider=provider)
+        assert_valid(view)
+        if len(provider.asked) == times:
+            return view
+    raise AssertionError("no summary was asked for")
+
+
+def counted() -> Callable[[], str]:
+    """Ids in order, so that two sessions have the same."""
+    return map("m{}".format, itertools.count()).__next__
+
+
+def summaries(view: list[Any]) -> list[str]:
+    return [m["content"] for m in view if m["role"] == "user" and m["content"].startswith("<summary>")]
+
+
+async def test_a_summary_stands_in_the_place_of_what_was_dropped() -> None:
+    """Older calls and results go, people's words and the newest messages stay, and the view is far smaller."""
+    manager, provider = InMemoryContextManager(**CONFIG), Provider()
+    view = await until_summarized(manager, provider)
+    (said,) = summaries(view)
+    assert said.startswith("<summary>\nsummary 1\n</summary>")
+    shown = str(view)
+    stored = await manager.get_messages()
+    humans = [message["content"] for message in stored if message["role"] == "user"]
+    assert all(question in shown for question in humans)
+    assert "result0" not in shown
+    assert stored[-1]["content"] == view[-1]["content"]
+    assert "result0" in str(stored)
+    assert sum(len(str(message["content"])) for message in view) < 3 * BUDGET
+
+
+async def test_the_request_is_the_view_with_the_instruction_and_the_tools() -> None:
+    """So the provider's cache holds all of it but the instruction."""
+    host, config = Host(), {**CONFIG, "max_tokens": 3 * BUDGET}
+    manager, provider = InMemoryContextManager(coordinator=host, **config), Provider()
+    before: list[Any] = []
+    for number in range(100):
+        await work(manager, number)
+        view = await manager.get_messages_for_request(provider=provider)
+        if provider.asked:
+            break
+        before = view
+    (request,) = provider.asked
+    asked = [message.content for message in request.messages]
+    assert asked[: len(before)] == [message["content"] for message in before]
+    assert "summary" in str(asked[-1])
+    assert [tool.name for tool in request.tools or []] == ["grep"]
+    assert request.max_output_tokens == 200
+    (told,) = host.of("context:summary")
+    assert 0 < told["summary_tokens"] < 20
+    assert told["request_tokens"] < 3 * BUDGET
+    assert host.of("context:compaction")[0]["strategy"] == "summarize"
+
+
+async def test_a_view_that_leaves_no_room_is_sent_as_the_span_alone() -> None:
+    """Where one message fills the window, what is to be summed up goes as one text, without tools."""
+    manager, provider = InMemoryContextManager(**CONFIG), Provider()
+    for number in range(5):
+        await work(manager, number)
+    await work(manager, 5, words=4_000)
+    view = await manager.get_messages_for_request(provider=provider)
+    assert_valid(view)
+    (request,) = provider.asked
+    (message,) = request.messages
+    assert str(message.content).startswith("<conversation>")
+    assert "needle0" in str(message.content)
+    assert request.tools is None
+    assert summaries(view)
+
+
+async def test_the_next_plan_goes_on_with_the_summary() -> None:
+    """A second summary replaces the first, which its request holds; between them nothing but appending happens."""
+    manager, provider = InMemoryContextManager(**CONFIG), Provider()
+    first = await until_summarized(manager, provider)
+    await work(manager, 200, words=10)
+    again = await manager.get_messages_for_request(provider=provider)
+    assert again[: len(first)] == first
+    second = await until_summarized(manager, provider, times=2)
+    (said,) = summaries(second)
+    assert "summary 2" in said
+    assert "summary 1" in str(provider.asked[1].messages)
+    provider.fails = RuntimeError("down")
+    third = await until_summarized(manager, provider, times=3)
+    assert "summary 2" in summaries(third)[0]
+
+
+async def test_a_summary_survives_a_restart(tmp_path: Path) -> None:
+    """The next process hands out the same bytes, asks nobody, and goes on with the summary."""
+    provider = Provider()
+    manager = PersistentContextManager(tmp_path / "log.jsonl", **CONFIG)
+    view = await until_summarized(manager, provider)
+    await manager.close()
+    again = PersistentContextManager(tmp_path / "log.jsonl", **CONFIG)
+    assert await again.get_messages_for_request(provider=provider) == view
+    assert len(provider.asked) == 1
+    provider.fails = RuntimeError("down")
+    third = await until_summarized(again, provider, times=2)
+    assert "summary 1" in summaries(third)[0]
+    await again.close()
+
+
+FAILURES = [
+    (Provider(fails=RuntimeError("secret")), "RuntimeError"),
+    (Provider(""), "empty"),
+    (Provider("word " * 2_000), "tokens"),
+    (None, "no provider"),
+]
+
+
+@pytest.mark.parametrize(("provider", "why"), FAILURES, ids=["error", "empty", "long", "none"])
+async def test_without_a_summary_the_ladder_is_climbed(provider: Provider | None, why: str) -> None:
+    """A failure is told by one event, and the view is what `truncate` gives."""
+    host = Host()
+    manager = InMemoryContextManager(coordinator=host, new_id=counted(), **CONFIG)
+    truncate = {**CONFIG, "compaction_strategy": "truncate"}
+    plain = InMemoryContextManager(coordinator=host, new_id=counted(), **truncate)
+    for number in range(20):
+        for each in (manager, plain):
+            await work(each, number)
+        view = await manager.get_messages_for_request(provider=provider)
+        other = await plain.get_messages_for_request(provider=provider)
+        assert [m["content"] for m in view if not m["metadata"].get("source")] == [
+            m["content"] for m in other if not m["metadata"].get("source")
+        ]
+    reasons = [told["reason"] for told in host.of("context:summary_failed")]
+    assert reasons
+    assert all(why in reason for reason in reasons)
+    assert "secret" not in str(reasons)
+    assert {made["strategy"] for made in host.of("context:compaction")} == {"truncate"}
+
+
+async def test_a_cancelled_request_leaves_nothing_half_done() -> None:
+    """The view before stands, and the next request makes its plan as if nothing had been."""
+
+    class Slow(Provider):
+        waits = asyncio.Event()
+
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            if not self.asked:
+                self.asked.append(request)
+                self.waits.set()
+                await asyncio.Event().wait()
+            return await super().complete(request)
+
+    manager, provider = InMemoryContextManager(**CONFIG), Slow()
+    for number in range(100):
+        await work(manager, number)
+        task = asyncio.create_task(manager.get_messages_for_request(provider=provider))
+        asked = asyncio.create_task(provider.waits.wait())
+        await asyncio.wait((task, asked), return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if provider.asked:
+            break
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    view = await manager.get_messages_for_request(provider=provider)
+    assert_valid(view)
+    assert "summary 2" in summaries(view)[0]
+
+
+async def test_a_history_that_changed_meanwhile_is_not_summed_up() -> None:
+    """What was cleared while the provider thought does not come back in a summary."""
+
+    class Clearing(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            await manager.clear()
+            for number in range(500, 520):
+                await work(manager, number)
+            return await super().complete(request)
+
+    host = Host()
+    manager, provider = InMemoryContextManager(coordinator=host, **CONFIG), Clearing()
+    view = await until_summarized(manager, provider)
+    assert host.of("context:compaction")[0]["strategy"] == "truncate"
+    assert view[0]["content"] == "question 500"
+    assert not summaries(view)
+
+
+async def test_the_usage_of_a_summary_is_not_learned_from() -> None:
+    """What the provider reports while it sums up is of no view."""
+
+    class Reporting(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            usage = {"input_tokens": 3_000}
+            await manager.on_llm_response({"provider": "fake", "model": "m", "usage": usage})
+            return await super().complete(request)
+
+    host = Host()
+    manager, provider = InMemoryContextManager(coordinator=host, **CONFIG), Reporting()
+    for number in range(8):
+        await work(manager, number)
+    await manager.get_messages_for_request(provider=provider)
+    await manager.add_message({"role": "user", "content": "word " * 2_000})  # no answer came to the view before
+    assert summaries(await manager.get_messages_for_request(provider=provider))
+    assert host.of("context:usage") == []
+
+
+async def test_the_prompt_can_be_given() -> None:
+    """`summary_prompt` is what is asked."""
+    manager, provider = InMemoryContextManager(**CONFIG, summary_prompt="Put it in verse."), Provider()
+    await until_summarized(manager, provider)
+    assert "Put it in verse." in str(provider.asked[0].messages[-1].content)
+
+
+async def test_a_smaller_budget_of_its_own_asks_for_no_summary() -> None:
+    """An explicit budget below the session's own gets the ladder."""
+    manager, provider = InMemoryContextManager(**CONFIG), Provider()
+    for number in range(10):
+        await work(manager, number)
+    assert_valid(await manager.get_messages_for_request(token_budget=1_500, provider=provider))
+    assert provider.asked == []
+
+
+ANSWERS = st.sampled_from(["", "short", "word " * 60, "word " * 5_000, None])
+
+
+@settings(max_examples=150)
+@given(
+    histories.messages(), st.sampled_from(STRATEGIES), st.integers(60, 3_000), st.lists(ANSWERS, min_size=1, max_size=5)
+)
+async def test_any_history_gives_valid_views_within_any_budget(
+    messages: list[dict[str, Any]], strategy: str, budget: int, answers: list[str | None]
+) -> None:
+    """By every strategy, whatever the provider answers; or the error says what is fixed."""
+
+    class Moody(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            answer = answers[len(self.asked) % len(answers)]
+            self.fails = RuntimeError() if answer is None else None
+            self.said = answer or ""
+            return await super().complete(request)
+
+    counter, provider = EstimateCounter(), Moody()
+    config = {**CONFIG, "max_tokens": budget, "compaction_strategy": strategy, "keep_recent": 6}
+    manager = InMemoryContextManager(**config, recall=False)
+    for place, message in enumerate(messages):
+        await manager.add_message(message)
+        if place % 4 == 3:
+            try:
+                view = await manager.get_messages_for_request(provider=provider)
+            except ContextLengthError:
+                continue  # `test_views` holds what it says to be true
+            assert_valid(view, budget_tokens=budget, count=lambda m: count_message(m, counter))
+    await manager.close()

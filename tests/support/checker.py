@@ -1,0 +1,289 @@
+"""The checker of the views that the context manager hands out: the package's independent one, and what history adds.
+
+- `check_view` returns one sentence a violation, `"<rule>: message <position> …"`; the empty list means a valid view.
+  The rules that a view alone must keep are `checker.py` of the package, which shares no code with the engine; nor does
+  what stands here.
+- A message of `history` is recognised in the view by `metadata.message_id`; one without an id, by equality.
+- A human message in which nothing can be shown (`None`, blank text) is not expected in a view, and blank text blocks
+  may be left out of one; no view could keep them and be valid.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from amplifier_module_context_persistent.replay.checker import (
+    Call,
+    Messages,
+    block_calls,
+    blocks_of,
+    calls_of,
+    head_roles,
+    is_blank,
+    message_id,
+    metadata_of,
+    same,
+    thinking_copies,
+    thought,
+    top_level_calls,
+    twins,
+    view_violations,
+)
+
+Places = Sequence[int | None]  # where in history each message of a view stands
+
+
+def check_view(
+    view: Messages,
+    *,
+    history: Messages | None = None,
+    budget_tokens: int | None = None,
+    count: Callable[[dict[str, Any]], int] | None = None,
+    late_system: str = "system",
+) -> list[str]:
+    """Return what is wrong with a view, one sentence a violation.
+
+    `history` is the live history the view was made from, with the ids that the log gave out (`get_messages`, with the
+    ephemeral messages of the process put where they belong). `count` gives the tokens of one message. `late_system` is
+    the option: with `reminder`, system text behind the first stored message of another role is shown as a user's.
+    """
+    violations = view_violations(view)
+    if not all(isinstance(message, dict) for message in view):
+        return violations
+    if history is not None:
+        violations += _against_history(view, history, reminds=late_system == "reminder")
+    if budget_tokens is not None and count is not None:
+        total = sum(count(message) for message in view)
+        if total > budget_tokens:
+            violations.append(f"budget: messages 0 to {len(view) - 1} count {total} tokens of {budget_tokens}")
+    return violations
+
+
+def assert_valid(view: Messages, **kw: Any) -> None:
+    """Raise `AssertionError` with every violation `check_view(view, **kw)` finds."""
+    violations = check_view(view, **kw)
+    assert not violations, "\n".join(violations)
+
+
+def common_prefix(a: Messages, b: Messages) -> int:
+    """Return how many leading messages two views have in common."""
+    for i, (left, right) in enumerate(zip(a, b, strict=False)):
+        if not same(left, right):
+            return i
+    return min(len(a), len(b))
+
+
+def prefix_breaks(views: Iterable[Messages]) -> int:
+    """Count the views that are not their predecessor plus appended messages; a changed head text is no break."""
+    breaks = 0
+    previous: Messages | None = None
+    for view in views:
+        if previous is not None:
+            headed = bool(previous) and bool(view) and previous[0]["role"] == view[0]["role"] == "system"
+            before, after = (previous[1:], view[1:]) if headed else (previous, view)
+            breaks += common_prefix(before, after) < len(before)
+        previous = view
+    return breaks
+
+
+def is_human(message: dict[str, Any]) -> bool:
+    """Tell a message that a person wrote from what hooks, orchestrators and compaction put in the user's mouth."""
+    metadata = metadata_of(message)
+    if message.get("role") != "user" or metadata.get("source"):
+        return False
+    if metadata.get("ephemeral") and not metadata.get("persisted"):
+        return False
+    texts = [str(b.get("text")) for b in blocks_of(message) if b.get("type") == "text"]
+    content = message.get("content")
+    text = content if isinstance(content, str) else next(iter(texts), "")
+    return not text.startswith("<system-reminder")
+
+
+# --- what the view owes to its history --------------------------------------------------------------------------------
+
+
+def _against_history(view: Messages, history: Messages, *, reminds: bool) -> Iterator[str]:
+    places: dict[str, int] = {}
+    nameless: list[dict[str, Any]] = []
+    for place, message in enumerate(history):
+        own = message_id(message)
+        if own is None:
+            nameless.append(message)
+        else:
+            places.setdefault(own, place)
+    known = [places.get(message_id(message) or "") for message in view]
+    yield from _order(view, history, known)
+    late = _late_system(history) if reminds else {}
+    nameless += [shown for message in late.values() if message_id(message) is None for shown in _as_reminder(message)]
+    yield from _reminders(view, known, late)
+    yield from _unchanged(view, history, known, late)
+    yield from _arguments(view, history, known)
+    yield from _inserted(view, history, known, nameless)
+    yield from _last_human(view, history, known)
+
+
+def _order(view: Messages, history: Messages, known: Places) -> Iterator[str]:
+    furthest = -1
+    caller: int | None = None
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        if message.get("role") != "tool":
+            caller = place
+            if place is not None and place <= furthest:
+                yield f"order: message {i} stood before its predecessors in history"
+            furthest = max(furthest, -1 if place is None else place)
+        elif place is not None and caller is not None:
+            # A result may move up to its call; it may not become the result of another one.
+            wanted = history[place].get("tool_call_id")
+            owner = next((k for k in range(place - 1, -1, -1) if wanted in _call_ids(history[k])), None)
+            if owner != caller:
+                yield f"order: message {i} was not a result of the call it stands behind"
+
+
+def _late_system(history: Messages) -> dict[int, dict[str, Any]]:
+    """Return the system messages behind the first stored message of another role, by their places."""
+    stored = (k for k, message in enumerate(history) if message.get("role") not in head_roles and message_id(message))
+    first = next(stored, len(history))
+    return {k: message for k, message in enumerate(history) if k > first and message.get("role") in head_roles}
+
+
+def _as_reminder(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the forms in which late system text may be shown; what is empty in it is left out."""
+    content, opens, closes = _shown(message), "<system-reminder>", "</system-reminder>"
+    if isinstance(content, list):
+        tags = [{"type": "text", "text": tag} for tag in (opens, closes)]
+        wrapped: Any = [tags[0], *content, tags[1]]
+    else:
+        wrapped = f"{opens}\n{content}\n{closes}"
+    return [{**message, "role": "user", "content": shown} for shown in (content, wrapped)]
+
+
+def _reminders(view: Messages, known: Places, late: dict[int, dict[str, Any]]) -> Iterator[str]:
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        if place is None or place not in late:
+            continue
+        original, shown = late[place], _plain_text(message)
+        if message.get("role") != "user" or not shown.lstrip().startswith("<system-reminder"):
+            yield f"reminder: message {i} is late system text and no reminder of the user's role"
+        elif shown not in (_plain_text(original), f"<system-reminder>\n{_plain_text(original)}\n</system-reminder>"):
+            yield f"reminder: message {i} says something else than the system message that it shows"
+        others = [b for b in blocks_of(message) if b.get("type") != "text"]
+        if not same(others, [b for b in blocks_of(original) if b.get("type") != "text"]):
+            yield f"reminder: message {i} lost or changed a block that is no text"
+        rest = {**message, "role": original.get("role"), "content": original.get("content")}
+        if not same(rest, original):
+            yield f"reminder: message {i} was altered beside its role and content"
+
+
+def _plain_text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(b["text"] for b in blocks_of(message) if b.get("type") == "text" and not is_blank(b.get("text")))
+
+
+def _unchanged(view: Messages, history: Messages, known: Places, late: dict[int, dict[str, Any]]) -> Iterator[str]:
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        if place is None or place in late:
+            continue
+        original = history[place]
+        if message.get("role") != original.get("role"):
+            yield f"unchanged: message {i} changed its role from {original.get('role')}"
+        elif message.get("role") not in {"assistant", "tool", "user"} and not same(message, original):
+            yield f"unchanged: message {i} of role {message.get('role')} was altered"
+        own = original.get("thinking_block")
+        if own and thought(own) in thinking_copies(original):
+            kept = bool(message.get("thinking_block"))
+            if kept != bool(thinking_copies(message)):
+                yield f"thinking: message {i} lost one of thinking_block and its copy in content, not both"
+        if top_level_calls(original) and block_calls(original):
+            kept = bool(top_level_calls(message))
+            if kept != bool(block_calls(message)) and not list(twins([(0, original)])):
+                yield f"twins: message {i} lost one of tool_calls and their copies in content, not both"
+
+
+def _arguments(view: Messages, history: Messages, known: Places) -> Iterator[str]:
+    """By id where history has it once; by position too, since an id used twice must be renamed."""
+    forms: dict[str, list[tuple[Call, ...]]] = {}
+    for message in history:
+        top_level, blocks = top_level_calls(message), block_calls(message)
+        for call_id in _call_ids(message):
+            twice = max(sum(c.id == call_id for c in form) for form in (top_level, blocks)) > 1
+            written = tuple(c for c in (*top_level, *blocks) if c.id == call_id)
+            forms.setdefault(call_id, []).extend([written] * (1 + twice))
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        originals = calls_of(history[place]) if place is not None else []
+        calls = calls_of(message)
+        for k, call in enumerate(calls):
+            found = forms.get(call.id, [])
+            if len(found) == 1 and not any(_same_call(call, c) for c in found[0]):
+                yield f"arguments: message {i} has another name or arguments in call {call.id} than history"
+            elif len(found) != 1 and len(originals) == len(calls) and not _same_call(call, originals[k]):
+                yield f"arguments: message {i} has another name or arguments in its call {k} than history"
+
+
+def _inserted(view: Messages, history: Messages, known: Places, nameless: Messages) -> Iterator[str]:
+    head = True
+    unanswered = _unanswered(history)
+    for i, (message, place) in enumerate(zip(view, known, strict=True)):
+        role = message.get("role")
+        head = head and role in head_roles
+        if place is not None or any(same(message, other) for other in nameless):
+            continue
+        if role == "tool":
+            if unanswered.get(str(message.get("tool_call_id"))) is False:
+                yield f"inserted: message {i} stands in for a result that history holds"
+        elif role == "user":
+            if metadata_of(message).get("source") != "context-compaction":
+                yield f"inserted: message {i} is no message of history and does not say context-compaction"
+        elif not (role == "system" and head):
+            yield f"inserted: message {i} of role {role} is no message of history"
+
+
+def _unanswered(history: Messages) -> dict[str, bool]:
+    """Tell of every call id that one message of history has: does its result miss?"""
+    callers = Counter(call_id for message in history for call_id in _call_ids(message))
+    missing: dict[str, bool] = {}
+    for message in history:
+        for call_id in _call_ids(message):
+            if callers[call_id] == 1:
+                missing[call_id] = True
+        if message.get("role") == "tool" and message.get("tool_call_id") in missing:
+            missing[message["tool_call_id"]] = False
+    return missing
+
+
+def _last_human(view: Messages, history: Messages, known: Places) -> Iterator[str]:
+    place = next((k for k in range(len(history) - 1, -1, -1) if is_human(history[k]) and _shown(history[k])), None)
+    if place is None:
+        return
+    wanted = {**history[place], "content": _shown(history[place])}
+    if message_id(wanted) is None:
+        candidates = list(range(len(view)))
+    else:
+        candidates = [i for i, k in enumerate(known) if k == place]
+    if not candidates:
+        yield f"last-human: message {place} of history, the last human one, is not in the view"
+    elif not any(same({**view[i], "content": _shown(view[i])}, wanted) for i in candidates):
+        yield f"last-human: message {candidates[-1]}, the last human one, was altered"
+
+
+# --- reading messages ------------------------------------------------------------------------------------------------
+
+
+def _shown(message: dict[str, Any]) -> str | list[Any]:
+    """Return what of the content a provider accepts: empty when nothing is left."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content if content.strip() else ""
+    if not isinstance(content, list):
+        return ""
+    return [b for b in content if not (isinstance(b, dict) and b.get("type") == "text" and is_blank(b.get("text")))]
+
+
+def _call_ids(message: dict[str, Any]) -> set[str]:
+    """Return the ids of both forms, which a damaged message may not have in common."""
+    return {c.id for c in (*top_level_calls(message), *block_calls(message))}
+
+
+def _same_call(a: Call, b: Call) -> bool:
+    return a.name == b.name and same(a.arguments, b.arguments)

@@ -1,0 +1,127 @@
+"""Small messages, appends and readings for the tests of the log, and a check of the chain that shares no code."""
+
+import json
+import os
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from amplifier_module_context_persistent.log.batch import Log, Prepare
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.index import Damage
+from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+
+STAMP = "2026-01-05T09:00:00.000Z"
+
+
+def body(number: int, *, text: str = "", **metadata: Any) -> bytes:
+    """The body of a user message that says its number."""
+    message = {"role": "user", "content": f"message {number}{text}", "metadata": metadata}
+    return encode_message(message, message_id=f"id-{number}", timestamp=STAMP)
+
+
+def giving(*bodies: bytes) -> Prepare:
+    """What a caller queues who appends these bodies."""
+    return lambda _index: bodies
+
+
+def append(log: Log, *numbers: int) -> None:
+    """Append messages with these numbers; whatever refuses them is raised."""
+    append_bodies(log, *map(body, numbers))
+
+
+def append_bodies(log: Log, *bodies: bytes) -> range:
+    (outcome,) = log.commit([giving(*bodies)])
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def reset_bodies(reset_id: str, *content: bytes) -> list[bytes]:
+    """The bodies of a whole reset."""
+    return [
+        encode_control("reset", id=reset_id, reason="clear", count=len(content)),
+        *content,
+        encode_control("commit", id=reset_id),
+    ]
+
+
+def sealed(bodies: Sequence[bytes], seed: int = 0) -> list[bytes]:
+    """The lines of a log that holds these bodies."""
+    lines = []
+    for one in bodies:
+        line, seed = seal(one, seed)
+        lines.append(line)
+    return lines
+
+
+def numbers(log: Log) -> list[int]:
+    """The numbers of the live messages, in order, parsed afresh."""
+    log.follow()
+    return [number_of(message) for message in log.read(log.index.live)]
+
+
+def number_of(message: dict[str, Any]) -> int:
+    return int(message["content"].split()[1])
+
+
+def stored_numbers(path: str) -> list[int]:
+    """The numbers of the live messages as a new process reads them."""
+    log = FileLog(path)
+    try:
+        return numbers(log)
+    finally:
+        log.close()
+
+
+def findings(path: str) -> list[Damage]:
+    """What a new process finds damaged."""
+    log = FileLog(path)
+    try:
+        log.follow()
+        return list(log.index.damage)
+    finally:
+        log.close()
+
+
+def content_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_file(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def saved_tails(path: str) -> list[str]:
+    """The copies of torn tails beside a log."""
+    directory, name = os.path.split(path)
+    saved = [other for other in os.listdir(directory) if other.startswith(f"{name}.torn-")]
+    return sorted(os.path.join(directory, other) for other in saved)
+
+
+def assert_sound(path: str) -> None:
+    """Every line ends with LF, is a JSON object, and carries the checksum that continues the one before."""
+    seed = 0
+    content = content_of(path)
+    assert content.endswith(b"\n")
+    for line in content.splitlines(keepends=True):
+        value = json.loads(line)
+        seed = zlib.crc32(line[:-20] + b"}", seed)
+        assert value["_crc"] == f"{seed:08x}", f"the chain breaks at {line[:80]!r}"
+
+
+def in_a_fork(job: Callable[[], bool]) -> bool:
+    """Whether a job succeeds in a child process that is forked here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads is what is tested
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if job() else 2
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -1,0 +1,70 @@
+"""Sessions under a home directory, as the host's command line keeps them, and runs of the command on them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from tests.support.logs import sealed
+
+COMMAND = Path(sys.executable).with_name("context-persistent")
+PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
+TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+CALL = {"id": "call-1", "tool": "read_file", "arguments": {"path": "src/total.py"}}
+CONVERSATION: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Why is the total wrong?\nIt is one cent."},
+    {"role": "assistant", "content": "I look at the **code**.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call-1", "content": "\n".join(f"line {number}" for number in range(1, 101))},
+    {"role": "assistant", "content": "It rounds too early."},
+    {"role": "user", "content": "And refunds?"},
+    {"role": "assistant", "content": "The same."},
+]
+
+
+def lines_of(messages: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """The lines of a log of messages."""
+    stamp = "2026-01-05T09:00:00.000Z"
+    return sealed(
+        [encode_message(message, message_id=f"msg-{n}", timestamp=stamp) for n, message in enumerate(messages, 1)]
+    )
+
+
+def write(path: Path, messages: Sequence[Mapping[str, Any]] = CONVERSATION) -> Path:
+    """Write a log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(lines_of(messages)))
+    return path
+
+
+def log_of(session_id: str, working_dir: str | Path = ".") -> Path:
+    """Where a session's log lies."""
+    return Path.home() / ".amplifier" / "projects" / project_slug(working_dir) / "sessions" / session_id / LOG_NAME
+
+
+def run(*arguments: Any, env: Mapping[str, str] = PLAIN) -> Result:
+    """Run the command in this process."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], env=dict(env))
+
+
+def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+    """Start the command in a process of its own."""
+    environment = {**os.environ, **PLAIN}
+    return subprocess.Popen([COMMAND, *map(str, arguments)], env=environment, **options)
+
+
+def is_harmless(output: str) -> bool:
+    """Whether nothing but printable text, line breaks and colours would reach a terminal."""
+    left = re.sub(r"\x1b\[[0-9;]*m", "", output)
+    return all(character.isprintable() or character == "\n" for character in left)

@@ -1,0 +1,70 @@
+"""Which lines of a message match, and what stands around them."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
+from amplifier_module_context_persistent.transcript.search import MOST_SPANS, Line, matching_lines
+
+TEXT = "one\ntwo two\nthree\nfour\nfive\nsix\ntwo"
+
+
+def shown(pattern: str, *, context: int = 0) -> list[str]:
+    """The lines that are given, those that match with a sign."""
+    lines = matching_lines(TEXT, regex_pattern(pattern), context=context)
+    return [f"{line.number}{'!' if line.spans else ''}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "context", "lines"),
+    [
+        ("two", 0, ["2!", "7!"]),
+        ("two", 1, ["1", "2!", "3", "6", "7!"]),
+        ("two", 2, ["1", "2!", "3", "4", "5", "6", "7!"]),
+        ("two", 99, ["1", "2!", "3", "4", "5", "6", "7!"]),
+        ("o", 0, ["1!", "2!", "4!", "7!"]),
+        ("o", 1, ["1!", "2!", "3", "4!", "5", "6", "7!"]),
+        ("zero", 3, []),
+        ("e\nfour\nf", 0, ["3!", "4!", "5!"]),
+        ("^f", 0, ["4!", "5!"]),
+    ],
+)
+def test_lines_are_given_once_and_in_order(pattern: str, context: int, lines: list[str]) -> None:
+    """Those that match, and so many around each."""
+    assert shown(pattern, context=context) == lines
+
+
+def test_a_line_says_where_its_matches_are() -> None:
+    """In characters of the line, line breaks belonging to none."""
+    assert list(matching_lines(TEXT, text_pattern("TWO"))) == [
+        Line(2, "two two", ((0, 3), (4, 7))),
+        Line(7, "two", ((0, 3),)),
+    ]
+    assert list(matching_lines("ab\nba", regex_pattern("b\n"))) == [Line(1, "ab", ((1, 2),))]
+    assert list(matching_lines("ab\nba", regex_pattern("b\nb"))) == [Line(1, "ab", ((1, 2),)), Line(2, "ba", ((0, 1),))]
+
+
+def test_not_every_match_of_a_very_long_line_is_told() -> None:
+    """The first ones are."""
+    (line,) = matching_lines("ab" * (MOST_SPANS + 1), regex_pattern("b"))
+    assert line.spans == tuple((at, at + 1) for at in range(1, 2 * MOST_SPANS, 2))
+
+
+@given(
+    text=st.text("ab\n", max_size=40),
+    wanted=st.text("ab", min_size=1, max_size=2),
+    context=st.integers(0, 3),
+)
+def test_it_is_what_grep_would_show(text: str, wanted: str, context: int) -> None:
+    """A line is given if it or one that is near enough matches; spans are those of the matches."""
+    lines = text.split("\n")
+    matching = {number for number, line in enumerate(lines) if wanted in line}
+    near = {n for n in range(len(lines)) if any(abs(n - other) <= context for other in matching)}
+    given_lines = list(matching_lines(text, text_pattern(wanted, ignore_case=False), context=context))
+    assert [line.number - 1 for line in given_lines] == sorted(near)
+    for line in given_lines:
+        assert line.text == lines[line.number - 1]
+        assert list(line.spans) == [match.span() for match in re.finditer(re.escape(wanted), line.text)]

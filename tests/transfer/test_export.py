@@ -1,0 +1,205 @@
+"""Exports: what each format holds, and what never passes one."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.messages.host_form import same_content
+from amplifier_module_context_persistent.messages.secrets import REDACTED
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.transfer.export import FORMATS, Export, ExportRefusedError, export_session
+from tests.messages.test_secrets import LETTERS, SAMPLES
+from tests.support.checker import same
+from tests.support.histories import messages as any_histories
+
+Message = dict[str, Any]
+
+SESSION: list[Message] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Hello.", "name": None},
+    {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Yes?"}],
+        "thinking_block": {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+        "tool_calls": [{"id": "c1", "tool": "bash", "arguments": {"n": 2**70, "x": None, "l": [1, None]}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "name": "bash", "content": "\x9b5n \ud800 ok"},
+    {"role": "developer", "content": "More."},
+    {"role": "user", "content": "Bye."},
+]
+
+
+async def store(path: Path, messages: list[Message]) -> list[Message]:
+    """Store messages; they come back as the log has them."""
+    manager = PersistentContextManager(path, session_id="said", durability="write")
+    for message in messages:
+        await manager.add_message(message)
+    stored = await manager.get_messages()
+    await manager.close()
+    return stored
+
+
+def exported(path: Path, into: str, **options: Any) -> str:
+    with Transcript(path) as transcript:
+        return "".join(Export(transcript, into, **options))
+
+
+def lines(path: Path, into: str, **options: Any) -> list[Message]:
+    return [json.loads(line) for line in exported(path, into, **options).split("\n")[:-1]]
+
+
+async def test_json_lines_hold_every_message_as_it_is(tmp_path: Path) -> None:
+    """With its id and timestamp, without the log's own keys; only what prints stands in a line as it is."""
+    stored = await store(tmp_path / "log", SESSION)
+    assert lines(tmp_path / "log", "jsonl") == stored
+    text = exported(tmp_path / "log", "jsonl")
+    assert "_crc" not in text
+    assert "_json" not in text
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+async def test_a_transcript_is_what_the_host_writes(tmp_path: Path) -> None:
+    """No instructions, no thinking_block, no None at any depth; ids and timestamps stay."""
+    stored = await store(tmp_path / "log", SESSION)
+    written = lines(tmp_path / "log", "transcript")
+    kept = [message for message in stored if message["role"] not in ("system", "developer")]
+    assert [message["metadata"] for message in written] == [message["metadata"] for message in kept]
+    assert "name" not in written[0]
+    assert "thinking_block" not in written[1]
+    assert written[1]["content"] == stored[2]["content"]
+    assert written[1]["tool_calls"][0]["arguments"] == {"n": 2**70, "l": [1]}
+    assert all(same_content(one, other) for one, other in zip(written, kept, strict=True))
+
+
+async def test_a_part_is_exported_by_places(tmp_path: Path) -> None:
+    """Markdown says which turns these are."""
+    stored = await store(tmp_path / "log", SESSION)
+    assert lines(tmp_path / "log", "jsonl", start=1, stop=3) == stored[1:3]
+    whole = exported(tmp_path / "log", "markdown")
+    assert whole.startswith("# Session said\n\n## Turn 1\n\n### System")
+    assert whole.count("## Turn ") == 2
+    part = exported(tmp_path / "log", "markdown", start=5)
+    assert part.startswith("# Session said\n\n## Turn 2\n\n### User")
+    assert part.count("## Turn ") == 1
+
+
+async def test_what_is_hidden_is_not_exported(tmp_path: Path) -> None:
+    """An export is of the live history."""
+    manager = PersistentContextManager(tmp_path / "log")
+    await manager.add_message({"role": "user", "content": "secretly"})
+    await manager.clear()
+    await manager.add_message({"role": "user", "content": "openly"})
+    await manager.close()
+    for into in FORMATS:
+        shown = exported(tmp_path / "log", into)
+        assert "openly" in shown
+        assert "secretly" not in shown
+
+
+def secretive(secret: str) -> list[Message]:
+    """A session that has a secret in every place that a message has."""
+    blocks = [
+        {"type": "text", "text": f"use {secret} now"},
+        {"type": "thinking", "thinking": f"so {secret}", "signature": "s"},
+        {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": f"export T={secret}"}},
+    ]
+    call = {"id": "c1", "tool": "bash", "arguments": {"command": f"export T={secret}", "password": "hunter-two"}}
+    other = {"id": "c2", "type": "function", "function": {"name": "f", "arguments": json.dumps({"k": secret})}}
+    return [
+        {"role": "system", "content": f"key: {secret}"},
+        {"role": "user", "content": secret, "metadata": {"note": secret}},
+        {
+            "role": "assistant",
+            "content": blocks,
+            "thinking_block": {"type": "thinking", "thinking": secret, "signature": "s"},
+            "tool_calls": [call, other],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"out": secret})},
+        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": secret}]},
+    ]
+
+
+@pytest.mark.parametrize("into", FORMATS)
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+async def test_secrets_do_not_pass(tmp_path: Path, into: str, name: str) -> None:
+    """From no place of a message, into no format, to no file; it is counted how many there were."""
+    await store(tmp_path / "log", secretive(SAMPLES[name]))
+    done = export_session(tmp_path / "log", tmp_path / "out", into)
+    written = (tmp_path / "out").read_text()
+    assert done.redacted >= 7
+    assert REDACTED in written or "&#91;REDACTED" in written
+    pieces = [piece for piece in SAMPLES[name].split("\n") if piece and "PRIVATE" not in piece]
+    for piece in [*pieces, SAMPLES[name][8:40], LETTERS[:12], "hunter-two"]:
+        assert piece not in written
+        assert json.dumps(piece)[1:-1] not in written
+
+
+@pytest.mark.parametrize("into", FORMATS)
+async def test_redaction_can_be_switched_off(tmp_path: Path, into: str) -> None:
+    """Then everything is as it was."""
+    await store(tmp_path / "log", secretive(SAMPLES["GitHub"]))
+    done = export_session(tmp_path / "log", tmp_path / "out", into, redact=False)
+    assert done.redacted == 0
+    assert (tmp_path / "out").read_text().count(SAMPLES["GitHub"]) >= 6
+
+
+@pytest.mark.parametrize("into", ["jsonl", "transcript"])
+async def test_thinking_that_was_altered_is_left_out(tmp_path: Path, into: str) -> None:
+    """A provider refuses a signature that does not fit; other thinking stays."""
+    secret = SAMPLES["OpenAI"]
+    mixed = [{"type": "thinking", "thinking": "plain", "signature": "s"}, *secretive(secret)[2]["content"]]
+    only = [{"type": "thinking", "thinking": secret, "signature": "s"}]
+    await store(tmp_path / "log", [{"role": "assistant", "content": mixed}, {"role": "assistant", "content": only}])
+    first, second = lines(tmp_path / "log", into)
+    assert [block["type"] for block in first["content"]] == ["thinking", "text", "tool_call"]
+    assert first["content"][0]["thinking"] == "plain"
+    assert second["content"] == [{"type": "text", "text": REDACTED}]
+
+
+async def test_a_file_is_private_and_never_replaced_unasked(tmp_path: Path) -> None:
+    """Mode 0600; the session's log itself is replaced in no case, by no name."""
+    await store(tmp_path / "log", SESSION)
+    old = os.umask(0)
+    try:
+        export_session(tmp_path / "log", tmp_path / "out", "jsonl")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        export_session(tmp_path / "log", tmp_path / "out", "markdown")
+    export_session(tmp_path / "log", tmp_path / "out", "markdown", force=True)
+    assert (tmp_path / "out").read_text().startswith("# Session said")
+    (tmp_path / "other").hardlink_to(tmp_path / "log")
+    before = (tmp_path / "log").read_bytes()
+    for name in ("log", "other"):
+        with pytest.raises(ExportRefusedError):
+            export_session(tmp_path / "log", tmp_path / name, force=True)
+    assert (tmp_path / "log").read_bytes() == before
+
+
+async def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    """The error names those that there are."""
+    await store(tmp_path / "log", SESSION)
+    with pytest.raises(ValueError, match="markdown, jsonl, transcript"):
+        exported(tmp_path / "log", "html")
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(any_histories(), st.sampled_from(FORMATS))
+async def test_any_history_can_be_exported(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Message], into: str
+) -> None:
+    """Whatever is in it; JSON Lines give it back."""
+    path = tmp_path_factory.mktemp("any") / "log"
+    stored = await store(path, history)
+    shown = exported(path, into, redact=False) if path.exists() else ""
+    assert all(line.replace("\t", "").isprintable() or into == "markdown" for line in shown.split("\n"))
+    if into == "jsonl" and history:
+        assert same([json.loads(line) for line in shown.split("\n")[:-1]], stored)

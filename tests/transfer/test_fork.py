@@ -1,0 +1,301 @@
+"""Forks: where they end, what comes along, and that a session goes on from one as it would have from the origin."""
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
+from amplifier_module_context_persistent.errors import ConfigError
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, past_at
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.transfer.fork import fork_session
+from tests.support.checker import assert_valid, common_prefix, same
+from tests.support.histories import messages as any_histories
+from tests.support.logs import append_bodies, assert_sound, reset_bodies
+
+Message = dict[str, Any]
+CONFIG: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tokens": 2_000, "recall": False}
+
+
+def turn(number: int) -> list[Message]:
+    """A human message, a call with its result, and an answer."""
+    call = {"id": f"c{number}", "tool": "read", "arguments": {"n": number}}
+    return [
+        {"role": "user", "content": f"question {number}"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "name": "read", "content": f"line {number}\n" * 60},
+        {"role": "assistant", "content": f"answer {number}"},
+    ]
+
+
+async def play(path: Path, turns: int, **options: Any) -> list[list[Message]]:
+    """Play turns into a session; its view behind each of them."""
+    manager = PersistentContextManager(path, **CONFIG, **options)
+    views = []
+    for number in range(1, turns + 1):
+        for message in turn(number):
+            await manager.add_message(message)
+        views.append(copy.deepcopy(await manager.get_messages_for_request()))
+    await manager.close()
+    return views
+
+
+async def read(path: str | Path, **options: Any) -> tuple[list[Message], list[Message]]:
+    """A session's history and its first view, which is valid."""
+    manager = PersistentContextManager(path, **CONFIG, **options)
+    history = await manager.get_messages()
+    view = await manager.get_messages_for_request()
+    assert_valid(view, history=history)
+    await manager.close()
+    return history, view
+
+
+def records(path: str | Path, kind: str) -> list[Message]:
+    values = map(json.loads, Path(path).read_bytes().splitlines())
+    return [value for value in values if value.get("_record") == kind]
+
+
+async def test_a_turn_is_taken_over_in_whole(tmp_path: Path) -> None:
+    """Turns count from 1, as in the host's session fork; the last one, or none named, is everything."""
+    await play(tmp_path / "log", 3, session_id="origin")
+    history, _ = await read(tmp_path / "log")
+    for at, messages in ((1, 4), (2, 8), (3, 12), (None, 12)):
+        made = fork_session(tmp_path / "log", at, path=tmp_path / f"fork-{at}")
+        forked, _ = await read(made.path)
+        assert same(forked, history[:messages])
+        assert (made.messages, made.turn, made.message_id) == (
+            messages,
+            messages // 4,
+            history[messages - 1]["metadata"]["message_id"],
+        )
+        assert_sound(made.path)
+
+
+async def test_the_origin_is_named_and_not_changed(tmp_path: Path) -> None:
+    """By session, by log, by turn and by the last message, in the new log's header."""
+    await play(tmp_path / "log", 2, session_id="origin")
+    before = (tmp_path / "log").read_bytes()
+    made = fork_session(tmp_path / "log", 1, session_id="s2", path=tmp_path / "new", now=lambda: "2026-01-05T09:00:00Z")
+    assert (tmp_path / "log").read_bytes() == before
+    (header,) = records(made.path, "header")
+    (origin,) = records(tmp_path / "log", "header")
+    assert header["log_id"] != origin["log_id"]
+    assert header == header | {
+        "version": 1,
+        "session_id": "s2",
+        "created": "2026-01-05T09:00:00Z",
+        "tokenizer": origin["tokenizer"],
+        "parent_id": "origin",
+        "parent_log_id": origin["log_id"],
+        "forked_from": made.message_id,
+        "forked_from_turn": 1,
+    }
+    assert made.to_json() == {
+        "path": str(tmp_path / "new"),
+        "session_id": "s2",
+        "parent_id": "origin",
+        "forked_from": made.message_id,
+        "forked_from_turn": 1,
+        "messages": 4,
+        "plan": None,
+        "not_carried": [],
+    }
+
+
+async def test_the_cache_holds_what_a_fork_sends(tmp_path: Path) -> None:
+    """Wherever a session is forked, the fork's first view is what the session sent there, compactions and all."""
+    views = await play(tmp_path / "log", 30)
+    assert len(records(tmp_path / "log", "plan")) >= 3
+    plans = set()
+    for at in range(1, 31):
+        made = fork_session(tmp_path / "log", at, path=tmp_path / f"fork-{at}")
+        _, view = await read(made.path)
+        assert same(view, views[at - 1]), f"turn {at}"
+        assert len(records(made.path, "plan")) == bool(made.plan)
+        plans.add(made.plan)
+    assert len(plans) >= 4
+
+
+async def test_what_was_learned_of_counts_comes_along(tmp_path: Path) -> None:
+    """The last usage of each provider and model, so that the fork does not compact for want of it."""
+    manager = PersistentContextManager(tmp_path / "log", session_id="s", **CONFIG)
+    for message in turn(1):
+        await manager.add_message(message)
+    for tokens in (300, 310):
+        await manager.get_messages_for_request()
+        event = {"session_id": "s", "provider": "p", "model": "m", "usage": {"input_tokens": tokens}}
+        await manager.on_llm_response(event)
+        await manager.add_message({"role": "assistant", "content": "x"})
+    await manager.close()
+    assert records(tmp_path / "log", "usage")
+    made = fork_session(tmp_path / "log", path=tmp_path / "new")
+    (usage,) = records(made.path, "usage")
+    usage.pop("_crc")
+    last = records(tmp_path / "log", "usage")[-1]
+    last.pop("_crc")
+    assert usage == last
+
+
+async def test_a_message_is_a_place_too(tmp_path: Path) -> None:
+    """It is the last one; a call left open there has a stand-in in views, and the history is as it was."""
+    await play(tmp_path / "log", 3)
+    history, _ = await read(tmp_path / "log")
+    at = history[5]["metadata"]["message_id"]
+    made = fork_session(tmp_path / "log", at, path=tmp_path / "new")
+    forked, view = await read(made.path)
+    assert same(forked, history[:6])
+    assert view[-1]["role"] == "tool"
+    assert "interrupted" in view[-1]["content"]
+    assert made.turn == 2
+
+
+async def test_what_a_clear_hid_can_be_forked(tmp_path: Path) -> None:
+    """By the id of a hidden message: the history as it was when that was live."""
+    await play(tmp_path / "log", 2)
+    before, _ = await read(tmp_path / "log")
+    manager = PersistentContextManager(tmp_path / "log", **CONFIG)
+    await manager.clear()
+    await manager.add_message({"role": "user", "content": "anew"})
+    await manager.close()
+    made = fork_session(tmp_path / "log", before[-1]["metadata"]["message_id"], path=tmp_path / "old")
+    assert same((await read(made.path))[0], before)
+    now = fork_session(tmp_path / "log", 1, path=tmp_path / "now")
+    assert [message["content"] for message in (await read(now.path))[0]] == ["anew"]
+
+
+@pytest.mark.parametrize("at", [0, 3, -1, "nobody", ""])
+async def test_a_place_that_is_not_there_is_refused(tmp_path: Path, at: int | str) -> None:
+    """Nothing is written; the error says which turns there are."""
+    await play(tmp_path / "log", 2)
+    with pytest.raises(PlaceError, match=r"turns 1 to 2|no message with this id"):
+        fork_session(tmp_path / "log", at, path=tmp_path / "new")
+    assert os.listdir(tmp_path) == ["log"]
+
+
+async def test_a_fork_lies_beside_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that is one of the host's sessions or of a storage directory's; else with this project's sessions."""
+    monkeypatch.chdir(tmp_path)
+    manager = PersistentContextManager(storage_path=tmp_path / "store", session_id="s1", **CONFIG)
+    await manager.add_message({"role": "user", "content": "x"})
+    await manager.close()
+    made = fork_session(str(manager.log_path), session_id="s2")
+    assert made.path == str(tmp_path / "store" / "s2" / LOG_NAME)
+    again = PersistentContextManager(storage_path=tmp_path / "store", session_id="s2", parent_id="s1", **CONFIG)
+    assert [message["content"] for message in await again.get_messages()] == ["x"]
+    await again.add_message({"role": "user", "content": "y"})
+    await again.close()
+    assert len(records(made.path, "header")) == 1
+    assert_sound(made.path)
+    await play(tmp_path / "elsewhere", 1)
+    other = fork_session(tmp_path / "elsewhere")
+    sessions = Path.home() / ".amplifier" / "projects" / project_slug(tmp_path) / "sessions"
+    assert Path(other.path) == sessions / str(other.session_id) / LOG_NAME
+
+
+async def test_a_session_goes_on_in_a_fork_of_its_own(tmp_path: Path) -> None:
+    """Appends, compactions and restarts there; the origin knows nothing of it."""
+    await play(tmp_path / "log", 12)
+    before = (tmp_path / "log").read_bytes()
+    made = fork_session(tmp_path / "log", 9, path=tmp_path / "new")
+    manager = PersistentContextManager(made.path, **CONFIG)
+    view = await manager.get_messages_for_request()
+    for number in range(100, 104):
+        for message in turn(number):
+            await manager.add_message(message)
+            after = await manager.get_messages_for_request()
+            assert_valid(after, history=await manager.get_messages())
+    assert common_prefix(view, after) > 0
+    await manager.close()
+    assert verify_log(made.path).is_sound
+    assert (tmp_path / "log").read_bytes() == before
+
+
+async def test_nothing_is_written_over(tmp_path: Path) -> None:
+    """A log that is there stays; a session id cannot lead elsewhere; an origin must be one."""
+    await play(tmp_path / "log", 1)
+    with pytest.raises(FileExistsError):
+        fork_session(tmp_path / "log", path=tmp_path / "log")
+    with pytest.raises(ConfigError):
+        fork_session(tmp_path / "log", session_id="../x")
+    for bad in ("nobody", "."):
+        with pytest.raises(LogUnreadableError):
+            fork_session(tmp_path / bad, path=tmp_path / "new")
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(PlaceError, match="empty"):
+        fork_session(tmp_path / "empty", path=tmp_path / "new")
+    assert sorted(os.listdir(tmp_path)) == ["empty", "log"]
+
+
+async def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    """And reports the same."""
+    await play(tmp_path / "log", 2)
+    dry = fork_session(tmp_path / "log", 1, path=tmp_path / "new", dry_run=True)
+    assert os.listdir(tmp_path) == ["log"]
+    assert dry == fork_session(tmp_path / "log", 1, path=tmp_path / "new")
+
+
+async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
+    """What cannot be read is no part of the history; a message that cannot be carried is told with its line."""
+    await play(tmp_path / "log", 2)
+    content = (tmp_path / "log").read_bytes()
+    bare = b'{"role":"user","content":"by hand","metadata":"no object"}\n'
+    (tmp_path / "log").write_bytes(content + b"oops\n" + bare + b'{"role":"us')
+    made = fork_session(tmp_path / "log", path=tmp_path / "new")
+    assert made.messages == 8
+    assert [(loss.line, loss.offset) for loss in made.not_carried] == [
+        (content.count(b"\n") + 2, len(content) + len(b"oops\n"))
+    ]
+    assert verify_log(made.path).is_sound
+
+
+async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
+    """One that was made before a reset that changed what it covers does not come along, though all it names is live."""
+    await play(tmp_path / "log", 12)
+    history, _ = await read(tmp_path / "log")
+    ids = [message["metadata"]["message_id"] for message in history]
+    plan = records(tmp_path / "log", "plan")[-1]
+    gone = next(place for place in range(1, len(ids)) if ids[place] not in json.dumps(plan))
+    with Transcript(tmp_path / "log") as transcript:
+        found = following_plan(transcript.book, past_at(transcript).ordinals)
+        assert (found or {}).get("id") == plan["id"]
+    runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
+    keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
+    append_bodies(FileLog(tmp_path / "log"), *reset_bodies("r", *keeps))
+    with Transcript(tmp_path / "log") as transcript:
+        assert len(transcript) == len(history) - 1
+        assert following_plan(transcript.book, past_at(transcript).ordinals) is None
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(any_histories(), st.integers(0, 30))
+async def test_any_history_can_be_forked(
+    tmp_path_factory: pytest.TempPathFactory, history: list[Message], place: int
+) -> None:
+    """At any message: the beginning of the history is the fork's, and its view is valid."""
+    if not history:
+        return
+    directory = tmp_path_factory.mktemp("any")
+    manager = PersistentContextManager(directory / "log", durability="write")
+    for message in history:
+        await manager.add_message(message)
+    stored = await manager.get_messages()
+    await manager.close()
+    if not stored:
+        return
+    place %= len(stored)
+    made = fork_session(directory / "log", stored[place]["metadata"]["message_id"], path=directory / "new")
+    forked = PersistentContextManager(made.path, durability="write")
+    assert same(await forked.get_messages(), stored[: place + 1])
+    assert_valid(await forked.get_messages_for_request(), history=stored[: place + 1])
+    await forked.close()
+    assert verify_log(made.path).is_sound

@@ -1,0 +1,260 @@
+"""Imports: what is carried over, what is told of the rest, and the round trips."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
+from amplifier_module_context_persistent.errors import ConfigError
+from amplifier_module_context_persistent.maintenance.verify import verify_log
+from amplifier_module_context_persistent.messages.host_form import as_hosts_write
+from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.transfer.export import export_session
+from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from tests.support.checker import assert_valid, same
+from tests.support.histories import messages as any_histories
+from tests.support.logs import assert_sound
+from tests.support.places import FIXTURES
+from tests.transfer.test_export import SESSION, store
+
+Message = dict[str, Any]
+
+
+async def stored_in(path: Path | str) -> list[Message]:
+    """The live history as a session reads it; its view is valid."""
+    manager = PersistentContextManager(path, durability="write")
+    stored = await manager.get_messages()
+    assert_valid(await manager.get_messages_for_request(), history=stored)
+    await manager.close()
+    return stored
+
+
+def write_lines(path: Path, *lines: Any, end: str = "\n") -> Path:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_bytes(("\n".join(texts) + end).encode("utf-8", "surrogateescape"))
+    return path
+
+
+def said(text: str, **more: Any) -> Message:
+    return {"role": "user", "content": text, **more}
+
+
+async def test_json_lines_come_back_equal(tmp_path: Path) -> None:
+    """An export to JSON Lines, imported, is the same history, ids and timestamps too."""
+    stored = await store(tmp_path / "log", SESSION)
+    export_session(tmp_path / "log", tmp_path / "out.jsonl", "jsonl", redact=False)
+    report = import_session(tmp_path / "out.jsonl", path=tmp_path / "new" / "log")
+    assert await stored_in(report.path) == stored
+    assert (report.format, report.messages, report.derived_ids, report.without_timestamp) == ("jsonl", 6, 0, 0)
+    assert (report.not_carried, report.notes, report.renamed) == ([], [], {})
+    assert_sound(report.path)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@example([{"role": "user", "content": "for now", "metadata": {"ephemeral": True}}])
+@given(any_histories())
+async def test_any_history_comes_back_equal(tmp_path_factory: pytest.TempPathFactory, history: list[Message]) -> None:
+    """Whatever messages hold; a history of which nothing is stored leaves no log."""
+    directory = tmp_path_factory.mktemp("any")
+    stored = await store(directory / "log", history)
+    if not stored:
+        return
+    export_session(directory / "log", directory / "out", "jsonl", redact=False)
+    import_session(directory / "out", path=directory / "new")
+    again = PersistentContextManager(directory / "new", durability="write")
+    assert same(await again.get_messages(), stored)
+    await again.close()
+    assert verify_log(str(directory / "new")).is_sound
+
+
+async def test_a_transcript_comes_back_up_to_what_it_drops(tmp_path: Path) -> None:
+    """What a host's transcript holds of a history is what is imported from it."""
+    stored = await store(tmp_path / "log", SESSION)
+    export_session(tmp_path / "log", tmp_path / "transcript.jsonl", "transcript", redact=False)
+    report = import_session(tmp_path / "transcript.jsonl", path=tmp_path / "new")
+    kept = [as_hosts_write(message) for message in stored if message["role"] not in ("system", "developer")]
+    assert await stored_in(report.path) == kept
+    assert report.format == "transcript"
+
+
+async def test_the_older_modules_file_comes_over_as_it_is_read(tmp_path: Path) -> None:
+    """The same messages, ids and timestamps as a session gets that is started on the file itself."""
+    shutil.copy(FIXTURES / "older-module.jsonl", tmp_path / "older.jsonl")
+    report = import_session(tmp_path / "older.jsonl", path=tmp_path / "new")
+    assert report.format == "older"
+    assert report.derived_ids == report.messages
+    imported = await stored_in(tmp_path / "new")
+    assert imported == await stored_in(tmp_path / "older.jsonl")
+    assert all(message["timestamp"] for message in imported)
+    assert report.without_timestamp == 0
+
+
+async def test_of_a_log_the_live_history_comes_over(tmp_path: Path) -> None:
+    """What is hidden and what is no message stay behind, and are counted; as plain JSON Lines, all of it comes."""
+    manager = PersistentContextManager(tmp_path / "log")
+    await manager.add_message(said("before"))
+    await manager.get_messages_for_request()
+    await manager.clear()
+    await manager.add_message(said("after"))
+    await manager.close()
+    report = import_session(tmp_path / "log", path=tmp_path / "live")
+    assert [message["content"] for message in await stored_in(report.path)] == ["after"]
+    assert (report.format, report.hidden, report.controls) == ("log", 1, {"view": 1})
+    everything = import_session(tmp_path / "log", path=tmp_path / "all", source_format="jsonl")
+    assert [message["content"] for message in await stored_in(everything.path)] == ["before", "after"]
+    assert everything.hidden == 0
+
+
+async def test_what_cannot_be_carried_is_told_with_its_line(tmp_path: Path) -> None:
+    """Damaged and foreign lines and a torn end are passed over; everything around them comes."""
+    lines = [
+        said("one"),
+        "not JSON",
+        "",
+        [1, 2],
+        {"role": "nobody", "content": "x"},
+        said("no object", metadata="text"),
+        '{"role":"user","content":"\udcff"}',
+        said("deep", extra=json.loads("[" * 220 + "]" * 220)),
+        said("two"),
+    ]
+    path = write_lines(tmp_path / "in.jsonl", *lines, '{"role":"user","con', end="")
+    report = import_session(path, path=tmp_path / "new")
+    assert [message["content"] for message in await stored_in(tmp_path / "new")] == ["one", "two"]
+    assert [loss.line for loss in report.not_carried] == [2, 3, 4, 5, 6, 7, 8, 10]
+    content = path.read_bytes()
+    for loss in report.not_carried:
+        assert content[: loss.offset].count(b"\n") == loss.line - 1
+        assert loss.reason
+    assert "must be an object" in report.not_carried[4].reason
+    assert "nested deeper" in report.not_carried[6].reason
+    assert "no whole record" in report.not_carried[7].reason
+
+
+async def test_altered_lines_of_a_log_come_over_and_are_told(tmp_path: Path) -> None:
+    """They verify in the new log; that they did not in the old one is noted."""
+    await store(tmp_path / "log", [said("one"), said("two")])
+    (tmp_path / "log").write_bytes((tmp_path / "log").read_bytes().replace(b'"one"', b'"eno"'))
+    report = import_session(tmp_path / "log", path=tmp_path / "new")
+    assert [message["content"] for message in await stored_in(tmp_path / "new")] == ["eno", "two"]
+    assert [(note.line, "checksum" in note.reason or "altered" in note.reason) for note in report.notes] == [(2, True)]
+    assert_sound(str(tmp_path / "new"))
+
+
+async def test_ids_are_unique(tmp_path: Path) -> None:
+    """The first message keeps the id that two have; the other one gets its own, which is told."""
+    twice = [said(text, metadata={"message_id": "same", "timestamp": "2026-01-05T09:00:00.000Z"}) for text in "ab"]
+    write_lines(tmp_path / "in", *twice, said("c"))
+    report = import_session(tmp_path / "in", path=tmp_path / "new", new_id=iter(["log", "fresh"]).__next__)
+    stored = await stored_in(tmp_path / "new")
+    ids = [message["metadata"]["message_id"] for message in stored]
+    assert ids[:2] == ["same", "fresh"]
+    assert (report.renamed, report.derived_ids, report.without_timestamp) == ({"fresh": "same"}, 1, 1)
+    assert "timestamp" not in stored[2]["metadata"]
+    assert [message["metadata"].get("timestamp") for message in stored[:2]] == ["2026-01-05T09:00:00.000Z"] * 2
+
+
+async def test_a_session_goes_on_where_the_import_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies where the host's sessions of this project lie; set_messages does not replace it; replays are known."""
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "in", said("one", timestamp="2026-01-05T09:00:00"), {"role": "assistant", "content": "1"})
+    report = import_session("in", session_id="s9")
+    place = Path.home() / ".amplifier" / "projects" / project_slug(tmp_path) / "sessions" / "s9" / LOG_NAME
+    assert (report.path, report.session_id) == (str(place), "s9")
+    manager = PersistentContextManager(session_id="s9", working_dir=str(tmp_path))
+    stored = await manager.get_messages()
+    await manager.set_messages([said("other")])
+    for message in stored:
+        await manager.add_message(message)
+    await manager.add_message(said("two"))
+    assert [message["content"] for message in await manager.get_messages()] == ["one", "1", "two"]
+    assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
+    await manager.close()
+    assert_sound(report.path)
+    header = json.loads(place.read_bytes().split(b"\n")[0])
+    assert (header["_record"], header["session_id"], header["imported_from"]) == ("header", "s9", "older")
+    assert place.read_bytes().count(b'"_record":"header"') == 1
+
+
+def test_a_new_id_is_made_where_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each import is a session of its own."""
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "in", said("one"))
+    reports = [import_session("in") for _ in range(2)]
+    assert reports[0].session_id != reports[1].session_id
+    assert all(report.session_id and Path(report.path).parent.name == report.session_id for report in reports)
+
+
+def test_a_log_that_is_there_is_never_touched(tmp_path: Path) -> None:
+    """Not even an empty file, nor the source itself; nothing is left beside it."""
+    source = write_lines(tmp_path / "in", said("one"))
+    (tmp_path / "there").write_bytes(b"")
+    for place in (tmp_path / "there", source):
+        with pytest.raises(FileExistsError):
+            import_session(source, path=place)
+        with pytest.raises(FileExistsError):
+            import_session(source, path=place, dry_run=True)
+    assert (tmp_path / "there").read_bytes() == b""
+    assert sorted(os.listdir(tmp_path)) == ["in", "there"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"plain text\n", b'{"a": 1}\n', b"\0" * 5000, b'{"_record":"x"}\n'])
+def test_a_file_without_messages_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Nothing is written, no directory is left."""
+    (tmp_path / "in").write_bytes(content)
+    with pytest.raises(ImportRefusedError):
+        import_session(tmp_path / "in", path=tmp_path / "made" / "new")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A directory, a FIFO (without waiting for it), what is not there; a link is followed."""
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", ".", "nobody"):
+        with pytest.raises(LogUnreadableError):
+            import_session(tmp_path / name, path=tmp_path / "new")
+    write_lines(tmp_path / "in", said("one"))
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    assert import_session(tmp_path / "link", path=tmp_path / "new").messages == 1
+
+
+def test_a_huge_line_is_told_and_passed_over(tmp_path: Path) -> None:
+    """Nobody reads it into the memory."""
+    with open(tmp_path / "in", "wb") as file:
+        file.write(b'{"role":"user","content":"one"}\n{"role":"user","content":"')
+        file.seek(65 << 20, os.SEEK_CUR)
+        file.write(b'"}\n{"role":"user","content":"two"}\n')
+    report = import_session(tmp_path / "in", path=tmp_path / "new")
+    assert report.messages == 2
+    assert [loss.line for loss in report.not_carried] == [2]
+
+
+def test_a_named_format_is_held_to(tmp_path: Path) -> None:
+    """Messages are no log; an unknown name is refused."""
+    write_lines(tmp_path / "in", said("one"))
+    with pytest.raises(ImportRefusedError, match="no log"):
+        import_session(tmp_path / "in", path=tmp_path / "new", source_format="log")
+    with pytest.raises(ValueError, match="auto, log, jsonl"):
+        import_session(tmp_path / "in", path=tmp_path / "new", source_format="csv")
+    assert import_session(tmp_path / "in", path=tmp_path / "new", source_format="older").format == "older"
+
+
+def test_a_session_id_stays_in_its_directory(tmp_path: Path) -> None:
+    """As for a session, it cannot lead elsewhere."""
+    write_lines(tmp_path / "in", said("one"))
+    for bad in ("../up", "a/b", ""):
+        with pytest.raises(ConfigError):
+            import_session(tmp_path / "in", session_id=bad)
+
+
+def test_a_dry_run_reports_the_same_and_writes_nothing(tmp_path: Path) -> None:
+    """But for the ids that would be new."""
+    write_lines(tmp_path / "in", said("one"), "oops", said("two", metadata=3))
+    dry = import_session(tmp_path / "in", path=tmp_path / "new", dry_run=True)
+    assert os.listdir(tmp_path) == ["in"]
+    assert dry.to_json() == import_session(tmp_path / "in", path=tmp_path / "new").to_json()

@@ -1,0 +1,146 @@
+"""Messages as Markdown: readable, and nothing in one gets out of its place."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.transfer.markdown import fenced, inline, message_markdown, quoted
+from tests.support.histories import messages as any_histories
+
+HOSTILE = [
+    "</details>\n# Turn 9\n<script>alert(1)</script>",
+    "```\ncode\n````\n</details>\n",
+    "```python\nnever closed\n</details>",
+    "~~~\n```\n~~~\n<img src=x onerror=y>",
+    "    ```\n<b>indented</b>",
+    "- ```\n<b>in a list</b>",
+    "> > quoted\n\nnext\r\n<div>\r</div>",
+    "![x](http://track.example/a.png) <!-- c --> &lt;b&gt; [a]: http://b.example",
+    "\x1b[31mred\x1b]8;;x\x07 \x9b5n \u202egnp \ud800 \x00 \u2028# line",
+    "`" * 400,
+]
+
+
+def outside_of_fences(markdown: str) -> list[str]:
+    """The lines that stand in no fence, as a reader of CommonMark finds them; quotation marks are taken off."""
+    lines, fence = [], ""
+    for line in markdown.split("\n"):
+        inner = line.removeprefix("> ").removeprefix(">")
+        found = re.match(r" {0,3}(`{3,})(.*)$", inner)
+        if fence:
+            if found and len(found[1]) >= len(fence) and not found[2].strip():
+                fence = ""
+        elif found:
+            fence = found[1]
+        else:
+            lines.append(line)
+    assert not fence, "a fence is left open"
+    return lines
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
+def test_what_a_message_says_stays_in_its_place(role: str, text: str) -> None:
+    """Outside of fences stand our own lines and quotations only, in which nothing begins HTML or an image."""
+    message: dict[str, Any] = {"role": role, "content": text, "tool_call_id": "c1", "name": text}
+    if role == "assistant":
+        blocks = [{"type": "text", "text": text}, {"type": "thinking", "thinking": text}, {"type": text, "x": text}]
+        call = {"id": "c1", "tool": text, "arguments": {"a": text}}
+        message = {"role": role, "content": blocks, "tool_calls": [call, {"id": "c2", "tool": text, "arguments": text}]}
+    shown = message_markdown(message)
+    ours = re.compile(r"### (User|Assistant|System|Tool)( \([^<>`]*\))?|</?details>|<summary>.*</summary>|")
+    for line in outside_of_fences(shown):
+        if line.startswith(">"):
+            assert not re.search(r"<[A-Za-z/!?]|!\[|\]:", line)
+        else:
+            assert ours.fullmatch(line), line
+            assert not re.search(r"<(?!/?(details|summary|code)>)", line)
+    outside = outside_of_fences(shown)
+    assert outside.count("<details>") == outside.count("</details>")
+    assert not [c for c in shown if not (c.isprintable() or c in "\n\t")]
+
+
+def test_a_message_is_readable() -> None:
+    """Prose as a quotation with its code, calls with their arguments, results folded, times and ids in headings."""
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "Hm."},
+            {"type": "text", "text": "Run `a < b && c`:\n\n```sh\nls <dir>\n```"},
+            {"type": "tool_call", "id": "c1", "name": "bash", "input": {"command": "ls"}},
+        ],
+        "tool_calls": [{"id": "c1", "tool": "bash", "arguments": {"command": "ls"}}],
+        "metadata": {"timestamp": "2026-01-05T09:00:02.000Z", "message_id": "m2"},
+    }
+    shown = message_markdown(message)
+    assert shown.startswith("### Assistant · 2026-01-05 09:00:02 · m2\n\n")
+    assert "> Run `a < b && c`:\n>\n> ```sh\n> ls <dir>\n> ```\n" in shown
+    assert shown.count("Call of <code>bash</code>") == 1
+    assert '```json\n{\n  "command": "ls"\n}\n```' in shown
+    result = message_markdown({"role": "tool", "tool_call_id": "c1", "name": "bash", "content": "a\nb\n"})
+    assert "<summary>Result of <code>bash</code>, 4 characters</summary>\n\n```\na\nb\n```\n\n</details>" in result
+
+
+def test_arguments_that_are_json_text_are_shown_as_json() -> None:
+    """As the contract's shape has them; text that is no JSON stands as it is."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+    assert '```json\n{\n  "a": 1\n}\n```' in message_markdown(
+        {"role": "assistant", "content": None, "tool_calls": [call]}
+    )
+    call["function"] = {"name": "f", "arguments": "{oops"}
+    assert "```\n{oops\n```" in message_markdown({"role": "assistant", "content": None, "tool_calls": [call]})
+
+
+@pytest.mark.parametrize("source", [None, "hook"])
+def test_what_no_person_wrote_is_folded(source: str | None) -> None:
+    """Reminders and what hooks insert as a user say where they come from."""
+    message = {"role": "user", "content": "<system-reminder>x</system-reminder>", "metadata": {"source": source}}
+    shown = message_markdown(message)
+    assert f"### User ({source or 'inserted'})" in shown
+    assert "<details>" in shown
+
+
+def test_an_image_is_named_and_left_out() -> None:
+    """Its base64 is no text for people."""
+    image = {"type": "image", "source": {"type": "base64", "data": "A" * 5000}}
+    shown = message_markdown({"role": "user", "content": [{"type": "text", "text": "see"}, image]})
+    assert "A" * 50 not in shown
+    assert "characters are left out" in shown
+
+
+@given(st.text(alphabet="`~ \n>a<"))
+def test_a_fence_is_longer_than_any_run_in_it(text: str) -> None:
+    """So what stands in it cannot end it."""
+    first, *inner, last = fenced(text).split("\n")
+    assert first == last
+    assert all(first not in line for line in inner)
+    assert "\n".join(inner) == text.removesuffix("\n")
+
+
+@given(st.text(alphabet="`~ \n>-<b!/&;[]:a"))
+def test_a_quotation_has_no_line_outside(text: str) -> None:
+    """Every line is marked as part of it, and fences in it are closed."""
+    shown = quoted(text)
+    assert all(line.startswith(">") for line in shown.split("\n"))
+    for line in outside_of_fences(shown):
+        assert not re.search(r"<[A-Za-z/!?]|!\[|\]:|&(?!amp;|lt;|#91;|#58;)#?[a-z0-9]+;", line)
+
+
+@given(st.text())
+def test_a_name_has_no_markup(text: str) -> None:
+    """Letters and digits stay, everything else is an entity."""
+    shown = inline(text)
+    assert "\n" not in shown
+    assert not set(re.sub(r"&#\d+;", "", shown)) & set("<>`*_[]()#!|\\&")
+
+
+@given(any_histories())
+def test_any_message_can_be_shown(history: list[dict[str, Any]]) -> None:
+    """Whatever orchestrators, hooks and crashes leave."""
+    for message in history:
+        shown = message_markdown(message)
+        assert shown.startswith("### ")
+        outside_of_fences(shown)

@@ -1,0 +1,111 @@
+"""What a message is to the engine."""
+
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.messages.message import Call
+from amplifier_module_context_persistent.messages.metadata import is_ephemeral, is_human, metadata_of
+from amplifier_module_context_persistent.view.entry import classify
+
+Message = dict[str, Any]
+
+
+def user(content: Any = "hello", **metadata: Any) -> Message:
+    return {"role": "user", "content": content, "metadata": {"message_id": "m1", **metadata}}
+
+
+def count(message: Message) -> int:
+    return 1 + len(str(message.get("content")))
+
+
+@pytest.mark.parametrize(
+    ("message", "human"),
+    [
+        (user(), True),
+        ({"role": "user", "content": "hello"}, True),
+        ({"role": "user", "content": "hello", "metadata": "odd"}, True),
+        (user([{"type": "image", "source": {}}]), True),
+        (user("see <system-reminder> in the middle"), True),
+        (user(pinned=True), True),
+        ({"role": "assistant", "content": "hello"}, False),
+        ({"role": "system", "content": "hello"}, False),
+        (user(source="hook"), False),
+        (user(source="context-compaction"), False),
+        (user(ephemeral=True), False),
+        (user(ephemeral=True, persisted=True), False),
+        (user("<system-reminder>\nTodo\n</system-reminder>"), False),
+        (user("  <system-reminder>"), False),
+        (user([{"type": "text", "text": "<system-reminder>"}]), False),
+    ],
+)
+def test_who_is_human(message: Message, human: bool) -> None:
+    """A person's word comes from no source, stays, and is no reminder."""
+    assert is_human(message) is human
+
+
+@pytest.mark.parametrize(
+    ("metadata", "ephemeral"),
+    [
+        (None, False),
+        ({}, False),
+        ({"ephemeral": True}, True),
+        ({"ephemeral": True, "persisted": False}, True),
+        ({"ephemeral": True, "persisted": True}, False),
+        ({"ephemeral": "yes"}, False),
+    ],
+)
+def test_what_is_ephemeral(metadata: Any, ephemeral: bool) -> None:
+    """Only what says so and is not to be persisted all the same."""
+    assert is_ephemeral({"role": "user", "content": "a", "metadata": metadata}) is ephemeral
+
+
+def test_metadata_of_any_message() -> None:
+    """Metadata that is no object counts as none."""
+    assert metadata_of({"metadata": {"a": 1}}) == {"a": 1}
+    assert metadata_of({"metadata": ["a"]}) == metadata_of({}) == {}
+
+
+def test_a_message_is_counted_as_it_would_be_sent() -> None:
+    """Blank blocks do not count, and a message of them alone counts nothing."""
+    entry = classify(3, user([{"type": "text", "text": ""}, {"type": "text", "text": "a"}]), count)
+    assert entry.tokens == count(user([{"type": "text", "text": "a"}]))
+    assert (entry.key, entry.id, entry.plain, entry.blank) == (3, "m1", False, False)
+    blank = classify(4, user(""), count)
+    assert (blank.tokens, blank.blank, blank.calls) == (0, True, ())
+
+
+def test_calls_and_results_are_known() -> None:
+    """A call's names, and which call a result answers, whether or not it says the tool's name."""
+    calls = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "tool": "bash", "arguments": {}}]}
+    assert classify(0, calls, count).calls == (Call("c", "bash"),)
+    result = {"role": "tool", "content": "", "tool_call_id": "c"}
+    entry = classify(1, result, count)
+    assert (entry.result_of, entry.named, entry.blank) == ("c", False, False)
+    assert classify(1, {**result, "name": "bash"}, count).named
+
+
+@pytest.mark.parametrize(
+    ("metadata", "pinned", "source"),
+    [
+        ({"pinned": True}, True, None),
+        ({"critical": True, "source": "hook"}, True, "hook"),
+        ({"pinned": 1, "source": 5}, False, None),
+    ],
+)
+def test_pins_and_sources(metadata: Message, pinned: bool, source: str | None) -> None:
+    """A pin is `true`, a source is a text."""
+    entry = classify(0, user(**metadata), count)
+    assert (entry.pinned, entry.source) == (pinned, source)
+
+
+def test_a_message_in_no_log_has_no_id() -> None:
+    """Plans name what is in the log only."""
+    assert classify(-1, user(), count).id == ""
+    assert classify(0, {"role": "user", "content": "a", "metadata": {"message_id": 3}}, count).id == ""
+
+
+@pytest.mark.parametrize(("role", "instructs"), [("system", True), ("developer", True), ("user", False)])
+def test_who_instructs(role: str, instructs: bool) -> None:
+    """System text is what the system and the developer say."""
+    assert classify(0, {"role": role, "content": "a"}, count).instructs is instructs

@@ -1,0 +1,171 @@
+"""Tool groups and the providers' rules, over entries written as short words.
+
+`u` is a human's message, `r` a reminder, `s` system text, `a` an assistant's word, `c:x+y` calls, `t:x` a result, `b` a
+blank message; a `!` behind it pins it, and `#x` closes its call.
+"""
+
+import pytest
+
+from amplifier_module_context_persistent.messages.message import Call
+from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.rules import (
+    Group,
+    closed_calls,
+    first_human,
+    last_human,
+    needs_user_before,
+    tool_groups,
+    unique_call_ids,
+    untouchable,
+)
+
+ROLES = {"u": "user", "r": "user", "s": "system", "a": "assistant", "c": "assistant", "t": "tool", "b": "user"}
+
+
+def entry(key: int, word: str) -> Entry:
+    word, _, closed = word.partition("#")
+    kind, _, ids = word.rstrip("!").partition(":")
+    return Entry(
+        key,
+        f"m{key}",
+        ROLES[kind],
+        10,
+        human=kind == "u",
+        pinned=word.endswith("!"),
+        blank=kind == "b",
+        calls=tuple(Call(call_id, "bash") for call_id in ids.split("+")) if kind == "c" else (),
+        closed=frozenset(closed.split("+")) if closed else frozenset(),
+        result_of=ids if kind == "t" else None,
+    )
+
+
+def entries(words: str) -> list[Entry]:
+    return [entry(key, word) for key, word in enumerate(words.split())]
+
+
+def shown(groups: list[Group]) -> str:
+    """Groups as the places of their messages, `-` for a missing result."""
+    return " ".join("".join("-" if e is None else str(e.key) for e in (group.head, *group.results)) for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("words", "groups"),
+    [
+        ("", ""),
+        ("u a u", "0 1 2"),
+        ("u c:x t:x a", "0 12 3"),
+        ("u c:x+y t:x t:y", "0 123"),
+        ("u c:x+y t:y t:x", "0 132"),
+        ("u c:x+y t:y", "0 1-2"),
+        ("u c:x", "0 1-"),
+        ("u c:x u t:x", "0 13 2"),  # late
+        ("u c:x+y t:x c:z t:y t:z", "0 124 35"),
+        ("t:x u c:x", "1 2-"),  # early: a result answers a call before it
+        ("u t:x", "0"),  # an orphan
+        ("u c:x t:x t:x", "0 12"),  # a second answer
+        ("u b c:x b t:x", "0 24"),
+        ("u c:x t:x c:x t:x", "0 12 34"),  # an id that is used again
+        ("u c:x c:x t:x", "0 1- 23"),  # it belongs to the last one
+        ("u c:x c:x t:x t:x", "0 1- 23"),
+        ("u c:x+y#x t:x t:y", "0 1-3"),  # nothing answers a closed call
+    ],
+)
+def test_tool_groups(words: str, groups: str) -> None:
+    """Each result stands right behind its call, in call order; what answers nothing is left out."""
+    assert shown(tool_groups(entries(words))) == groups
+
+
+@pytest.mark.parametrize(
+    ("words", "fixed"),
+    [
+        ("", set()),
+        ("s u a u a", {0, 3, 4}),
+        ("u a! a u a", {1, 3, 4}),
+        ("u c:x t:x! a u a", {1, 3, 4}),  # groups: u, c+t, a, u, a
+        ("u c:x u c:y a", {2, 3, 4}),  # only the turn in progress has open calls
+        ("u c:x a c:x t:x a", {0, 4}),  # nothing can answer the first call any more
+        ("u c:x#x a a", {0, 3}),  # nor a closed one
+        ("a a a", {2}),
+        ("s s", {0, 1}),
+        ("u c:x t:x r", {0, 1, 2}),  # a reminder does not take the newest group's place
+        ("u a c:x t:x r r s r", {0, 2, 5, 6}),
+        ("r r", {1}),
+    ],
+)
+def test_what_no_step_touches(words: str, fixed: set[int]) -> None:
+    """System text, pins, the last human message, open calls of its turn, the newest group and the last message."""
+    assert untouchable(tool_groups(entries(words))) == fixed
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "closed"),
+    [
+        ("c:x a", "yn", ""),
+        ("c:x c:x a", "yyn", ""),  # what comes is the second's
+        ("c:x c:x a", "yny", "m0x"),
+        ("c:x c:x t:x", "yn", "m0x"),  # a second answer would be no answer to the first call either
+        ("c:x t:x c:x a", "yny", ""),
+        ("c:x c:x c:x", "yny", ""),
+        ("c:y+x c:x a", "yny", "m0x"),
+        ("c:x c:x a", "nnn", ""),
+        ("c:x#x c:y", "yy", "m0x"),
+    ],
+)
+def test_calls_that_nothing_behind_a_plan_can_answer(words: str, kept: str, closed: str) -> None:
+    """Those of kept groups whose id a later call took that is left out; once closed they remain so."""
+    groups = tool_groups(entries(words))
+    found = closed_calls(groups, [letter == "y" for letter in kept])
+    assert " ".join(f"{message_id}{'+'.join(sorted(ids))}" for message_id, ids in found.items()) == closed
+
+
+def test_every_open_call_is_closed_where_the_end_is_not_known() -> None:
+    """A call whose id any later one may have taken."""
+    groups = tool_groups(entries("c:x+y t:x a"))
+    assert closed_calls(groups, [True, True], to_the_end=False) == {"m0": {"y"}}
+
+
+def test_system_text_that_need_not_be_preserved() -> None:
+    """Without `preserve_system` only the one that heads the view is."""
+    groups = tool_groups(entries("s u s a a"))
+    assert untouchable(groups, preserve_system=False) == {0, 1, 4}
+
+
+def test_the_first_and_the_last_human() -> None:
+    """Reminders do not count."""
+    groups = tool_groups(entries("r a u a u r"))
+    assert (first_human(groups), last_human(groups)) == (2, 4)
+    assert first_human([]) is last_human([]) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (". u", False),
+        (". s", False),
+        (". a", True),
+        (". c:x", True),
+        ("u a", False),
+        ("a a", False),
+        ("a c:x", True),
+        ("u c:x", False),
+        ("r c:x", False),
+        ("answered c:x", False),
+        ("a s", False),
+    ],
+)
+def test_where_a_user_must_speak(words: str, needed: bool) -> None:
+    """Before the first message, and between an assistant's word and calls."""
+    before, word = words.split()
+    previous = None if before == "." else entry(0, "c:z" if before == "answered" else before)
+    assert needs_user_before(previous, entry(1, word), answered=before == "answered") is needed
+
+
+def test_call_ids_that_occurred_before_are_renamed() -> None:
+    """The new ones depend on what stands before alone, and meet no other id."""
+    groups = tool_groups(entries("u c:x t:x c:x t:x c:x_2+x"))
+    seen: set[str] = set()
+    assert unique_call_ids(groups, seen) == {(3, 0): "x_2", (5, 0): "x_2_2", (5, 1): "x_3"}
+    assert {"x", "x_2", "x_2_2", "x_3"} <= seen
+    assert unique_call_ids(groups[:2], set()) == {}
+    first = next(group for group in groups if group.head.calls)
+    assert unique_call_ids([first], {"x"}) == {(first.head.key, 0): "x_2"}

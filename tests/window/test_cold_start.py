@@ -1,0 +1,179 @@
+"""A long history that was never compacted: what is found of its older part, against looking at all of it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.window.cold_start import older_candidates
+from tests.session.test_views import INTERRUPTED, examples
+from tests.support.checker import assert_valid
+from tests.window.test_window import TEXT, Desk, count
+
+Message = dict[str, Any]
+BUDGET = 3_000
+
+
+def call(call_id: str, **metadata: Any) -> Message:
+    calls = [{"id": call_id, "tool": "bash", "arguments": {}}]
+    return {"role": "assistant", "content": "", "tool_calls": calls, "metadata": metadata}
+
+
+def result(call_id: str, text: str = TEXT, **metadata: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text, "metadata": metadata}
+
+
+def work(desk: Desk, steps: int, name: str) -> None:
+    for step in range(steps):
+        desk.add(call(f"{name}{step}"))
+        desk.add(result(f"{name}{step}"))
+
+
+def long_history() -> Desk:
+    """Far more than four budgets of results behind a beginning with system text, people and pins."""
+    desk = Desk()
+    desk.add({"role": "system", "content": "Be brief."})
+    desk.add({"role": "user", "content": "The first question."})
+    work(desk, 10, "a")
+    desk.add(call("pinned"))
+    desk.add({"role": "user", "content": "Meanwhile."})
+    desk.add({"role": "developer", "content": "Be careful."})
+    desk.add(result("pinned", "What was found.", pinned=True))
+    desk.add({"role": "user", "content": "Never forget.", "metadata": {"critical": True}})
+    desk.add({"role": "user", "content": "A hook's.", "metadata": {"source": "hook"}})
+    work(desk, 700, "b")
+    desk.add({"role": "user", "content": "The last question."})
+    work(desk, 3, "c")
+    return desk
+
+
+def built(desk: Desk, budget: int = BUDGET) -> list[Message]:
+    view = desk.ask(budget, desk.new_window()).view
+    assert view is not None
+    return view
+
+
+def lasting(view: list[Message]) -> list[str]:
+    """The ids of what lasts: system text, people, pins with their groups."""
+    texts = ("Be brief.", "The first question.", "What was found.", "Never forget.", "Meanwhile.", "Be careful.")
+    return [m["metadata"]["message_id"] for m in view if m["content"] in (*texts, "The last question.")]
+
+
+def people(view: list[Message]) -> list[str]:
+    return [m["content"] for m in view if m["role"] == "user" and "source" not in m["metadata"]]
+
+
+def test_people_system_text_and_pins_survive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The view has the same lasting messages, and the same newest ones, as if all had been looked at."""
+    desk = long_history()
+    far = built(desk)
+    monkeypatch.setattr("amplifier_module_context_persistent.window.cold_start.FAR_BUDGETS", 10**9)
+    near = built(desk)
+    assert_valid(far, budget_tokens=BUDGET, count=count)
+    assert lasting(far) == lasting(near)
+    assert len(lasting(far)) == 7
+    assert [m["metadata"].get("message_id") for m in far[-6:]] == [m["metadata"].get("message_id") for m in near[-6:]]
+    assert people(far) == people(near)
+
+
+def test_only_what_is_needed_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands of results only the newest are parsed."""
+    desk = long_history()
+    read: list[int] = []
+    whole = desk.log.read
+
+    def counted(ordinals: Any) -> Any:
+        read.extend(ordinals)
+        return whole(ordinals)
+
+    monkeypatch.setattr(desk.log, "read", counted)
+    built(desk, 1_000)
+    assert len(set(read)) < 500 < len(desk.log.index)
+
+
+def test_a_pinned_result_whose_call_is_older_keeps_it() -> None:
+    """Also where the one is near and the other far."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "The first question."})
+    desk.talk(150)
+    desk.add(call("pinned"))
+    desk.talk(2)
+    desk.add(result("pinned", "What was found.", pinned=True))
+    desk.talk(126)  # one batch holds the result, and not the call
+    found = built(desk, 2_000)
+    assert [m["content"] for m in found if m["role"] == "tool"] == ["What was found."]
+
+
+def test_an_old_pinned_call_takes_no_later_calls_result() -> None:
+    """Also where nobody looks at the later call, which has the same id."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "The first question."})
+    desk.add(call("call_0", pinned=True))
+    desk.talk(150)
+    desk.add(call("call_0"))
+    desk.talk(130)
+    desk.add(result("call_0", "What the later call found."))
+    desk.talk(1)
+    found = built(desk, 2_000)
+    assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
+
+
+def test_the_first_call_takes_no_later_calls_result() -> None:
+    """What `protect_first` names is looked at with as little of its surroundings."""
+    desk = Desk(protect_first=2)
+    desk.add({"role": "user", "content": "The first question."})
+    desk.add(call("call_0"))
+    desk.talk(150)
+    desk.add(call("call_0"))
+    desk.talk(130)
+    desk.add(result("call_0", "What the later call found."))
+    desk.talk(1)
+    found = built(desk, 2_000)
+    assert [m["content"] for m in found if m["role"] == "tool"] == [INTERRUPTED]
+
+
+@examples(25)
+@given(
+    st.lists(
+        st.sampled_from(["human", "hook", "system", "pin", "pinned result", "group", "group", "group"]), max_size=40
+    ),
+    st.integers(0, 200),
+)
+def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None:
+    """In order: system text, pins with their groups, the first human message and the newest ones."""
+    desk = Desk()
+    wanted: list[int] = []
+    for at, kind in enumerate(kinds):
+        place = len(desk.log.index)
+        if kind in ("group", "pinned result"):
+            desk.add(call(f"c{at}"))
+            desk.add(result(f"c{at}", "r", pinned=kind == "pinned result"))
+        else:
+            role = "system" if kind == "system" else "user"
+            metadata = {"hook": {"source": "hook"}, "pin": {"pinned": True}}.get(kind, {})
+            desk.add({"role": role, "content": kind, "metadata": metadata})
+        if kind not in ("group", "hook"):
+            wanted.extend(range(place, len(desk.log.index)))
+    index = desk.log.index
+    start = min(start, len(index))
+    entries = older_candidates(
+        index, index.live, start, lambda keys: desk.window._classify_all(desk.log, keys), 1_000_000
+    )
+    found = [entry.key for entry in entries]
+    assert found == sorted(found)
+    assert set(found) == {place for place in wanted if place < start}
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(10**6, 600), (10, 257)])
+def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(budget: int, expected: int) -> None:
+    """They are looked at in batches."""
+    desk = Desk()
+    for at in range(600):
+        desk.add({"role": "user", "content": f"Question {at}."})
+    live = desk.log.index.live
+    entries = older_candidates(
+        desk.log.index, live, 600, lambda keys: desk.window._classify_all(desk.log, keys), budget
+    )
+    assert len(entries) == expected
+    assert [entries[0].id, entries[-1].id] == ["m0", "m599"]
