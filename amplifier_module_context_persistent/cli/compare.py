@@ -22,8 +22,8 @@ from rich.text import Text
 from ..errors import ContextPersistentError
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures, Progress
+from ..replay.measures import Prices
 from ..replay.policy_spec import NAMES
-from ..replay.prices import Prices
 from .chart import BLOCKS, PLAIN, bars, scale, svg
 from .progress import progress
 from .session_argument import session_argument

@@ -20,7 +20,7 @@ from ..transfer.import_ import FORMATS as IMPORT_FORMATS
 from ..transfer.import_ import Import, import_session
 from .progress import progress
 from .session_argument import session_argument
-from .show import Span, SpanType, chosen_places
+from .spans import Span, SpanType, chosen_places
 from .terminal import UnusableError, escaped, one_line, open_transcript, reason
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has all

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 
 LONG_BYTES = 32 << 20
 
 
-class WatchedFiles(Files):
+class WatchedFiles(FileSystem):
     """The real file system, with a bar for what is read."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
@@ -33,14 +33,14 @@ class WatchedFiles(Files):
 
 
 @contextmanager
-def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[Files]:
+def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
     """Give what a log is to be read with, so many times; while this lasts, a long one shows a bar."""
     try:
         size = os.stat(path).st_size
     except OSError:
         size = 0  # said by who opens it
     if size < LONG_BYTES or not sys.stderr.isatty():
-        yield Files()
+        yield FileSystem()
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     screen = Console(file=sys.stderr)

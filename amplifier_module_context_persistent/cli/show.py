@@ -5,44 +5,16 @@ Exit codes: 0 done, 2 unusable, or what was asked for is not there.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from ..errors import LogError
 from ..log.record import ROLES
-from ..transcript.transcript import Transcript, Turn
+from ..transcript.transcript import Transcript
 from .message_printer import MessagePrinter
 from .progress import progress
 from .session_argument import session_argument
+from .spans import Span, SpanType, chosen_places
 from .terminal import UnusableError, open_transcript, reason
-
-_SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
-
-Span = tuple[int | None, int | None]
-"""The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
-
-
-if TYPE_CHECKING:
-    _SpanBase = click.ParamType[Span]
-else:
-    _SpanBase = click.ParamType  # older versions of click have no generic one
-
-
-class SpanType(_SpanBase):
-    """A number, or a range of numbers `A:B`, both of which belong to it."""
-
-    name = "A:B"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
-        """Read a range."""
-        found = _SPAN.fullmatch(value)
-        first, last = (int(number) if number else None for number in (found[1], found[3])) if found else (0, 0)
-        if not found or not value or 0 in (first, last):
-            self.fail("give a number or a range A:B; numbers begin at 1, negative ones count from the end", param, ctx)
-        return (first, last) if found[2] else (first, first)
 
 
 @click.command()
@@ -82,36 +54,6 @@ def show(
             raise UnusableError(reason(error)) from error
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
-
-
-def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
-    """The places of the chosen messages among `count`: the first one, and the one behind the last.
-
-    Raises:
-        UnusableError: nothing is there.
-        UsageError: both turns and messages were chosen.
-    """
-    if turn_span and span:
-        raise click.UsageError("give either --turn or --range")
-    if turn_span:
-        first, last = _places(turn_span, len(turns), "turn")
-        return (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
-    return _places(span or (None, None), count, "message")
-
-
-def _places(span: Span, count: int, what: str) -> tuple[int, int]:
-    """The places from which and before which a span runs; a range may reach beyond the ends.
-
-    Raises:
-        UnusableError: nothing is there.
-    """
-    first, last = span
-    start = 1 if first is None else first if first > 0 else count + 1 + first
-    stop = count if last is None else last if last > 0 else count + 1 + last
-    if span != (None, None) and (start > min(stop, count) or stop < 1):
-        named = f"{first}" if first == last else f"{'' if first is None else first}:{'' if last is None else last}"
-        raise UnusableError(f"there is no {what} {named}: the session has {count:,}")
-    return max(0, start - 1), min(stop, count)
 
 
 def _empty(transcript: Transcript) -> str:

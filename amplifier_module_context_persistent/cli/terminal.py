@@ -14,7 +14,7 @@ import sys
 import click
 from rich.console import Console
 
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
 
 UNUSABLE = 2
@@ -90,7 +90,7 @@ def reason(error: Exception) -> str:
     return one_line(str(said or error))
 
 
-def open_transcript(path: str, *, files: Files | None = None) -> Transcript:
+def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript:
     """Open a log for reading.
 
     Raises:

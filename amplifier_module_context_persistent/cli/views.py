@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..errors import LogError
 from ..log.record import Message
-from ..transcript.rebuild import Book, Noted, Rebuilt
+from ..transcript.rebuild import Noted, Rebuilt, ReceiptLog
 from ..transcript.transcript import Transcript
 from .session_argument import session_argument
 from .terminal import UnusableError, console, escaped, open_transcript, reason
@@ -84,7 +84,7 @@ def verdict(noted: Noted, made: Rebuilt) -> str:
     return f"NOT what was handed out: the log was altered since, or its hash was.{damaged}"
 
 
-def _book(transcript: Transcript) -> Book:
+def _book(transcript: Transcript) -> ReceiptLog:
     try:
         return transcript.book
     except (OSError, ValueError) as error:
@@ -108,7 +108,7 @@ def _receipt(noted: Noted) -> dict[str, Any]:
     }
 
 
-def _list(book: Book) -> None:
+def _list(book: ReceiptLog) -> None:
     output = console()
     if not book.requests:
         output.print("no receipts: no view was handed out, or `receipts` is off")

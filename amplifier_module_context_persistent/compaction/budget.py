@@ -15,14 +15,14 @@ SAFETY_MARGIN_TOKENS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ModelLimits:
     """What a provider says of its model: tokens that fit, and the most that it may answer with (0: unknown)."""
 
     context_tokens: int
     max_output_tokens: int = 0
 
 
-def budget_tokens(config: Config, explicit_tokens: int | None, window: Window | None) -> int:
+def budget_tokens(config: Config, explicit_tokens: int | None, window: ModelLimits | None) -> int:
     """Compute the budget: explicit, else the provider's window less output and margin, else `max_tokens`.
 
     A configured `max_tokens` caps all of them.
@@ -41,7 +41,7 @@ def budget_tokens(config: Config, explicit_tokens: int | None, window: Window | 
     return min(budget, config.max_tokens) if "max_tokens" in config.configured else budget
 
 
-def _window_budget(config: Config, window: Window) -> int:
+def _window_budget(config: Config, window: ModelLimits) -> int:
     reserve = min(int(window.max_output_tokens * config.output_reserve_fraction), window.context_tokens // 2)
     budget = window.context_tokens - reserve - SAFETY_MARGIN_TOKENS
     if budget <= 0:
@@ -49,12 +49,12 @@ def _window_budget(config: Config, window: Window) -> int:
     return budget
 
 
-def read_window(published: Any) -> Window | None:
+def read_window(published: Any) -> ModelLimits | None:
     """Read a window from what a provider publishes (attributes or keys); nonsense is ignored with a warning."""
     context = _number(published, "context_window")
     if context is None:
         return None
-    return Window(context, _number(published, "max_output_tokens") or 0)
+    return ModelLimits(context, _number(published, "max_output_tokens") or 0)
 
 
 def _number(published: Any, name: str) -> int | None:

@@ -13,8 +13,7 @@ import os
 import stat
 from secrets import token_hex
 
-from .directories import directories_above, make_directories
-from .filesystem import Files
+from .filesystem import FileSystem, directories_above, make_directories
 
 _BLOCK_BYTES = 1 << 20
 
@@ -38,11 +37,11 @@ class NewFile:
         *,
         replace: bool = False,
         with_directories: bool = False,
-        files: Files | None = None,
+        files: FileSystem | None = None,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
         self._aside = f"{self.path}.{token_hex(4)}.part"
-        self._replace, self._with_directories, self._files = replace, with_directories, files or Files()
+        self._replace, self._with_directories, self._files = replace, with_directories, files or FileSystem()
         self._fd: int | None = None
         self._waiting = bytearray()
         self._made = ""

@@ -24,9 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
-from .batch import Log, Outcome, Prepare, prepare_part, reset_parts
-from .directories import directories_above, make_directories
-from .filesystem import Files
+from .base import Log, Outcome, Prepare
+from .batch import prepare_part, reset_parts
+from .filesystem import FileSystem, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .memory import MemoryLog
@@ -52,7 +52,7 @@ class FileLog:
         self,
         path: str | Path,
         *,
-        files: Files | None = None,
+        files: FileSystem | None = None,
         durability: str = "fsync",
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,

@@ -6,18 +6,22 @@ Nothing is decided here. A test passes its own object of this shape to `FileLog`
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 from pathlib import Path
 
 from filelock import lock_descriptor, unlock_descriptor
+
+from ..errors import LogUnreadableError
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _COMMON = _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 WINDOWS = sys.platform == "win32"
 
 
-class Files:
+class FileSystem:
     """The real file system."""
 
     def open_log(self, path: str, *, create: bool) -> int:
@@ -119,3 +123,94 @@ class Files:
                     holder = int(row.split()[4])
                     return holder if holder > 0 else None  # a process of another namespace has no name here
         return None
+
+
+def make_directories(files: FileSystem, path: str) -> None:
+    """Make a directory and those above it, with mode 0700.
+
+    Args:
+        files: the system calls.
+        path: an absolute path.
+
+    Raises:
+        OSError: one of them cannot be made; those above it stay.
+    """
+    if os.path.isdir(path):
+        return
+    make_directories(files, os.path.dirname(path))
+    try:
+        files.make_directory(path)
+    except FileExistsError:  # another process was faster
+        if not os.path.isdir(path):
+            raise
+
+
+def directories_above(path: str) -> list[str]:
+    """The directories above a log, from the top down, of which this user may have made an entry.
+
+    The one that holds the log comes last. They end with the first that belongs to somebody else or cannot be listed:
+    nothing above it was made for this log.
+    """
+    own = getattr(os, "geteuid", lambda: None)()
+    found = [os.path.dirname(path)]
+    while True:
+        above = os.path.dirname(found[-1])
+        if above == found[-1] or os.stat(found[-1]).st_uid != own or not os.access(above, os.R_OK | os.X_OK):
+            return found[::-1]
+        found.append(above)
+
+
+Opened = tuple[int, tuple[int, int]]
+"""A descriptor, and the device and inode that it stands for."""
+
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+
+
+def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> Opened | None:
+    """Open a log's file, or create it; None if it is not there. One that may only be read is opened for reading.
+
+    Raises:
+        LogUnreadableError: it is there and cannot be read.
+        OSError: it is not there and cannot be created.
+    """
+    try:
+        fd = files.open_log(path, create=create) if writable else files.open_readonly(path)
+    except _ABSENT:
+        if create:
+            raise
+        return None
+    except OSError as error:
+        if create and not os.path.lexists(path):
+            raise
+        fd = _open_readonly(files, path, error)
+    try:
+        status = files.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):  # the system lets a directory be opened for reading
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(status.st_mode):
+            raise LogUnreadableError(errno.EINVAL, "this is no regular file, so it cannot be a log", path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            files.close(fd)
+        raise unreadable(error, path) from error
+    return fd, (status.st_dev, status.st_ino)
+
+
+def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:
+    try:
+        return files.open_readonly(path)
+    except OSError as error:
+        raise unreadable(error, path) from refused
+
+
+def unreadable(error: OSError, path: str) -> LogUnreadableError:
+    """The error that tells why an existing log cannot be read, and what to do."""
+    if isinstance(error, LogUnreadableError):
+        return error
+    reasons = {
+        errno.ELOOP: "it is a symbolic link, which is not followed; configure the path it points to",
+        errno.EISDIR: "it is a directory; configure a file, or a directory as storage_path",
+        errno.EACCES: "this process may not read it; change its mode or owner",
+    }
+    code = error.errno or errno.EIO
+    return LogUnreadableError(code, f"the log cannot be read: {reasons.get(code, os.strerror(code))}", path)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from aiofiles.os import wrap
 
-from .batch import Log, Outcome, Prepare
+from .base import Log, Outcome, Prepare
 
 T = TypeVar("T")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .batch import Outcome, Prepare, prepare_part
+from .base import Outcome, Prepare
+from .batch import prepare_part
 from .index import Index
 from .record import MAX_RECORD_BYTES, Message, decode, seal
 from .scanner import Scanner

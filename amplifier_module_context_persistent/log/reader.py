@@ -22,10 +22,8 @@ from zlib import crc32
 import orjson
 
 from ..errors import LogUnreadableError
-from .fetch import fetch_lines
-from .filesystem import Files
-from .index import DAMAGED, UNCHAINED, Index, TornTail
-from .opening import open_file, unreadable
+from .filesystem import FileSystem, open_file, unreadable
+from .index import DAMAGED, UNCHAINED, Index, TornTail, fetch_lines
 from .record import CRC_TAIL_BYTES, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner, message_id_of
 
@@ -49,12 +47,12 @@ class LogReader:
         self,
         path: str | Path,
         *,
-        files: Files | None = None,
+        files: FileSystem | None = None,
         max_record_bytes: int = MAX_RECORD_BYTES,
         writable: bool = False,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
-        self.files = files or Files()
+        self.files = files or FileSystem()
         self.max_record_bytes = max_record_bytes
         self.fd: int | None = None
         self.size = 0

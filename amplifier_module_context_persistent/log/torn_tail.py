@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterator
 from zlib import crc32
 
-from .filesystem import Files
+from .filesystem import FileSystem
 from .index import TornTail
 
 _CHUNK_BYTES = 1 << 20
 _MOST_COPIES = 1000
 
 
-def save_torn_tail(files: Files, fd: int, path: str, torn: TornTail) -> str:
+def save_torn_tail(files: FileSystem, fd: int, path: str, torn: TornTail) -> str:
     """Copy a torn tail into a new file beside the log and sync file and directory; the copy's path.
 
     The name holds offset and checksum, so a copy that a crash left behind between saving and cutting is found again
@@ -48,7 +48,7 @@ def saved_tails(path: str) -> list[str]:
     return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
 
 
-def _write_copy(files: Files, copy: int, name: str, blocks: Iterator[bytes]) -> None:
+def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]) -> None:
     """Fill and sync a new file; one that cannot be filled is removed, so a full disk does not fill up with them."""
     try:
         try:
@@ -64,7 +64,7 @@ def _write_copy(files: Files, copy: int, name: str, blocks: Iterator[bytes]) -> 
         raise
 
 
-def _is_copy(files: Files, name: str, size: int, crc: int) -> bool:
+def _is_copy(files: FileSystem, name: str, size: int, crc: int) -> bool:
     """Whether a file holds the tail already; then it is synced, since who wrote it may have died before that."""
     try:
         fd = files.open_readonly(name)
@@ -79,14 +79,14 @@ def _is_copy(files: Files, name: str, size: int, crc: int) -> bool:
         files.close(fd)
 
 
-def _checksum(files: Files, fd: int, offset: int, size: int) -> int:
+def _checksum(files: FileSystem, fd: int, offset: int, size: int) -> int:
     crc = 0
     for block in _blocks(files, fd, offset, size):
         crc = crc32(block, crc)
     return crc
 
 
-def _blocks(files: Files, fd: int, offset: int, size: int) -> Iterator[bytes]:
+def _blocks(files: FileSystem, fd: int, offset: int, size: int) -> Iterator[bytes]:
     at, end = offset, offset + size
     while at < end:
         block = files.read(fd, min(_CHUNK_BYTES, end - at), at)

@@ -18,9 +18,8 @@ from collections.abc import Callable
 from zlib import crc32
 
 from ..errors import AppendError, LogError, LogFailedError, LogUnreadableError, PurgeError
-from ..log.filesystem import WINDOWS, Files
+from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.lock import lock_log, unlock_log
-from ..log.opening import unreadable
 from ..log.reader import LogReader
 from ..log.record import encode_control, seal, stored_crc
 from ..log.torn_tail import saved_tails
@@ -31,7 +30,7 @@ from .verify import PURGING_SUFFIX
 _BLOCK_BYTES = 1 << 20
 
 
-def plan_purge(path: str, purge: Purge, *, files: Files | None = None) -> PurgeCounts:
+def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgeCounts:
     """Count what a purge would remove; writes nothing.
 
     Raises:
@@ -46,7 +45,7 @@ def plan_purge(path: str, purge: Purge, *, files: Files | None = None) -> PurgeC
 
 
 def purge_log(
-    path: str, purge: Purge, *, now: Callable[[], str], files: Files | None = None, lock_timeout_s: float = 10.0
+    path: str, purge: Purge, *, now: Callable[[], str], files: FileSystem | None = None, lock_timeout_s: float = 10.0
 ) -> PurgeCounts:
     """Remove history for good; what was removed. Where nothing goes, nothing is written.
 
@@ -80,7 +79,7 @@ def purge_log(
         reader.close()
 
 
-def _open(path: str, files: Files | None, *, writable: bool) -> LogReader:
+def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
     reader = LogReader(path, files=files, writable=writable)
     reader.follow()
     if reader.fd is None:

@@ -18,8 +18,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import PurgeError
-from ..log.fetch import fetch_lines
-from ..log.index import DAMAGED
+from ..log.index import DAMAGED, fetch_lines
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_control, encode_object, has_crc, name_of
 from ..log.scanner import message_id_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..log.opening import unreadable
+from ..log.filesystem import unreadable
 from ..log.reader import LogReader
 from ..log.record import Message, decode
 from ..log.salvage import has_role, whole_records

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import LogError, LogUnreadableError
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
@@ -113,7 +113,7 @@ class Report:
         }
 
 
-def verify_log(path: str, *, files: Files | None = None) -> Report:
+def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """Read a whole log and report on it.
 
     Raises:

@@ -26,11 +26,10 @@ from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
 from .checker import view_violations
 from .evidence import Session, far_evidence, with_id
-from .measures import Measures
+from .measures import Measures, Prices
 from .player import Played, Player
 from .policies import CachedCounter
 from .policy_spec import Chosen, PolicyError, policy_of
-from .prices import Prices
 from .visibility import Compacted, Marker, Marks, Run, lost
 
 __all__ = [

@@ -14,7 +14,7 @@ import orjson
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
-from ..compaction.budget import Window, read_window
+from ..compaction.budget import ModelLimits, read_window
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Host:
         return orjson.dumps(specs, default=str).decode()
 
 
-async def provider_window(provider: Any | None) -> Window | None:
+async def provider_window(provider: Any | None) -> ModelLimits | None:
     """Ask a provider for its model's window: `get_model_info()`, else `get_info().defaults`."""
     for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
         ask = getattr(provider, method, None)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..errors import PinError
 from ..log.file import Log
 from ..log.index import Index
-from .store import Session, Store
+from .session import Session
+from .store import Store
 
 MODELS_SHARE = 0.5
 """What share of the target the pins may hold, beside what was pinned by metadata, for the model to add one."""

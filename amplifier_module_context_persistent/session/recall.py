@@ -37,7 +37,7 @@ from ..search.recall_page import (
     tell_hits,
 )
 from ..search.tool_names import tools_of
-from .store import Session
+from .session import Session
 
 STEP_S = 0.05
 SEARCH_S = 10.0
@@ -46,7 +46,7 @@ _BATCH_BYTES = 1 << 20
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
 
 
-class Lookup:
+class RecallSearch:
     """One recall.
 
     Args:
@@ -212,7 +212,7 @@ async def recall(
         LogUnreadableError: the log cannot be read.
     """
     wanted = check_wanted(reference=reference, **question)
-    lookup = Lookup(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
+    lookup = RecallSearch(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
     while (page := await session.commit.run(lookup.step)) is None:
         pass
     return page

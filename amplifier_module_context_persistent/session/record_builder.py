@@ -22,7 +22,7 @@ from .memory_files import is_memory_file
 logger = logging.getLogger(__name__)
 
 
-class History:
+class RecordBuilder:
     """The history of one session in one log.
 
     Args:

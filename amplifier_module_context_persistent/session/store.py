@@ -10,59 +10,22 @@ import errno
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..config import Config
 from ..errors import LogCreateError, LogError
 from ..log.file import FileLog, Log, MemoryLog, Prepare
 from ..log.group_commit import GroupCommit
 from ..messages.message import Message
-from ..messages.offload import may_offload, offload
-from ..tokens.counter import TokenCounter, count_message, open_counter
+from ..tokens.counter import open_counter
 from ..tokens.meter import Meter
 from ..window.ephemeral import Extras
 from .host import Host
 from .memory_files import check_memory_files, load_memory_files
-from .record_builder import History
-from .view_service import Requests
+from .record_builder import RecordBuilder
+from .session import Session
+from .view_service import ViewService
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What is there once the log was opened."""
-
-    log: Log
-    commit: GroupCommit
-    counter: TokenCounter
-    extras: Extras
-    history: History
-    requests: Requests
-    config: Config
-
-    def count(self, message: Message) -> int:
-        """Count a message's tokens."""
-        return count_message(message, self.counter)
-
-    def forget(self) -> None:
-        """Forget what belonged to the history that was replaced."""
-        self.extras.clear()
-        self.requests.forget()
-
-    async def offloaded(self, message: Message) -> Message:
-        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
-        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
-        if not may_offload(message, threshold):
-            return message
-        return await self.commit.run(
-            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
-        )
-
-    def add_ephemeral(self, log: Log, message: Message) -> None:
-        """Let a message stand in this process's views behind the last record."""
-        reminds = self.config.late_system == "reminder"
-        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)
 
 
 class Store:
@@ -137,7 +100,7 @@ class Store:
                 await self._host.emit("context:include", {"source": source, "size": size})
         return self._session or session
 
-    async def append(self, prepare: Callable[[History], Prepare], *, small: bool = True) -> Session:
+    async def append(self, prepare: Callable[[RecordBuilder], Prepare], *, small: bool = True) -> Session:
         """Append what a history prepares; in memory, loudly, where there is no log and none can be created.
 
         Raises:
@@ -198,10 +161,10 @@ class Store:
         name = self._config.tokenizer
         counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
         self._meter.load(log.index.usage)
-        history = History(
+        history = RecordBuilder(
             log, extras, session_id=self._session_id, tokenizer=counter.name, now=self._now, new_id=self._new_id
         )
-        requests = Requests(self._config, counter, extras, history, self._meter, self._new_id)
+        requests = ViewService(self._config, counter, extras, history, self._meter, self._new_id)
         return Session(log, commit, counter, extras, history, requests, self._config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:

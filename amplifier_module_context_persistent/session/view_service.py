@@ -20,16 +20,16 @@ from ..view.arrangement import Item
 from ..view.receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from ..window.ephemeral import Extras
 from ..window.request import Answer, Ask, Request, View
-from ..window.retention import Holders, shows_all
-from ..window.window import Window
-from .record_builder import History
+from ..window.retention import RetainedBodies, shows_all
+from ..window.window import ViewState
+from .record_builder import RecordBuilder
 
 logger = logging.getLogger(__name__)
 
 _SIDE_WINDOWS = 4
 
 
-class Requests:
+class ViewService:
     """The windows of one session."""
 
     def __init__(
@@ -37,15 +37,15 @@ class Requests:
         config: Config,
         counter: TokenCounter,
         extras: Extras,
-        history: History,
+        history: RecordBuilder,
         meter: Meter,
         new_id: Callable[[], str],
     ) -> None:
         self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
         self._history, self._new_id = history, new_id
-        self._window = Window(config, counter, extras, new_id)
-        self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
-        self._holders = Holders(extras)
+        self._window = ViewState(config, counter, extras, new_id)
+        self._side: OrderedDict[tuple[int, frozenset[int]], ViewState] = OrderedDict()
+        self._holders = RetainedBodies(extras)
         self._tools: tuple[str, int] = ("", 0)
         self._own_budget: int | None = None
         self.last_budget_tokens = config.max_tokens
@@ -142,11 +142,11 @@ class Requests:
             summary=ask.summary,
         )
 
-    def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: Window) -> Window:
+    def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: ViewState) -> ViewState:
         """The window for an explicit budget, or for messages that have to be whole; it begins as another one stands."""
         window = self._side.get(name)
         if window is None:
-            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
+            window = ViewState(self._config, self._counter, self._extras, self._new_id, store=False)
             base.measure(log, request)  # takes in what is new
             window.begin_with(base)
             self._side[name] = window
@@ -155,7 +155,7 @@ class Requests:
         self._side.move_to_end(name)
         return window
 
-    def _retaining_window(self, log: Log, request: Request, budget: int, base: Window) -> Window:
+    def _retaining_window(self, log: Log, request: Request, budget: int, base: ViewState) -> ViewState:
         """A window that shows what a request wants whole and another one does not; the session's plan stays."""
         window = self._side_window(log, request, (budget, request.retain), base)
         if not window.retains(log, request):
@@ -164,7 +164,7 @@ class Requests:
                 self._store_plan(log, window, side=True)
         return window
 
-    def _note(self, log: Log, ask: Ask, request: Request, window: Window, built: View, budget: int) -> None:
+    def _note(self, log: Log, ask: Ask, request: Request, window: ViewState, built: View, budget: int) -> None:
         """Let the receipt of a view wait for the next append, and its head text if the log lacks it."""
         view, head = built.view or [], ""
         if ask.head_text is not None:
@@ -190,7 +190,7 @@ class Requests:
         )
         self._history.defer(receipt.encode())
 
-    def _store_plan(self, log: Log, window: Window, *, side: bool) -> str:
+    def _store_plan(self, log: Log, window: ViewState, *, side: bool) -> str:
         """Append the plan to the log; if that fails it is followed all the same, and why is returned.
 
         What no later process is to follow is kept for the receipts that name it.

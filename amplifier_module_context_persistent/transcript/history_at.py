@@ -16,7 +16,7 @@ from ..log.index import USER
 from ..log.record import Message
 from ..messages.metadata import given_id, is_human
 from ..window.plan_record import kept_ordinals
-from .rebuild import Book
+from .rebuild import ReceiptLog
 from .transcript import Transcript
 
 
@@ -25,7 +25,7 @@ class PlaceError(ContextPersistentError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryPrefix:
     """A history up to a message, as ordinals; the message's id, and the turn that it belongs to."""
 
     ordinals: array[int]
@@ -36,7 +36,7 @@ class Past:
         return len(self.ordinals)
 
 
-def past_at(transcript: Transcript, at: int | str | None = None) -> Past:
+def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPrefix:
     """Find the history up to a place.
 
     Args:
@@ -57,10 +57,10 @@ def past_at(transcript: Transcript, at: int | str | None = None) -> Past:
     elif at is not None:
         live = _up_to(transcript, at)
     (last,) = transcript.reader.read([live[-1]])
-    return Past(live[:], given_id(last) or "", _turn_of(transcript, live))
+    return HistoryPrefix(live[:], given_id(last) or "", _turn_of(transcript, live))
 
 
-def following_plan(book: Book, ordinals: array[int]) -> Message | None:
+def following_plan(book: ReceiptLog, ordinals: array[int]) -> Message | None:
     """The record of the plan that views followed when the history ended there; None where there was none."""
     index = replace(book.index, live=ordinals)
     for record, live in reversed(book.made_for):

@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from ..errors import LogError
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import is_human
@@ -89,7 +89,7 @@ def look_at(
     counter: TokenCounter,
     held: Collection[Identity] | None,
     *,
-    files: Files | None = None,
+    files: FileSystem | None = None,
 ) -> Overview:
     """Look at a session's log.
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 
 from ..config import Config
 from ..errors import ConfigError
-from ..log.batch import CONTROL_HEAD, Outcome, Prepare
+from ..log.base import Outcome, Prepare
+from ..log.batch import CONTROL_HEAD
 from ..log.index import DAMAGED, Index
 from ..log.reader import LogReader
 from ..log.record import Message, decode, name_of
@@ -27,7 +28,7 @@ from ..view.receipts import RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
 from ..window.plan_record import kept_ordinals, live_places
 from ..window.request import Request
-from ..window.window import Window
+from ..window.window import ViewState
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Noted:
 
 
 @dataclass(slots=True)
-class Book:
+class ReceiptLog:
     """The receipts of a log in order, and what they name."""
 
     requests: list[Noted] = field(default_factory=list)
@@ -84,9 +85,9 @@ class Rebuilt:
     proved: bool = False
 
 
-def read_book(reader: LogReader) -> Book:
+def read_receipts(reader: LogReader) -> ReceiptLog:
     """Read all receipts of a log that was opened, in one pass."""
-    book, scanner = Book(), Scanner(reader.max_record_bytes)
+    book, scanner = ReceiptLog(), Scanner(reader.max_record_bytes)
     index = book.index = scanner.index
     for line in _lines(reader):
         live = index.live
@@ -108,7 +109,7 @@ def _lines(reader: LogReader) -> Iterator[bytes]:
             yield line if line.endswith(b"\n") else line + b"\n"
 
 
-def _take(book: Book, line: bytes) -> None:
+def _take(book: ReceiptLog, line: bytes) -> None:
     try:
         record = decode(line)
     except ValueError:
@@ -129,7 +130,7 @@ def _take(book: Book, line: bytes) -> None:
         book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
 
 
-def rebuild(reader: LogReader, book: Book, noted: Noted) -> Rebuilt:
+def rebuild(reader: LogReader, book: ReceiptLog, noted: Noted) -> Rebuilt:
     """Make a view again and compare it with its receipt.
 
     Raises:
@@ -153,7 +154,7 @@ def rebuild(reader: LogReader, book: Book, noted: Noted) -> Rebuilt:
         index = _as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = Window(config, EstimateCounter(), Extras(), lambda: "", store=True)
+        window = ViewState(config, EstimateCounter(), Extras(), lambda: "", store=True)
         request = Request(sys.maxsize, head=head, has_factory=bool(receipt.head))
         view = window.build(_Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LogUnreadableError
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
 from ..log.reader import LogReader
 from ..log.record import Message
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
-from .rebuild import Book, Noted, Rebuilt, read_book, rebuild
+from .rebuild import Noted, Rebuilt, ReceiptLog, read_receipts, rebuild
 
 NOT_THERE = "there is no such file"
 _BATCH = 256
@@ -65,7 +65,7 @@ class Transcript:
         LogUnreadableError: it is not there, or it cannot be read.
     """
 
-    def __init__(self, path: str | Path, *, files: Files | None = None) -> None:
+    def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         self.reader = LogReader(path, files=files)
         self.reader.follow()
         if self.reader.fd is None:
@@ -157,9 +157,9 @@ class Transcript:
         return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]
 
     @cached_property
-    def book(self) -> Book:
+    def book(self) -> ReceiptLog:
         """The receipts of the log, and what they name."""
-        return read_book(self.reader)
+        return read_receipts(self.reader)
 
     def requests(self) -> list[Noted]:
         """The requests whose views left a receipt, in order."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import ContextPersistentError
 from ..log.atomic_file import NewFile
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.secrets import REDACTED, redact_value
@@ -114,7 +114,7 @@ def export_session(
     start: int = 0,
     stop: int | None = None,
     force: bool = False,
-    files: Files | None = None,
+    files: FileSystem | None = None,
 ) -> Export:
     """Export a session's live history to a file.
 

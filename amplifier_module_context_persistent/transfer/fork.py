@@ -19,10 +19,10 @@ from uuid import uuid4
 from .. import clock
 from ..config import Config
 from ..log.atomic_file import check_free
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.record import FORMAT_VERSION, encode_control, encode_object
 from ..paths import LOG_NAME, log_path
-from ..transcript.history_at import Past, following_plan, past_at
+from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from .copy import Carried, Loss, carry, refused_messages, write_log
 
@@ -67,7 +67,7 @@ def fork_session(
     dry_run: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
-    files: Files | None = None,
+    files: FileSystem | None = None,
 ) -> Fork:
     """Make a new session's log with the history of another one, up to a place in it.
 
@@ -92,7 +92,7 @@ def fork_session(
     if session_id is None and path is None:
         session_id = str(uuid4())
     with Transcript(origin, files=files) as transcript:
-        past = past_at(transcript, at)
+        past = history_at(transcript, at)
         target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
         check_free(target)
         plan = following_plan(transcript.book, past.ordinals)
@@ -128,7 +128,7 @@ def fork_session(
         )
 
 
-def _header(transcript: Transcript, past: Past, *, session_id: str | None, created: str, log_id: str) -> bytes:
+def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | None, created: str, log_id: str) -> bytes:
     known = transcript.header
     return encode_control(
         "header",

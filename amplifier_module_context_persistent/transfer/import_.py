@@ -24,7 +24,7 @@ from .. import clock
 from ..config import Config
 from ..errors import ContextPersistentError
 from ..log.atomic_file import check_free
-from ..log.filesystem import Files
+from ..log.filesystem import FileSystem
 from ..log.index import UNCHAINED
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
@@ -102,7 +102,7 @@ def import_session(
     dry_run: bool = False,
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
-    files: Files | None = None,
+    files: FileSystem | None = None,
 ) -> Import:
     """Make a new session's log from a file of messages; never over a log that is there.
 

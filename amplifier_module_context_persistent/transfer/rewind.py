@@ -19,7 +19,7 @@ from ..log.file import FileLog
 from ..log.index import Index
 from ..log.record import Message, encode_control, encode_object
 from ..messages.metadata import given_id
-from ..transcript.history_at import Past, following_plan, past_at
+from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 
 
@@ -80,7 +80,7 @@ def rewind_session(
         LogError: the log is not there, cannot be read, or took nothing.
     """
     with Transcript(path) as transcript:
-        past = past_at(transcript, to)
+        past = history_at(transcript, to)
         live = transcript.reader.index.live
         if live[: len(past)] != past.ordinals:
             raise RewindError("this message is hidden; a fork at it has the history that it was part of")
@@ -103,7 +103,9 @@ def rewind_session(
     return done
 
 
-def _reset(past: Past, first: str, plan: Message | None, *, reset_id: str, time: str) -> Callable[[Index], list[bytes]]:
+def _reset(
+    past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
+) -> Callable[[Index], list[bytes]]:
     keep = encode_control("keep", **{"from": first, "to": past.message_id})
     reset = encode_control("reset", id=reset_id, reason="rewind", count=1, time=time)
     bodies = [reset, keep, encode_control("commit", id=reset_id)]

@@ -23,7 +23,7 @@ from .plan_record import kept_ordinals, live_places
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlanState:
     """Entries of the live history in order, the plan that left them, and how many messages it left out."""
 
     entries: list[Entry]
@@ -42,7 +42,7 @@ class Standing:
         cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
         return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
 
-    def with_whole(self, keys: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> Standing:
+    def with_whole(self, keys: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> PlanState:
         """The same with some messages whole; this very object where they are so already.
 
         Args:
@@ -65,7 +65,7 @@ class Standing:
             messages = zip(opened, log.read([entry.key for entry in opened]), strict=True)
             cut_tokens |= {entry.id: count(shorten(entry, message, WHOLE)) for entry, message in messages}
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
-        return Standing(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
+        return PlanState(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
 
     def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
@@ -116,9 +116,9 @@ def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
     return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))
 
 
-def stored_standing(
+def stored_plan_state(
     log: Log, record: Message, classify_all: ClassifyAll, count: Count, boundary: str
-) -> tuple[Standing, int]:
+) -> tuple[PlanState, int]:
     """Take up a plan that the log holds; and how much of the live history it stands for.
 
     Raises:
@@ -132,4 +132,4 @@ def stored_standing(
     messages = zip(cut, log.read([entry.key for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
     cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
-    return Standing(entries, plan, cut_tokens, upto + 1 - len(keys)), upto + 1
+    return PlanState(entries, plan, cut_tokens, upto + 1 - len(keys)), upto + 1

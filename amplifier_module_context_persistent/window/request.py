@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compaction.budget import Window as ProviderWindow
+from ..compaction.budget import ModelLimits
 from ..compaction.planner import Compaction
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
@@ -18,7 +18,7 @@ class Ask:
     """A request as the caller made it."""
 
     explicit_tokens: int | None = None
-    provider: ProviderWindow | None = None
+    provider: ModelLimits | None = None
     provider_name: str = ""
     head_text: str | None = None
     """The factory's system prompt; None where no factory is set."""

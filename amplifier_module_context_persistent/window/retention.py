@@ -28,7 +28,7 @@ _TEXT_BLOCKS = frozenset({"text", "tool_result"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # how well a message holds a body
 
 
-class Holders:
+class RetainedBodies:
     """The holders that are known in one session; asked on the log's thread.
 
     Args:

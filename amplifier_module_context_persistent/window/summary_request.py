@@ -16,7 +16,7 @@ from ..messages.message import Message
 from ..messages.text import full_text
 from ..view.arrangement import Arrangement, Count, Fetch, inserted_message, render
 from ..view.entry import Entry
-from .plan_state import Standing
+from .plan_state import PlanState
 from .request import Request
 
 PROMPT = """\
@@ -41,7 +41,7 @@ _LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
 def span_of(
     entries: Sequence[Entry],
     arrangement: Arrangement,
-    standing: Standing,
+    standing: PlanState,
     request: Request,
     *,
     config: Config,

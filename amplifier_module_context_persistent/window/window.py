@@ -31,7 +31,7 @@ from .cold_start import near_and_older
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .plan_record import plan_record
-from .plan_state import Standing, mark, stored_standing, visible
+from .plan_state import PlanState, mark, stored_plan_state, visible
 from .request import Request, View
 from .summary_request import span_of
 from .trigger import Breaker
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 _BATCH = 256  # a longer history without a plan is taken in from its end
 
 
-class Window:
+class ViewState:
     """The window on a log.
 
     Args:
@@ -132,7 +132,7 @@ class Window:
     def _basis(self) -> Hashable:  # what a summary holds good for
         return self._generation, self.plan.id if self.plan is not None else ""
 
-    def begin_with(self, other: Window) -> None:
+    def begin_with(self, other: ViewState) -> None:
         """Take over another window's plan and entries."""
         self._index, self._generation, self.plan = other._index, other._generation, other.plan
         self._cut_tokens, self._entries = dict(other._cut_tokens), list(other._entries)
@@ -156,10 +156,10 @@ class Window:
         self._dropped -= request.retain
 
     @property
-    def _standing(self) -> Standing:
-        return Standing(self._entries, self.plan, self._cut_tokens, self._left_out)
+    def _standing(self) -> PlanState:
+        return PlanState(self._entries, self.plan, self._cut_tokens, self._left_out)
 
-    def _with_whole(self, log: Log, keys: AbstractSet[int]) -> Standing:
+    def _with_whole(self, log: Log, keys: AbstractSet[int]) -> PlanState:
         return self._standing.with_whole(keys, log, lambda wanted: self._classify_all(log, wanted), self._count)
 
     # -- planning ----------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Window:
         self._follow_plan(log, made, standing, has_factory=request.has_factory)
         return made
 
-    def _compact(self, log: Log, request: Request, standing: Standing, entries: Sequence[Entry]) -> Compaction:
+    def _compact(self, log: Log, request: Request, standing: PlanState, entries: Sequence[Entry]) -> Compaction:
         return compact(
             entries,
             config=self._config,
@@ -214,7 +214,7 @@ class Window:
             summary=request.summary if request.summary and request.summary.basis == self._basis else None,
         )
 
-    def _follow_plan(self, log: Log, made: Compaction, standing: Standing, *, has_factory: bool) -> None:
+    def _follow_plan(self, log: Log, made: Compaction, standing: PlanState, *, has_factory: bool) -> None:
         """Let the window stand for what a plan keeps, and for what gives way to the head in this process."""
         self.plan, self._cut_tokens = made.plan, dict(made.cut_tokens)
         hidden = {entry.key for entry in standing.entries if has_factory and gives_way(entry.role, entry.source)}
@@ -275,7 +275,7 @@ class Window:
             return
         self._logged = str(record.get("id"))
         try:
-            standing, self._taken = stored_standing(
+            standing, self._taken = stored_plan_state(
                 log, record, lambda keys: self._classify_all(log, keys), self._count, self._config.truncate_boundary
             )
         except ValueError as error:

@@ -67,7 +67,7 @@ def test_commands_that_read_long_show_it(path: Path, monkeypatch: pytest.MonkeyP
     """Each of them reads with a bar."""
     begun = []
     monkeypatch.setattr(module.WatchedFiles, "__init__", lambda self, bar, task: begun.append((self, bar, task)))
-    monkeypatch.setattr(module.WatchedFiles, "read", module.Files.read)
+    monkeypatch.setattr(module.WatchedFiles, "read", module.FileSystem.read)
     target = path.parent if arguments == ["list"] else path
     write(path.parent / "context-messages.jsonl")
     monkeypatch.setattr(module, "sys", type("Streams", (), {"stderr": Terminal()}))

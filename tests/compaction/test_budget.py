@@ -8,7 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent.compaction.budget import (
     SAFETY_MARGIN_TOKENS,
-    Window,
+    ModelLimits,
     budget_tokens,
     read_window,
 )
@@ -24,21 +24,21 @@ MARGIN = SAFETY_MARGIN_TOKENS
         ({"max_tokens": 500}, None, None, 500),
         ({}, 0, None, 0),
         ({}, 700, None, 700),
-        ({}, 700, Window(100_000), 700),
-        ({}, 900_000, Window(100_000), 900_000),  # the caller knows
+        ({}, 700, ModelLimits(100_000), 700),
+        ({}, 900_000, ModelLimits(100_000), 900_000),  # the caller knows
         ({"max_tokens": 500}, 700, None, 500),  # a configured `max_tokens` is a cap
-        ({"max_tokens": 500}, None, Window(100_000), 500),
-        ({"max_tokens": 500_000}, None, Window(100_000), 100_000 - MARGIN),
-        ({}, None, Window(100_000, 8_000), 92_000 - MARGIN),
-        ({}, None, Window(1_000_000, 8_000), 992_000 - MARGIN),  # the default of `max_tokens` is none
-        ({}, None, Window(100_000, 90_000), 50_000 - MARGIN),  # at most half is kept free for the answer
-        ({"output_reserve_fraction": 0.5}, None, Window(100_000, 8_000), 96_000 - MARGIN),
-        ({"output_reserve_fraction": 0}, None, Window(100_000, 8_000), 100_000 - MARGIN),
-        ({}, None, Window(MARGIN), 200_000),  # nonsense
-        ({"max_tokens": 500}, None, Window(3), 500),
+        ({"max_tokens": 500}, None, ModelLimits(100_000), 500),
+        ({"max_tokens": 500_000}, None, ModelLimits(100_000), 100_000 - MARGIN),
+        ({}, None, ModelLimits(100_000, 8_000), 92_000 - MARGIN),
+        ({}, None, ModelLimits(1_000_000, 8_000), 992_000 - MARGIN),  # the default of `max_tokens` is none
+        ({}, None, ModelLimits(100_000, 90_000), 50_000 - MARGIN),  # at most half is kept free for the answer
+        ({"output_reserve_fraction": 0.5}, None, ModelLimits(100_000, 8_000), 96_000 - MARGIN),
+        ({"output_reserve_fraction": 0}, None, ModelLimits(100_000, 8_000), 100_000 - MARGIN),
+        ({}, None, ModelLimits(MARGIN), 200_000),  # nonsense
+        ({"max_tokens": 500}, None, ModelLimits(3), 500),
     ],
 )
-def test_the_budget(config: dict[str, Any], explicit: int | None, window: Window | None, budget: int) -> None:
+def test_the_budget(config: dict[str, Any], explicit: int | None, window: ModelLimits | None, budget: int) -> None:
     """Explicit, else the window less answer and margin, else `max_tokens`, which caps them where it is configured."""
     assert budget_tokens(Config.load(config), explicit, window) == budget
 
@@ -53,12 +53,12 @@ def test_an_explicit_budget_is_a_number_of_tokens(explicit: Any) -> None:
 @pytest.mark.parametrize(
     ("published", "window", "warnings"),
     [
-        (SimpleNamespace(context_window=100, max_output_tokens=10), Window(100, 10), 0),
-        ({"context_window": 100, "max_output_tokens": 10}, Window(100, 10), 0),
-        ({"context_window": 100}, Window(100), 0),
-        ({"context_window": 100, "max_output_tokens": 0}, Window(100), 0),
-        ({"context_window": 100, "max_output_tokens": "many"}, Window(100), 1),
-        ({"context_window": 100, "max_output_tokens": -5}, Window(100), 1),
+        (SimpleNamespace(context_window=100, max_output_tokens=10), ModelLimits(100, 10), 0),
+        ({"context_window": 100, "max_output_tokens": 10}, ModelLimits(100, 10), 0),
+        ({"context_window": 100}, ModelLimits(100), 0),
+        ({"context_window": 100, "max_output_tokens": 0}, ModelLimits(100), 0),
+        ({"context_window": 100, "max_output_tokens": "many"}, ModelLimits(100), 1),
+        ({"context_window": 100, "max_output_tokens": -5}, ModelLimits(100), 1),
         ({}, None, 0),
         ({"context_window": None}, None, 0),
         ({"context_window": 0}, None, 0),
@@ -69,7 +69,7 @@ def test_an_explicit_budget_is_a_number_of_tokens(explicit: Any) -> None:
     ],
 )
 def test_what_a_provider_publishes(
-    published: Any, window: Window | None, warnings: int, caplog: pytest.LogCaptureFixture
+    published: Any, window: ModelLimits | None, warnings: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Attributes or keys are read; what is unknown is that, and nonsense is ignored with a warning."""
     with caplog.at_level(logging.WARNING):
@@ -79,5 +79,5 @@ def test_what_a_provider_publishes(
 
 def test_a_window_without_room_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """The budget is then that of `max_tokens`."""
-    budget_tokens(Config.load(), None, Window(500))
+    budget_tokens(Config.load(), None, ModelLimits(500))
     assert "the provider's window of 500 tokens leaves no room" in caplog.text

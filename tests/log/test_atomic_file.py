@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.atomic_file import NewFile
-from amplifier_module_context_persistent.log.filesystem import Files
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 
 
-class Refusing(Files):
+class Refusing(FileSystem):
     """The real file system, but for one call, which fails."""
 
     def __init__(self, call: str) -> None:
@@ -26,7 +26,7 @@ class Refusing(Files):
         raise OSError(errno.ENOSPC, "no space")
 
 
-def write(path: Path, content: bytes = b"new", *, replace: bool = False, files: Files | None = None) -> None:
+def write(path: Path, content: bytes = b"new", *, replace: bool = False, files: FileSystem | None = None) -> None:
     with NewFile(path, replace=replace, with_directories=True, files=files) as file:
         file.write(content)
         file.finish()

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.errors import (
     LogUnreadableError,
     RecordError,
 )
-from amplifier_module_context_persistent.log.batch import Log
+from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog, MemoryLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control

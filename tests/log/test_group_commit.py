@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
-from amplifier_module_context_persistent.log.batch import Outcome, Prepare
+from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.log.file import FileLog, MemoryLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index

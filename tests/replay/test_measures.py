@@ -2,8 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.replay.measures import Measures
-from amplifier_module_context_persistent.replay.prices import Prices
+from amplifier_module_context_persistent.replay.measures import Measures, Prices
 
 MEASURES = Measures("s", 1_000, "p", 0, request_tokens=[1_000_000, 2_000_000], cached_tokens=1_000_000)
 

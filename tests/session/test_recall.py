@@ -276,7 +276,7 @@ async def stepwise(manager: Manager, between: Callable[[], Awaitable[Any]]) -> l
     """Search for needles in many steps, doing something else after the first one; the hits."""
     session, seconds = await manager._store.open(), itertools.count(0.0, 2 * lookup.STEP_S)
     asked = check_wanted(query="needle", limit=30)
-    searching = lookup.Lookup(asked, count=session.count, budget_tokens=200_000, clock=lambda: next(seconds))
+    searching = lookup.RecallSearch(asked, count=session.count, budget_tokens=200_000, clock=lambda: next(seconds))
     steps = 0
     while (page := await session.commit.run(searching.step)) is None:
         steps += 1

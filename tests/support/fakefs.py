@@ -15,7 +15,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from amplifier_module_context_persistent.log.filesystem import Files
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 
 Chooser = Callable[[int], int]
 """Gives a number below its argument, as `random.Random.randrange` does."""
@@ -94,7 +94,7 @@ class Tracked:
         return bytes(content)
 
 
-class FakeFiles(Files):
+class FakeFiles(FileSystem):
     """The system calls of a log, with faults."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amplifier_module_context_persistent.log.batch import Log, Prepare
+from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal

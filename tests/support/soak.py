@@ -5,7 +5,8 @@
 A round begins a new log. Several writers at a time (`tests.support.writer`), with messages from ten bytes to
 megabytes, are killed with SIGKILL at random moments, again and again on the same log; every fifth round they replace
 the history instead of appending. Then the log is read: what was acknowledged is there, once, in each writer's order,
-whole, and the chain verifies. Prints counts as it goes; exits with 1 at the first loss, and leaves that log where it is.
+whole, and the chain verifies. Prints counts as it goes; exits with 1 at the first loss, and leaves that log where it
+is.
 """
 
 import argparse

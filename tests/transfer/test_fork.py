@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, past_at
+from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, history_at
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.checker import assert_valid, common_prefix, same
@@ -266,14 +266,14 @@ async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
     plan = records(tmp_path / "log", "plan")[-1]
     gone = next(place for place in range(1, len(ids)) if ids[place] not in json.dumps(plan))
     with Transcript(tmp_path / "log") as transcript:
-        found = following_plan(transcript.book, past_at(transcript).ordinals)
+        found = following_plan(transcript.book, history_at(transcript).ordinals)
         assert (found or {}).get("id") == plan["id"]
     runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
     keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
     append_bodies(FileLog(tmp_path / "log"), *reset_bodies("r", *keeps))
     with Transcript(tmp_path / "log") as transcript:
         assert len(transcript) == len(history) - 1
-        assert following_plan(transcript.book, past_at(transcript).ordinals) is None
+        assert following_plan(transcript.book, history_at(transcript).ordinals) is None
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)

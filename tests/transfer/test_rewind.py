@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent import LockTimeoutError, LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.filesystem import Files
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.history_at import PlaceError
@@ -192,7 +192,7 @@ def rewind_session_really(path: Path) -> None:
     log = FileLog(path)
     log.follow()
     prepared = rewind_module._reset
-    past = rewind_module.Past(log.index.live[:1], "id-0", 1)
+    past = rewind_module.HistoryPrefix(log.index.live[:1], "id-0", 1)
     log.commit([prepared(past, "id-0", None, reset_id="other", time="t")])
     log.close()
 
@@ -209,7 +209,7 @@ def test_an_id_that_two_messages_have_is_no_place(tmp_path: Path) -> None:
 def test_the_lock_is_waited_for(tmp_path: Path) -> None:
     """And a timeout changes nothing."""
     append(FileLog(tmp_path / "log"), 0, 1)
-    files = Files()
+    files = FileSystem()
     fd = files.open_log(str(tmp_path / "log"), create=False)
     lock = files.try_lock(str(tmp_path / "log"), fd)
     assert lock is not None

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogError, PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.rebuild import Rebuilt, read_book, rebuild
+from amplifier_module_context_persistent.transcript.rebuild import Rebuilt, read_receipts, rebuild
 from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.receipts import Chain, Receipt, canonical, text_hash, view_hash
@@ -68,7 +68,7 @@ def made(path: Path) -> list[Rebuilt]:
     reader = LogReader(path)
     try:
         reader.follow()
-        book = read_book(reader)
+        book = read_receipts(reader)
         return [rebuild(reader, book, noted) for noted in book.requests]
     finally:
         reader.close()

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from amplifier_module_context_persistent.window import window
 from amplifier_module_context_persistent.window.ephemeral import Extras
 from amplifier_module_context_persistent.window.request import Request, View
-from amplifier_module_context_persistent.window.window import Window
+from amplifier_module_context_persistent.window.window import ViewState
 from fixtures.generate import generate_session
 from tests.session.test_views import goes_on
 from tests.support.checker import assert_valid, same
@@ -43,8 +43,8 @@ class Desk:
         self.plan_ids = itertools.count()
         self.window = self.new_window()
 
-    def new_window(self, *, store: bool = True) -> Window:
-        return Window(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
+    def new_window(self, *, store: bool = True) -> ViewState:
+        return ViewState(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
 
     def add(self, message: Message) -> None:
         number = next(self.serial)
@@ -55,7 +55,7 @@ class Desk:
             self.add({"role": "user", "content": f"Question. {TEXT}", "metadata": metadata})
             self.add({"role": "assistant", "content": f"Answer. {TEXT}"})
 
-    def ask(self, budget: int, window: Window | None = None, **request: Any) -> View:
+    def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> View:
         """Build a view; a plan that was made goes to the log."""
         window = window or self.window
         built = window.build(self.log, Request(budget, **request), may_plan=True)
@@ -63,7 +63,7 @@ class Desk:
             assert_valid(built.view, budget_tokens=budget, count=count)
         return built
 
-    def store(self, window: Window | None = None) -> None:
+    def store(self, window: ViewState | None = None) -> None:
         append_bodies(self.log, (window or self.window).plan_record(self.log))
 
 
@@ -308,7 +308,7 @@ async def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
     for message in generate_session(4, 900):
         await manager.add_message(message)
 
-    log_window = Window(Config.load({}), EstimateCounter(), Extras(), iter("abc").__next__)
+    log_window = ViewState(Config.load({}), EstimateCounter(), Extras(), iter("abc").__next__)
     session = await manager._store.open()
     small, large = Request(budget_tokens=110_000), Request(budget_tokens=200_000)
     assert 110_000 < log_window.measure(session.log, small)[0] < 200_000

@@ -1,0 +1,51 @@
+"""What a running session consists of once its log is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Config
+from ..log.file import Log
+from ..log.group_commit import GroupCommit
+from ..messages.message import Message
+from ..messages.offload import may_offload, offload
+from ..tokens.counter import TokenCounter, count_message
+from ..window.ephemeral import Extras
+from .record_builder import RecordBuilder
+from .view_service import ViewService
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is there once the log was opened."""
+
+    log: Log
+    commit: GroupCommit
+    counter: TokenCounter
+    extras: Extras
+    history: RecordBuilder
+    requests: ViewService
+    config: Config
+
+    def count(self, message: Message) -> int:
+        """Count a message's tokens."""
+        return count_message(message, self.counter)
+
+    def forget(self) -> None:
+        """Forget what belonged to the history that was replaced."""
+        self.extras.clear()
+        self.requests.forget()
+
+    async def offloaded(self, message: Message) -> Message:
+        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
+        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
+        if not may_offload(message, threshold):
+            return message
+        return await self.commit.run(
+            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
+        )
+
+    def add_ephemeral(self, log: Log, message: Message) -> None:
+        """Let a message stand in this process's views behind the last record."""
+        reminds = self.config.late_system == "reminder"
+        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)
