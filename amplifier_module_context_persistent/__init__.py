@@ -63,7 +63,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
 
     Args:
         coordinator: the session's coordinator.
-        config: the configuration's keys; see the README's table.
+        config: the configuration's keys; `docs/configuration.md` lists them.
 
     Returns:
         The cleanup, which may be called more than once.

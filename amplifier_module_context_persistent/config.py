@@ -1,4 +1,4 @@
-"""The one frozen configuration, with what each key means and allows: the README's table is checked against it.
+"""The one frozen configuration, with what each key means and allows; `docs/configuration.md` is checked against it.
 
 Keys of the modules that people come from are accepted (`ALIASES`, and `persistence: {…}` holding keys of ours). An
 unknown key is a warning that names the nearest known one; a wrong value is an error.
@@ -23,6 +23,18 @@ ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
 SUMMARIZE = "summarize"
 STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
 RECALL_LEAST_TOKENS = 10_000
+
+GROUPS = {
+    "The log": "transcript_path",
+    "Tokens and budgets": "tokenizer",
+    "When and how views are compacted": "compact_threshold",
+    "Summaries (`compaction_strategy: summarize`)": "summary_prompt",
+    "What is compacted last, or never": "protected_recent",
+    "How long tool results are shown": "truncate_chars",
+    "The compaction notice": "compaction_notice_enabled",
+    "Tools for the model": "recall",
+}
+"""The title of each group of keys in the documentation, and the key with which the group begins."""
 
 Check = Callable[[Any], bool]
 
@@ -68,7 +80,7 @@ def _at_least(least: int) -> Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """All that can be configured; see the README's table."""
+    """All that can be configured; `docs/configuration.md` has the table."""
 
     transcript_path: Any = _option(
         None,
@@ -83,7 +95,7 @@ class Config:
         [],
         "list of paths",
         lambda v: isinstance(v, list | tuple) and all(item is not None and _path(item) for item in v),
-        "Files that a fresh session begins with, each as a system message `[Context from NAME]`.",
+        "Files that a new session begins with, each as a system message `[Context from NAME]`.",
     )
     durability: str = _option(
         "fsync",
@@ -99,19 +111,22 @@ class Config:
     )
     max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", _at_least(1024), "Longer messages are refused.")
     require_persistence: bool = _option(
-        False, "bool", _flag, "Raise where no log can be created, instead of going on in memory."
+        False, "bool", _flag, "Raise an error if no log can be created, instead of continuing in memory."
     )
     auto_save: bool = _option(
         True, "bool", _flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
     )
     receipts: bool = _option(
-        True, "bool", _flag, "Whether the log keeps a small receipt of every view, by which it can be shown and proved."
+        True,
+        "bool",
+        _flag,
+        "Whether the log keeps a small receipt of every view, from which the view can be rebuilt and proved.",
     )
     tokenizer: str = _option(
         "auto",
         "`auto`, `estimate`, an encoding's name",
         _one_of("auto", "estimate", *ENCODINGS),
-        "What counts tokens: an exact vocabulary that is on this machine, or the estimate.",
+        "How tokens are counted: `auto` takes an exact vocabulary that is on this machine, else the estimate.",
     )
     token_meter: str = _option(
         "actual",
@@ -123,10 +138,13 @@ class Config:
         200_000,
         "int > 0",
         _at_least(1),
-        "The budget where no provider gives a window; configured, a cap on every budget.",
+        "The budget if the provider gives no window; if configured, a cap on every budget.",
     )
     max_messages: Any = _option(
-        None, "int > 1", lambda v: v is None or (_is_int(v) and v > 1), "A cap on the messages of a view."
+        None, "int > 1", lambda v: v is None or (_is_int(v) and v > 1), "The most messages that a view may have."
+    )
+    output_reserve_fraction: float = _option(
+        1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
     )
     compact_threshold: float = _option(
         0.92, "0 < share ≤ 1", _share, "A view at this share of the budget is compacted (also `compaction_threshold`)."
@@ -144,36 +162,39 @@ class Config:
         50,
         "int ≥ 0",
         _at_least(0),
-        "`sliding_window`: so many of the newest messages stay, widened to whole tool groups.",
+        "`sliding_window`: how many of the newest messages stay, widened to whole tool groups.",
     )
     summary_prompt: Any = _option(
         None,
         "text",
         lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
-        "`summarize`: what the provider is asked for, instead of the prompt in `docs/compaction.md`.",
+        "The prompt that the provider gets, instead of the one in `docs/compaction.md`.",
     )
-    summary_max_tokens: int = _option(2_000, "int ≥ 100", _at_least(100), "`summarize`: the cap on a summary.")
+    summary_max_tokens: int = _option(2_000, "int ≥ 100", _at_least(100), "The most tokens that a summary may have.")
     summary_timeout_s: float = _option(
-        120.0, "seconds > 0", lambda v: _is_number(v) and 0 < v < math.inf, "`summarize`: how long it may take."
+        120.0,
+        "seconds > 0",
+        lambda v: _is_number(v) and 0 < v < math.inf,
+        "How long a summary may take; then the plan is made without one.",
     )
     protected_recent: float = _option(
         0.3, "0 ≤ share ≤ 1", _share_or_zero, "The newest share of the target's tokens that is compacted last."
     )
     protected_tool_results: int = _option(
-        5, "int ≥ 0", _at_least(0), "So many of the newest tool results are elided last."
+        5, "int ≥ 0", _at_least(0), "How many of the newest tool results are elided last."
     )
     protect_first: int = _option(
-        0, "int ≥ 0", _at_least(0), "So many of the first messages are never compacted, as far as half the target goes."
+        0, "int ≥ 0", _at_least(0), "How many of the first messages are never compacted, up to half the target."
     )
     protect_last: int = _option(
-        0, "int ≥ 0", _at_least(0), "So many of the last messages are never compacted, as far as half the target goes."
+        0, "int ≥ 0", _at_least(0), "How many of the last messages are never compacted, up to half the target."
     )
     preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
     late_system: str = _option(
         "system",
         "`system`, `reminder`",
         _one_of("system", "reminder"),
-        "How system messages behind the first message of the conversation are shown: as what they are, or in their "
+        "How system messages after the first message of the conversation are shown: as system messages, or in the same "
         "places as a user's `<system-reminder>`.",
     )
     truncate_chars: int = _option(
@@ -186,17 +207,21 @@ class Config:
         None,
         "int > 0",
         lambda v: v is None or (_is_int(v) and v > 0),
-        "A tool result of more tokens is shown as head and tail from its first view on; fixed when it is added.",
+        "A tool result of more tokens is shown as head and tail from its first view on; decided when it is added.",
     )
-    preview_tokens: int = _option(500, "int ≥ 0", _at_least(0), "How many tokens are shown of such a result.")
-    compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether the view says that messages were left out.")
+    preview_tokens: int = _option(
+        500, "int ≥ 0", _at_least(0), "How many tokens are shown of a result over `offload_threshold`."
+    )
+    compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether a view says that messages were left out.")
     compaction_notice_verbosity: str = _option(
-        "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much it says."
+        "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much the notice says."
     )
     compaction_notice_min_level: int = _option(
-        1, "int ≥ 0", _at_least(0), "The ladder's step from which on it is said."
+        1, "int ≥ 0", _at_least(0), "The compaction step from which on there is a notice."
     )
-    compaction_notice_token_reserve: int = _option(800, "int ≥ 0", _at_least(0), "The most tokens that it may take.")
+    compaction_notice_token_reserve: int = _option(
+        800, "int ≥ 0", _at_least(0), "The most tokens that the notice may take."
+    )
     recall: bool = _option(
         True,
         "bool",
@@ -204,10 +229,10 @@ class Config:
         "Whether the tool `recall` is mounted, which reads back what views leave out (`max_tokens` ≥ 10,000).",
     )
     pin: bool = _option(
-        False, "bool", _flag, "Whether the tool `pin` is mounted, by which the model keeps a message from compaction."
-    )
-    output_reserve_fraction: float = _option(
-        1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
+        False,
+        "bool",
+        _flag,
+        "Whether the tool `pin` is mounted, with which the model protects a message from compaction.",
     )
 
     configured: frozenset[str] = frozenset()

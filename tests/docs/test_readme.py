@@ -1,4 +1,4 @@
-"""The README says what the code does: its table, its example, its commands."""
+"""The README says what the code does: its example, its commands."""
 
 from __future__ import annotations
 
@@ -8,29 +8,10 @@ import sys
 
 import pytest
 
-from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.places import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def option_row(name: str) -> str:
-    option = Config.options()[name]
-    value = default_of(option)
-    shown = str(value).lower() if isinstance(value, bool) else value
-    default = "none" if value in (None, ()) else f"`{shown}`"
-    return f"| `{name}` | {default} | {option.metadata['meaning']} | {option.metadata['allowed']} |"
-
-
-def default_of(option) -> object:
-    return option.default_factory() if callable(option.default_factory) else option.default
-
-
-def test_the_configuration_table_is_the_code():
-    """Every option stands in the README's table with its default, meaning and allowed values, and nothing else does."""
-    table = README.split("## Configuration")[1].split("\n\n")[1].splitlines()[2:]
-    assert table == [option_row(name) for name in Config.options()]
 
 
 def test_every_event_is_named():
@@ -67,15 +48,3 @@ def test_ci_runs_the_readmes_test_command():
     """The continuous integration script takes the test command from the README, so the two cannot differ."""
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert len(re.findall(r"^python3 -m venv .* pytest .*$", README, re.MULTILINE)) == 1
-
-
-def main() -> None:
-    """Write the table into the README."""
-    start = README.index("| key | default |")
-    end = README.index("\n\n", start)
-    rows = ["| key | default | meaning | allowed |", "| --- | --- | --- | --- |", *map(option_row, Config.options())]
-    (ROOT / "README.md").write_text(README[:start] + "\n".join(rows) + README[end:], encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
