@@ -4,7 +4,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
+from tests.support.real_sessions import Events, StartSession
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,9 +23,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 # A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new examples.
 settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ)
 settings.load_profile("project")
-
-Events = list[tuple[str, dict[str, Any]]]
-StartSession = Callable[..., Awaitable[Any]]
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from amplifier_core.module_sources import ModuleNotFoundError as SourceNotFoundE
 from amplifier_core.testing import MockCoordinator
 
 import amplifier_module_context_persistent as package
-from tests.conftest import StartSession
+from tests.support.real_sessions import StartSession
 
 MESSAGE = {"role": "user", "content": "hello"}
 

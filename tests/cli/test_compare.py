@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent.cli.main import main
-from tests.cli.test_replay import COMMAND, HOSTILE, Terminal, posix
-from tests.replay.test_api import BUDGET, MESSAGES, plain
+from tests.support.replays import BUDGET, MESSAGES, plain
+from tests.support.terminals import COMMAND, HOSTILE, Terminal, posix
 
 ESTIMATE = ("--tokenizer", "estimate")
 

@@ -13,23 +13,15 @@ from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.paths import LOG_NAME
-from tests.messages.test_secrets import SAMPLES
-from tests.transfer.test_export import SESSION, exported, store
+from tests.support.commands import refused
+from tests.support.exports import SESSION, exported, store
+from tests.support.secret_samples import SAMPLES
 
 HOSTILE = "[bold]b[/bold]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 </details>"
 
 
 def run(*arguments: Any) -> Result:
     return CliRunner().invoke(main, [str(one) for one in arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
-
-
-def refused(done: Result) -> str:
-    """The error of a command that did nothing; it is no traceback."""
-    assert done.exit_code == 2, done.output
-    assert isinstance(done.exception, SystemExit)
-    assert "Error: " in done.stderr
-    assert done.stdout == ""
-    return " ".join(done.stderr.split())
 
 
 @pytest.fixture

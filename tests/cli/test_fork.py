@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent.cli.main import main
-from tests.cli.test_export import refused
+from tests.support.commands import refused
+from tests.support.forks import play, read
 from tests.support.logs import content_of
-from tests.transfer.test_fork import play, read
 
 
 def run(*arguments: Any, answer: str | None = None) -> Result:

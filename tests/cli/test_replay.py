@@ -6,11 +6,8 @@ import asyncio
 import json
 import os
 import re
-import select
 import signal
 import subprocess
-import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,10 +17,8 @@ from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
-from tests.replay.test_api import BUDGET, COUNTED, MESSAGES, plain, record
-
-HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
-COMMAND = str(Path(sys.executable).with_name("context-persistent"))
+from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
+from tests.support.terminals import COMMAND, HOSTILE, Terminal, posix
 
 
 def run(path: Any, *arguments: str, **environment: str) -> Result:
@@ -245,53 +240,11 @@ def test_where_the_output_knows_ascii_only(path: Path) -> None:
     assert b"[####" in done.stdout
 
 
-class Terminal:
-    """The command in a terminal of its own."""
-
-    def __init__(self, *arguments: str, **environment: str) -> None:
-        import pty
-
-        self.own, other = pty.openpty()
-        given = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "40", **environment}
-        self.process = subprocess.Popen(
-            [COMMAND, *arguments], stdin=other, stdout=other, stderr=other, env=given, start_new_session=True
-        )
-        os.close(other)
-        self.shown = ""
-
-    def until(self, text: str) -> None:
-        """Read until a text was shown."""
-        end = time.monotonic() + 60
-        while text not in self.shown:
-            assert time.monotonic() < end, f"{text!r} is not in {self.shown!r}"
-            if select.select([self.own], [], [], 1)[0]:
-                try:
-                    self.shown += os.read(self.own, 65_536).decode("utf-8", "replace")
-                except OSError:
-                    assert text in self.shown, self.shown
-                    return
-
-    def press(self, keys: str) -> None:
-        os.write(self.own, keys.encode())
-
-    def end(self) -> int:
-        """Wait for the end; the exit code."""
-        try:
-            while select.select([self.own], [], [], 60)[0] and (more := os.read(self.own, 65_536)):
-                self.shown += more.decode("utf-8", "replace")
-        except OSError:
-            pass  # the other side is closed
-        os.close(self.own)
-        return self.process.wait(timeout=60)
-
-
 TURNS = [
     {"role": role, "content": f"{role} {turn}", "metadata": {"timestamp": f"2026-01-05T{8 + turn:02}:00:00Z"}}
     for turn in range(1, 10)
     for role in ("user", "assistant")
 ]
-
-posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
 
 @posix

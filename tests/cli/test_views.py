@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
-from tests.view.test_receipts import Recorded, controls, user
+from tests.support.messages import user
+from tests.support.recorded_sessions import Recorded, controls
 
 HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
 AFTERWARDS = "a loop may add to a view before it sends it"

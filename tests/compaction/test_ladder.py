@@ -1,10 +1,4 @@
-"""The ladder's steps, each on its own: oldest first, only as far as needed, whole groups, nothing fixed.
-
-A token is four characters of text here, and a message costs nothing beside.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+"""The ladder's steps, each on its own: oldest first, only as far as needed, whole groups, nothing fixed."""
 
 import pytest
 
@@ -18,84 +12,9 @@ from amplifier_module_context_persistent.compaction.ladder import (
     supersede_results,
 )
 from amplifier_module_context_persistent.compaction.least_loss import lose_least
-from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.elide import Cut
-from amplifier_module_context_persistent.messages.message import blocks_of, text_of
-from amplifier_module_context_persistent.view.entry import Entry, classify
-
-Message = dict[str, Any]
-
-
-NOTHING: Mapping[int, int] = {}
-
-
-def count(message: Message) -> int:
-    thoughts = blocks_of(message, frozenset({"thinking"}))
-    return (len(text_of(message)) + sum(len(block["thinking"]) for block in thoughts)) // 4
-
-
-def history(words: str, same: Mapping[int, int] = NOTHING) -> list[Message]:
-    """Messages from words: `u:400` a human's of 400 tokens (`b` in blocks), `r` a hook's, `t` a call and a result.
-
-    `same` names calls that ask for what another place's call asks for. `h` is an assistant's thought, with a word.
-    """
-    found: list[Message] = []
-    for at, word in enumerate(words.split()):
-        kind, size = word.rstrip("!").split(":")
-        text = f"{at:03} line of text.\n" * (int(size) * 4 // 18) + "x" * (int(size) * 4 % 18)
-        more: Message = {"pinned": True} if word.endswith("!") else {}
-        if kind == "t":
-            call = {"id": f"c{at}", "tool": "bash", "arguments": {"line": same.get(at, at)}}
-            found.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            found.append({"role": "tool", "tool_call_id": f"c{at}", "name": "bash", "content": text})
-        elif kind == "h":
-            thinking = {"type": "thinking", "thinking": text, "signature": "s"}
-            content = [thinking, {"type": "text", "text": "so"}]
-            found.append({"role": "assistant", "content": content, "thinking_block": dict(thinking)})
-        elif kind == "r":
-            found.append({"role": "user", "content": text})
-            more["source"] = "hook"
-        else:
-            roles = {"u": "user", "a": "assistant", "s": "system", "b": "user"}
-            said: Any = [{"type": "text", "text": text}] if kind == "b" else text
-            found.append({"role": roles[kind], "content": said})
-        found[-1]["metadata"] = {"message_id": f"m{at}", **more}
-    for at, message in enumerate(found):
-        message.setdefault("metadata", {"message_id": f"call{at}"})
-    return found
-
-
-def draft(words: str, target: int, *, same: Mapping[int, int] = NOTHING, **config: Any) -> Draft:
-    messages = history(words, same)
-    entries = [classify(key, message, count) for key, message in enumerate(messages)]
-
-    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        return (dict(messages[entry.key]) for entry in wanted)
-
-    return Draft.of(
-        entries,
-        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
-        count=count,
-        fetch=fetch,
-        fixed_tokens=0,
-        target_tokens=target,
-        cuts={},
-        cut_tokens={},
-    )
-
-
-def kept(made: Draft) -> str:
-    """The places of the groups that stay."""
-    return " ".join(map(str, made.left()))
-
-
-def cut(made: Draft) -> str:
-    return " ".join(sorted(made.cuts))
-
-
-def check_total(made: Draft) -> None:
-    assert made.total_tokens == sum(made.sizes[place] for place in made.left())
-    assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
+from amplifier_module_context_persistent.view.entry import classify
+from tests.support.drafts import check_total, count, cut, draft, history, kept
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.compaction import least_loss as choice
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.least_loss import lose_least
 from amplifier_module_context_persistent.messages.identifiers import terms_of
-from tests.compaction.test_ladder import check_total, cut, draft, kept
+from tests.support.drafts import check_total, cut, draft, draft_of, kept, named
 
 
 def test_a_draft_that_fits_is_left_alone():
@@ -38,23 +38,9 @@ def test_old_groups_that_say_nothing_special_go_oldest_first(words, target, plac
     check_total(made)
 
 
-def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
-    """A human, a call and a result for each text, and an answer; the last call has `arguments`."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    for number, text in enumerate(texts):
-        last = number == len(texts) - 1
-        call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": arguments if last else ""}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": f"c{number}", "name": "bash", "content": text})
-    messages.append({"role": "assistant", "content": "done"})
-    for number, message in enumerate(messages):
-        message["metadata"] = {"message_id": f"m{number}"}
-    return messages
-
-
-def drafted(monkeypatch, messages: list[dict[str, Any]], target: int, **config: Any):
-    monkeypatch.setattr("tests.compaction.test_ladder.history", lambda *_: messages)
-    return draft("", target, protected_recent=0.0, **config)
+def drafted(messages: list[dict[str, Any]], target: int, **config: Any) -> Draft:
+    """A draft in which nothing is protected for being recent."""
+    return draft_of(messages, target, protected_recent=0.0, **config)
 
 
 def shows(made: Draft, messages: list[dict[str, Any]], term: str) -> bool:
@@ -67,33 +53,32 @@ def shows(made: Draft, messages: list[dict[str, Any]], term: str) -> bool:
     )
 
 
-def test_what_only_one_message_says_outweighs_age(monkeypatch):
+def test_what_only_one_message_says_outweighs_age():
     """An older result with names that stand nowhere else stays whole; newer ones that say nothing special go for it."""
     filler = "nothing of note here at all today\n"
     old = filler * 9 + "".join(f"see src/core/special_name_{n}.py\n" for n in range(9)) + filler * 9
     messages = named([old, filler * 20, filler * 20, "short"])
-    made = drafted(monkeypatch, messages, 400)
+    made = drafted(messages, 400)
     lose_least(made)
     assert made.fits
     assert all(shows(made, messages, f"src/core/special_name_{n}.py") for n in range(9))
     check_total(made)
 
 
-def test_a_name_that_stands_elsewhere_too_is_no_loss(monkeypatch):
+def test_a_name_that_stands_elsewhere_too_is_no_loss():
     """The same names in a newer message that stays: then the older one goes first."""
     names = "".join(f"see src/core/special_name_{n}.py\n" for n in range(9))
     messages = named([names * 3, names * 3, "short"])
-    made = drafted(monkeypatch, messages, 260)
+    made = drafted(messages, 260)
     lose_least(made)
     assert made.fits
     assert shows(made, messages, "src/core/special_name_4.py")
 
 
-def test_a_result_is_cut_where_its_ends_hold_what_matters(monkeypatch):
+def test_a_result_is_cut_where_its_ends_hold_what_matters():
     """A long result whose terms stand at its ends is cut; its group stays."""
     text = "config_loader failed\n" + "just a line of output\n" * 400 + "raised by load_settings\n"
     made = drafted(
-        monkeypatch,
         named([text, "x", "y"], arguments="grep config_loader load_settings"),
         600,
         protected_tool_results=1,
@@ -113,12 +98,10 @@ def test_old_results_are_cut_before_groups_are_left_out():
     check_total(made)
 
 
-def test_the_newest_results_are_not_cut(monkeypatch):
+def test_the_newest_results_are_not_cut():
     """As many results as are spared keep their length; their groups may go."""
     text = "config_loader failed\n" + "just a line of output\n" * 400 + "raised by load_settings\n"
-    made = drafted(
-        monkeypatch, named([text, "x", "y"], arguments="config_loader load_settings"), 600, protected_tool_results=3
-    )
+    made = drafted(named([text, "x", "y"], arguments="config_loader load_settings"), 600, protected_tool_results=3)
     lose_least(made)
     assert cut(made) == ""
 
@@ -135,7 +118,7 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     monkeypatch.setattr(
         choice._Candidates, "shorter", lambda self, one: [(c, cut, -999) for c, cut, _ in real(self, one)]
     )
-    made = drafted(monkeypatch, named(["word " * 30] * 6), 1, protected_tool_results=0)
+    made = drafted(named(["word " * 30] * 6), 1, protected_tool_results=0)
     lose_least(made)
     assert kept(made).startswith("0 ")
     check_total(made)
@@ -145,20 +128,20 @@ def test_markers_do_not_fill_the_view(monkeypatch):
     """Where so many messages are cut that markers come to much of the target, groups are left out instead."""
     text = "config_loader failed\n" + "just a line of output\n" * 60 + "raised by load_settings\n"
     messages = named([f"unit_{n:03}\n{text}" for n in range(60)], arguments="config_loader load_settings")
-    made = drafted(monkeypatch, messages, 4_000, protected_tool_results=0)
+    made = drafted(messages, 4_000, protected_tool_results=0)
     lose_least(made)
     assert made.fits
     assert sum(entry.id in made.cuts for place in made.left() for entry in made.members[place]) <= choice.LEAST_MARKED
     monkeypatch.setattr(choice, "MARKERS_SHARE", 0.1)
-    more = drafted(monkeypatch, messages, 4_000, protected_tool_results=0)
+    more = drafted(messages, 4_000, protected_tool_results=0)
     lose_least(more)
     assert sum(entry.id in more.cuts for place in more.left() for entry in more.members[place]) > choice.LEAST_MARKED
 
 
-def test_what_the_provider_has_in_its_cache_goes_last(monkeypatch):
+def test_what_the_provider_has_in_its_cache_goes_last():
     """The sealed beginning stays while something behind it costs less than four times as much."""
     alike = ["nothing of note here at all today\n" * 20] * 8
-    made = drafted(monkeypatch, named(alike), 1_200)
+    made = drafted(named(alike), 1_200)
     made.sealed = 5
     lose_least(made)
     assert made.fits
@@ -167,11 +150,11 @@ def test_what_the_provider_has_in_its_cache_goes_last(monkeypatch):
     check_total(made)
 
 
-def test_where_the_rest_costs_more_the_cached_beginning_goes_as_if_it_were_not(monkeypatch):
+def test_where_the_rest_costs_more_the_cached_beginning_goes_as_if_it_were_not():
     """From the first operation there on, the choice is what it is without a cache."""
     names = ["".join(f"see src/core/special_{part}_{n}.py\n" for n in range(20)) for part in range(4)]
     messages = named(["nothing of note here at all today\n" * 20] * 3 + names)
-    plain, sealed = (drafted(monkeypatch, messages, 700) for _ in range(2))
+    plain, sealed = (drafted(messages, 700) for _ in range(2))
     sealed.sealed = 4
     for made in (plain, sealed):
         lose_least(made)

@@ -17,9 +17,9 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.plan import Plan
-from tests.compaction.test_ladder import count, history
-from tests.session.test_views import Session
 from tests.support.checker import assert_valid
+from tests.support.drafts import count, history
+from tests.support.played_sessions import Session
 
 Message = dict[str, Any]
 

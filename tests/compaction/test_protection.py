@@ -15,8 +15,8 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from amplifier_module_context_persistent.view.entry import Entry
 from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support.checker import assert_valid, same
-from tests.view.test_rules import entries
-from tests.window.test_window import Desk
+from tests.support.entries import entries
+from tests.support.windows import Desk
 
 Message = dict[str, Any]
 

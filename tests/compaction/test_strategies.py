@@ -1,7 +1,4 @@
-"""The strategies: what each leaves out first, and what all of them share.
-
-A token is four characters of text here, and a message costs nothing beside.
-"""
+"""The strategies: what each leaves out first, and what all of them share."""
 
 import pytest
 
@@ -11,9 +8,8 @@ from amplifier_module_context_persistent.compaction.strategies import STRATEGIES
 from amplifier_module_context_persistent.config import STRATEGIES as NAMES
 from amplifier_module_context_persistent.errors import ConfigError
 from fixtures.generate import generate_session
-from tests.compaction.test_ladder import check_total, cut, draft, kept
-from tests.compaction.test_least_loss import named
 from tests.support.checker import assert_valid, prefix_breaks
+from tests.support.drafts import check_total, cut, draft, draft_of, kept, named
 
 
 def test_every_name_that_is_allowed_has_its_steps() -> None:
@@ -50,13 +46,12 @@ def test_a_window_that_fits_does_not_move() -> None:
     assert kept(made) == "0 1 2 3 4"
 
 
-def test_the_score_is_what_the_documentation_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_score_is_what_the_documentation_says() -> None:
     """References by later calls, a person's word, errors and recency add up."""
     messages = named(
         ["see a_name_used and b_name_used, c_name_used", "Error: no", "ok"], arguments="a_name_used b_name_used"
     )
-    monkeypatch.setattr("tests.compaction.test_ladder.history", lambda *_: messages)
-    made = draft("", 10)
+    made = draft_of(messages, 10)
     assert scores(made) == [
         strategies.HUMAN,
         2 * strategies.REFERENCED + strategies.RECENT // 4,
@@ -66,16 +61,15 @@ def test_the_score_is_what_the_documentation_says(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_the_least_important_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_important_goes_first() -> None:
     """Results are shortened, then groups left out, in the order of their scores and not of their age."""
     text = "plain words only\n" * 100
     names = " ".join(f"{letter}_name_used" for letter in "abcde")
     messages = named([f"uses {names}\n{text}", text, text, "ok"], arguments=names)
-    monkeypatch.setattr("tests.compaction.test_ladder.history", lambda *_: messages)
-    made = draft("", 1_000, protected_recent=0.0)
+    made = draft_of(messages, 1_000, protected_recent=0.0)
     lose_unimportant(made)
     assert (cut(made), kept(made)) == ("m4", "0 1 2 3 4 5")
-    made = draft("", 60, protected_recent=0.0)
+    made = draft_of(messages, 60, protected_recent=0.0)
     lose_unimportant(made)
     assert kept(made) == "0 1 4 5"
     check_total(made)

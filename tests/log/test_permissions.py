@@ -16,9 +16,9 @@ from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log
-from tests.conftest import Events, StartSession
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append_bodies, content_of, giving, write_file
+from tests.support.real_sessions import Events, StartSession
 
 WORD = "zq-secret-word"
 PACKAGE = "amplifier_module_context_persistent"

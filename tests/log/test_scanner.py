@@ -9,26 +9,9 @@ import pytest
 
 from amplifier_module_context_persistent.log.index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED
 from amplifier_module_context_persistent.log.record import ROLES, encode_control, encode_message
-from amplifier_module_context_persistent.log.scanner import Scanner, message_id_of
+from amplifier_module_context_persistent.log.scanner import message_id_of
 from tests.support.logs import STAMP, body, sealed
-
-
-def scan(lines: Sequence[bytes], *, piece: int = 10**9, **options: Any) -> Scanner:
-    """Scan lines, in blocks of so many lines."""
-    scanner = Scanner(**options)
-    for start in range(0, len(lines), min(piece, len(lines) or 1)):
-        scanner.feed(b"".join(lines[start : start + piece]))
-    return scanner
-
-
-def ids(scanner: Scanner, count: int = 40) -> list[int]:
-    """The numbers of the live messages."""
-    number = {hash(f"id-{n}".encode()): n for n in range(count)}
-    return [number[scanner.index.id_hashes[ordinal]] for ordinal in scanner.index.live]
-
-
-def found(scanner: Scanner) -> list[tuple[str, int, int]]:
-    return [(damage.kind, damage.line, damage.offset) for damage in scanner.index.damage]
+from tests.support.scans import found, ids, scan
 
 
 def offset_of(lines: Sequence[bytes], line: int) -> int:

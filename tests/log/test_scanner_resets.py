@@ -1,31 +1,12 @@
 """Resets, as the scanner takes them: in force once committed, whatever is damaged."""
 
 import json
-from collections.abc import Sequence
 
 import pytest
 
 from amplifier_module_context_persistent.log.record import encode_control, seal
-from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, reset_bodies, sealed
-
-
-def scan(lines: Sequence[bytes], *, piece: int = 10**9) -> Scanner:
-    """Scan lines, in blocks of so many lines."""
-    scanner = Scanner()
-    for start in range(0, len(lines), min(piece, len(lines) or 1)):
-        scanner.feed(b"".join(lines[start : start + piece]))
-    return scanner
-
-
-def ids(scanner: Scanner, count: int = 40) -> list[int]:
-    """The numbers of the live messages."""
-    number = {hash(f"id-{n}".encode()): n for n in range(count)}
-    return [number[scanner.index.id_hashes[ordinal]] for ordinal in scanner.index.live]
-
-
-def found(scanner: Scanner) -> list[tuple[str, int, int]]:
-    return [(damage.kind, damage.line, damage.offset) for damage in scanner.index.damage]
+from tests.support.scans import found, ids, scan
 
 
 def keep(first: int, last: int) -> bytes:

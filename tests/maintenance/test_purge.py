@@ -25,7 +25,6 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
-from tests.conftest import StartSession
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import (
     STAMP,
@@ -43,6 +42,7 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.places import ROOT
+from tests.support.real_sessions import StartSession
 
 HEADER = encode_control("header", version=1, session_id="s1")
 EVERYTHING, CLEARED = Purge(everything=True), Purge(cleared=True)

@@ -17,9 +17,10 @@ from amplifier_module_context_persistent.messages.metadata import offload_cut
 from amplifier_module_context_persistent.messages.offload import may_offload, offload
 from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.view.entry import classify
-from tests.session.test_views import count, goes_on
 from tests.support.checker import assert_valid, same
-from tests.view.test_receipts import Recorded, assert_proved, user
+from tests.support.messages import user
+from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.view_properties import count, goes_on
 
 Message = dict[str, Any]
 

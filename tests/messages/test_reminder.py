@@ -12,9 +12,10 @@ from amplifier_core.message_models import Message as CoreMessage
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
 from amplifier_module_context_persistent.messages.reminder import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from tests.session.test_views import goes_on
 from tests.support.checker import assert_valid
-from tests.view.test_receipts import CALLS, Recorded, assert_proved, result, user
+from tests.support.messages import CALLS, result, user
+from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.view_properties import goes_on
 
 Message = dict[str, Any]
 

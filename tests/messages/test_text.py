@@ -1,6 +1,5 @@
 """A stored message as one text: nothing that it says is missing, and what recall asked is not searched."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from amplifier_module_context_persistent.messages.metadata import timestamp_of
 from amplifier_module_context_persistent.messages.text import full_text
 from tests.support import histories
+from tests.support.messages import words_of
 
 CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "ls"}}
 RECALL_CALL = {"id": "c2", "tool": "recall", "arguments": {"query": "lost words"}}
@@ -71,26 +71,6 @@ def test_every_word_of_a_message_is_in_its_text(history: list[dict[str, Any]]) -
         text, _ = full_text(message)
         for said in words_of(message):
             assert said in text
-
-
-def words_of(message: dict[str, Any]) -> list[str]:
-    """The texts of a message, collected without the code that is tested."""
-    content, said = message.get("content"), []
-    if isinstance(content, str):
-        said.append(content)
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, str):
-            said.append(block)
-        elif isinstance(block, dict):
-            said += [block[key] for key in ("text", "thinking", "output") if isinstance(block.get(key), str)]
-    for call in message.get("tool_calls") or []:
-        if isinstance(call, dict) and isinstance(call.get("arguments"), dict) and call.get("id"):
-            said += [as_json(value) for value in call["arguments"].values()]
-    return said
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def test_the_time_of_a_message() -> None:

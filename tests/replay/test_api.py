@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -23,32 +22,8 @@ from amplifier_module_context_persistent.replay import (
 )
 from amplifier_module_context_persistent.replay.policies import POLICIES
 from amplifier_module_context_persistent.replay.policy_spec import policy_of
-from fixtures.generate import generate_session
 from tests.support.places import ROOT
-
-BUDGET = 9_000
-COUNTED = {"tokenizer": "estimate", "durability": "write", "max_tokens": BUDGET}
-
-
-async def record(path: Path, messages: list[dict[str, Any]], **config: Any) -> list[list[dict[str, Any]]]:
-    """Let a manager record a session; the views that it handed out."""
-    views = []
-    manager = PersistentContextManager(path, **{**COUNTED, **config})
-    for message in messages:
-        if message["role"] == "assistant":
-            views.append(await manager.get_messages_for_request())
-        await manager.add_message(message)
-    await manager.close()
-    return views
-
-
-def plain(path: Path, messages: list[dict[str, Any]]) -> Path:
-    """Write plain messages, one JSON object a line."""
-    path.write_text("".join(json.dumps(message) + "\n" for message in messages), encoding="utf-8")
-    return path
-
-
-MESSAGES = list(generate_session(1, 60, mean_bytes=0))
+from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 
 
 async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from tests.conftest import StartSession
 from tests.support.logs import body, content_of, number_of, sealed, stored_numbers, write_file
+from tests.support.real_sessions import StartSession
 
 
 def test_opening_a_long_log_takes_little_memory_and_time(tmp_path: Path) -> None:

@@ -23,24 +23,13 @@ from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.session.host import Host
 from amplifier_module_context_persistent.session.tools import PinTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from tests.log.test_scanner import scan
-from tests.session.test_views import (
-    INTERRUPTED,
-    Session,
-    answers,
-    batches,
-    calls,
-    checked,
-    count,
-    examples,
-    pauses,
-    policies,
-    run,
-    stories,
-)
 from tests.support.checker import assert_valid, same
 from tests.support.logs import assert_sound, body, reset_bodies, sealed
-from tests.view.test_receipts import Recorded, assert_proved, controls, result, user
+from tests.support.messages import answers, calls, result, user
+from tests.support.played_sessions import Session
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.scans import scan
+from tests.support.view_properties import INTERRUPTED, batches, checked, count, examples, pauses, policies, run, stories
 
 Message = dict[str, Any]
 

@@ -18,9 +18,9 @@ from amplifier_module_context_persistent import InMemoryContextManager, Persiste
 from amplifier_module_context_persistent.search.recall_page import check_wanted
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from tests.messages.test_text import words_of
-from tests.session.test_views import examples
 from tests.support import histories
+from tests.support.messages import words_of
+from tests.support.view_properties import examples
 
 Message = dict[str, Any]
 Manager = PersistentContextManager

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import LogCreateError, LogError, MemoryFilesError, PersistentContextManager
-from tests.conftest import Events, StartSession
+from tests.support.real_sessions import Events, StartSession
 
 SECRET = "xyzzy-content"
 RecordEvents = Callable[[Any], Events]

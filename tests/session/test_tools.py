@@ -15,8 +15,8 @@ from amplifier_module_context_persistent.config import RECALL_LEAST_TOKENS
 from amplifier_module_context_persistent.search.recall_page import Question
 from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from tests.conftest import StartSession
 from tests.support.checker import check_view
+from tests.support.real_sessions import StartSession
 
 
 async def ask(manager: PersistentContextManager, **question: Any) -> ToolResult:

@@ -1,286 +1,40 @@
-"""Properties of the views that the managers hand out, for any history and any budget (I4 to I6, I9's clock and ids).
-
-The environment's `HYPOTHESIS_VIEWS_EXAMPLES` sets how many random examples each property runs; without it they are few
-and always the same. What fails is not shrunk: an example takes too long for that.
-"""
+"""Properties of the views that the managers hand out, for any history and any budget (I4 to I6, I9's clock and ids)."""
 
 import asyncio
 import itertools
 import json
-import os
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from tests.support import histories
-from tests.support.checker import check_view, same
-
-Message = dict[str, Any]
-Manager = PersistentContextManager
-
-EXAMPLES = int(os.environ.get("HYPOTHESIS_VIEWS_EXAMPLES", "0"))
-INTERRUPTED = "[interrupted: this call has no result]"
-FLOOR = re.compile(
-    r"the smallest view has ([\d,]+) tokens of a budget of ([\d,]+); compaction cannot make it fit\. "
-    r"Fixed: (.+?)(\. Pinned: .+)?"
+from tests.support.messages import Message, answers, calls
+from tests.support.played_sessions import Session, is_ephemeral
+from tests.support.view_properties import (
+    History,
+    as_bytes,
+    asks,
+    batches,
+    budgets,
+    check_floor,
+    checked,
+    examples,
+    goes_on,
+    heads,
+    pauses,
+    policies,
+    run,
+    shared_parts,
+    stories,
 )
-
-
-def examples(count: int) -> Callable[[Any], Any]:
-    """Run a property so often, or as often as the environment asks."""
-    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    return settings(
-        max_examples=EXAMPLES or count,
-        deadline=None,
-        suppress_health_check=slow,
-        derandomize=not EXAMPLES,
-        phases=[Phase.explicit, Phase.generate],
-    )
-
-
-class Hooks:
-    """What the session's hooks were told."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Message]] = []
-
-    async def emit(self, event: str, payload: Message) -> None:
-        self.events.append((event, payload))
-
-    def named(self, name: str) -> list[Message]:
-        return [payload for event, payload in self.events if event == name]
-
-
-class Ids:
-    """Ids and timestamps that come out the same in every run; restarts go on with them, and with each message."""
-
-    def __init__(self) -> None:
-        self.serial = itertools.count(1)
-        self.ticks = 0
-
-    def new_id(self) -> str:
-        return f"id{next(self.serial):05}"
-
-    def now(self) -> str:
-        return f"2026-03-01T{self.ticks // 3600:02}:{self.ticks // 60 % 60:02}:{self.ticks % 60:02}.000Z"
-
-
-class Provider:
-    """A provider that publishes its window."""
-
-    def __init__(self, context_window: int, max_output_tokens: int) -> None:
-        self.window = SimpleNamespace(context_window=context_window, max_output_tokens=max_output_tokens)
-
-    def get_model_info(self) -> Any:
-        return self.window
-
-
-class Session:
-    """A manager being played to, and what its history must hold, ephemeral messages in their places."""
-
-    def __init__(self, path: Path | None = None, **config: Any) -> None:
-        self.path, self.config, self.ids = path, {"tokenizer": "estimate", **config}, Ids()
-        self.stored = 0
-        self.places: list[int | Message] = []
-        self.head_text: str | None = None
-        self.start()
-
-    def start(self) -> None:
-        self.hooks = Hooks()
-        coordinator = SimpleNamespace(hooks=self.hooks, get_capability=lambda _: None, config={}, get=lambda _: None)
-        options = {**self.config, "coordinator": coordinator, "now": self.ids.now, "new_id": self.ids.new_id}
-        self.manager: Manager = (
-            InMemoryContextManager(**options) if self.path is None else Manager(self.path, **options)
-        )
-
-    async def restart(self) -> None:
-        """Close the manager and begin anew on the same file; what was ephemeral is gone."""
-        await self.manager.close()
-        self.places = [place for place in self.places if isinstance(place, int)]
-        self.start()
-        if self.head_text is not None:
-            await self.head(self.head_text)
-
-    async def head(self, text: str) -> None:
-        self.head_text = text
-
-        async def factory() -> str:
-            return text
-
-        await self.manager.set_system_prompt_factory(factory)
-
-    async def add(self, *messages: Message) -> None:
-        for message in messages:
-            self.ids.ticks += 1
-            await self.manager.add_message(message)
-            total = self.hooks.named("context:message_added:debug")[-1]["total_messages"]
-            if is_ephemeral(message):
-                self.places.append(message)
-            elif total > self.stored:
-                self.places.append(total - 1)
-            self.stored = total
-
-    async def history(self) -> list[Message]:
-        stored = await self.manager.get_messages()
-        return [stored[place] if isinstance(place, int) else place for place in self.places]
-
-    async def request(self, token_budget: int | None = None, provider: Provider | None = None) -> list[Message]:
-        return await self.manager.get_messages_for_request(token_budget=token_budget, provider=provider)
-
-    @property
-    def plans(self) -> int:
-        return len(self.hooks.named("context:compaction"))
-
-    @property
-    def tried_in_vain(self) -> bool:
-        """Whether a plan was not worth it since the last one that was made; a process forgets that when it ends."""
-        names = [event for event, _ in self.hooks.events if event.endswith(("pre_compact", "compaction"))]
-        return names[-1:] == ["context:pre_compact"]
-
-    def budget(self, token_budget: int | None = None, provider: Provider | None = None) -> int:
-        """The budget of a request, computed from the documents."""
-        cap = self.config.get("max_tokens")
-        found = cap or 200_000
-        if provider is not None:
-            window = provider.window.context_window
-            room = window - min(provider.window.max_output_tokens, window // 2) - 1_000
-            found = room if room > 0 else found
-        if token_budget is not None:
-            found = token_budget
-        return min(found, cap) if cap else found
-
-
-def is_ephemeral(message: Message) -> bool:
-    metadata = message.get("metadata") or {}
-    return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
-
-
-def count(message: Message) -> int:
-    return count_message(message, EstimateCounter())
-
-
-def as_bytes(view: Sequence[Message] | None) -> bytes:
-    return json.dumps(view).encode("ascii")
-
-
-async def checked(session: Session, **ask: Any) -> list[Message] | None:
-    """Make a request; the view, checked in every way, or None where the error says why there is none."""
-    budget = session.budget(**ask)
-    try:
-        view = await session.request(**ask)
-    except ContextLengthError as error:
-        check_floor(str(error), budget)
-        return None
-    head = [{"role": "system", "content": session.head_text}] if (session.head_text or "").strip() else []
-    history = [*head, *await session.history()]
-    late_system = session.config.get("late_system", "system")
-    violations = check_view(view, history=history, budget_tokens=budget, count=count, late_system=late_system)
-    assert not violations, "\n".join(violations)
-    if head:
-        assert view[: len(head)] == head
-    return view
-
-
-def check_floor(text: str, budget: int) -> int:
-    """Check what an error says; the tokens that it calls the smallest view."""
-    found = FLOOR.fullmatch(text)
-    assert found is not None, text
-    needed, named = (int(number.replace(",", "")) for number in found.groups()[:2])
-    assert named == budget
-    assert needed > budget
-    parts = [int(part.rsplit(" ", 1)[1].replace(",", "")) for part in found[3].split(" + ") if part != "nothing"]
-    assert sum(parts) == needed, text
-    return needed
-
-
-def goes_on(before: Sequence[Message], after: Sequence[Message]) -> bool:
-    """I6: a view is its predecessor plus what was appended, but for late results in the place of their stand-ins."""
-    return len(before) <= len(after) and all(
-        same(one, other) or (one["content"] == INTERRUPTED and one.get("tool_call_id") == other.get("tool_call_id"))
-        for one, other in zip(before, after, strict=False)
-    )
-
-
-def run(play: Callable[..., Awaitable[None]], *args: Any, **kw: Any) -> None:
-    asyncio.run(play(*args, **kw))  # type: ignore[arg-type]
-
-
-class History(list[Message]):
-    """A history that says briefly what it is; Hypothesis warns of long representations."""
-
-    def __repr__(self) -> str:
-        return f"History({json.dumps(self)[:4_000]})"
-
 
 # --- strategies -------------------------------------------------------------------------------------------------------
-
-stories = histories.messages().map(History)
-budgets = st.one_of(
-    st.sampled_from((0, 1, 3, 10, 30)),
-    st.integers(30, 400),
-    st.integers(400, 4_000),
-    st.integers(4_000, 40_000),
-)
-positive_budgets = budgets.map(lambda tokens: max(1, tokens))
-providers = st.builds(Provider, positive_budgets.map(lambda tokens: tokens + 1_000), st.sampled_from((0, 0, 500)))
-asks: st.SearchStrategy[Message] = st.one_of(
-    st.just({}),
-    st.builds(lambda tokens: {"token_budget": tokens}, budgets),
-    st.builds(lambda provider: {"provider": provider}, providers),
-)
-policies = st.fixed_dictionaries(
-    {},
-    optional={
-        "max_tokens": positive_budgets,
-        "max_messages": st.integers(2, 12),
-        "compact_threshold": st.sampled_from((0.5, 0.8, 1.0)),
-        "protected_recent": st.sampled_from((0.0, 0.1, 1.0)),
-        "protected_tool_results": st.integers(0, 3),
-        "protect_first": st.integers(0, 5),
-        "protect_last": st.integers(0, 5),
-        "truncate_chars": st.sampled_from((0, 1, 60, 5_000)),
-        "truncate_boundary": st.just("char"),
-        "preserve_system": st.just(False),
-        "late_system": st.just("reminder"),
-        "offload_threshold": st.sampled_from((1, 100, 1_000)),
-        "preview_tokens": st.sampled_from((0, 50, 500)),
-        "compact_min_gain": st.sampled_from((0.0, 0.5)),
-        "compaction_notice_verbosity": st.sampled_from(("minimal", "verbose")),
-        "compaction_notice_token_reserve": st.sampled_from((0, 5_000)),
-    },
-)
-pauses = st.lists(st.integers(0, 4), min_size=1, max_size=6)
-"""How many messages are added before each request, over and over."""
-heads = st.sampled_from((None, None, "You write code.", " ", "Rule.\n" * 40))
-
-
-def batches(history: Sequence[Message], sizes: Sequence[int]) -> list[list[Message]]:
-    """Cut a history where requests are made; every part but the last may be empty."""
-    parts, at = [], 0
-    for size in itertools.cycle([*sizes, 1]):
-        parts.append(list(history[at : at + size]))
-        at += size
-        if at >= len(history):
-            return parts
-    raise AssertionError
-
-
-def calls(call_id: str) -> Message:
-    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": {}}]}
-
-
-def answers(call_id: str) -> Message:
-    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": f"What {call_id} found."}
 
 
 LATE_ANSWER_TO_A_DROPPED_CALL = History(
@@ -481,18 +235,6 @@ def without_ids(view: list[Message] | None) -> bytes:
     """The bytes of a view but for message ids, which depend on how many were given out before."""
     known: dict[bytes, str] = {}
     return re.sub(rb"id\d{5}", lambda found: known.setdefault(found[0], f"#{len(known)}").encode(), as_bytes(view))
-
-
-def shared_parts(value: Any) -> list[Any]:
-    """The lists and dictionaries that stand in more than one place of a value."""
-    waiting, seen, shared = [value], set(), []
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict | list):
-            shared += [part] * (id(part) in seen)
-            seen.add(id(part))
-            waiting += part.values() if isinstance(part, dict) else part
-    return shared
 
 
 def spoil(value: Any) -> None:

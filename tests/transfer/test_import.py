@@ -17,10 +17,10 @@ from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.transfer.export import export_session
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from tests.support.checker import assert_valid, same
+from tests.support.exports import SESSION, store
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound
 from tests.support.places import FIXTURES
-from tests.transfer.test_export import SESSION, store
 
 Message = dict[str, Any]
 

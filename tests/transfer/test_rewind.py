@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.transfer import rewind as rewind_module
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.rewind import RewindError, rewind_session
 from tests.support.checker import assert_valid, same
+from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import append, assert_sound, body, numbers, sealed
-from tests.transfer.test_fork import CONFIG, play, read, records, turn
-from tests.view.test_receipts import made
+from tests.support.recorded_sessions import made
 
 Message = dict[str, Any]
 

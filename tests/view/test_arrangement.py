@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.view.arrangement import (
     shorten,
 )
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from tests.session.test_views import examples, shared_parts
 from tests.support import histories
 from tests.support.checker import assert_valid
+from tests.support.view_properties import examples, shared_parts
 
 Message = dict[str, Any]
 

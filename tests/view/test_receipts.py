@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import subprocess
@@ -19,21 +18,14 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogError, PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.rebuild import Rebuilt, read_receipts, rebuild
 from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.receipts import Chain, Receipt, canonical, text_hash, view_hash
-from fixtures.generate import generate_session
 from tests.support.histories import messages as any_histories
 from tests.support.logs import assert_sound, sealed
+from tests.support.messages import CALLS, Message, result, user
+from tests.support.recorded_sessions import Recorded, assert_proved, controls, made
 
-Message = dict[str, Any]
-
-CALLS = {
-    "role": "assistant",
-    "content": "",
-    "tool_calls": [{"id": "c1", "tool": "read", "arguments": {}}, {"id": "c2", "tool": "read", "arguments": {}}],
-}
 EXAMPLE = Receipt(
     id="m" + "0" * 16,
     time="2026-01-05T09:00:00.000Z",
@@ -48,73 +40,6 @@ EXAMPLE = Receipt(
     hash="4" * 32,
     render={"truncate_boundary": "char"},
 )
-
-
-def user(text: str, **metadata: Any) -> Message:
-    return {"role": "user", "content": text, **({"metadata": metadata} if metadata else {})}
-
-
-def result(call_id: str, text: str) -> Message:
-    return {"role": "tool", "tool_call_id": call_id, "name": "read", "content": text}
-
-
-def controls(path: Path, kind: str) -> list[Message]:
-    records = map(json.loads, path.read_bytes().splitlines())
-    return [record for record in records if record.get("_record") == kind]
-
-
-def made(path: Path) -> list[Rebuilt]:
-    """All views of a log, made again."""
-    reader = LogReader(path)
-    try:
-        reader.follow()
-        book = read_receipts(reader)
-        return [rebuild(reader, book, noted) for noted in book.requests]
-    finally:
-        reader.close()
-
-
-def assert_proved(path: Path, views: list[list[Message]]) -> None:
-    """Each view is given back as it was handed out, and proved."""
-    again = made(path)
-    assert [one.messages for one in again] == views
-    assert [(one.proved, one.reasons, one.damaged) for one in again] == [(True, [], [])] * len(views)
-
-
-class Recorded:
-    """A session in a log whose views are remembered; `head` is the factory's text, None without one."""
-
-    def __init__(self, path: Path, **config: Any) -> None:
-        self.path, self.config = path, {"durability": "write", "tokenizer": "estimate", "max_tokens": 4_000, **config}
-        self.views: list[list[Message]] = []
-        self.manager = self.open()
-
-    def open(self) -> PersistentContextManager:
-        return PersistentContextManager(self.path, **self.config)
-
-    async def add(self, *messages: Message) -> None:
-        for message in messages:
-            await self.manager.add_message(message)
-
-    async def view(self, budget: int | None = None) -> list[Message]:
-        self.views.append(copy.deepcopy(await self.manager.get_messages_for_request(budget)))
-        return self.views[-1]
-
-    async def head(self, text: str) -> None:
-        async def factory() -> str:
-            return text
-
-        await self.manager.set_system_prompt_factory(factory)
-
-    async def restart(self) -> None:
-        await self.manager.close()
-        self.manager = self.open()
-
-    async def play(self, count: int = 80, seed: int = 3) -> None:
-        for message in generate_session(seed, count, mean_bytes=600):
-            if message["role"] == "assistant":
-                await self.view()
-            await self.add(message)
 
 
 @pytest.fixture
@@ -144,7 +69,11 @@ def test_different_values_have_different_bytes(one: Any, other: Any) -> None:
 
 def test_a_hash_is_the_same_in_any_process() -> None:
     """Neither the seed of Python's hashes nor the process plays a part."""
-    code = "from tests.view.test_receipts import *; print(view_hash([CALLS, user('ü')], [user('head')]))"
+    code = (
+        "from amplifier_module_context_persistent.view.receipts import view_hash\n"
+        "from tests.support.messages import CALLS, user\n"
+        "print(view_hash([CALLS, user('ü')], [user('head')]))"
+    )
     hashes = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True

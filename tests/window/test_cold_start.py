@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.window.cold_start import older_candidates
-from tests.session.test_views import INTERRUPTED, examples
 from tests.support.checker import assert_valid
-from tests.window.test_window import TEXT, Desk, count
+from tests.support.view_properties import INTERRUPTED, examples
+from tests.support.windows import TEXT, Desk, count
 
 Message = dict[str, Any]
 BUDGET = 3_000

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 import amplifier_module_context_persistent as package
 from amplifier_module_context_persistent.window.retention import shows_all
-from tests.session.test_views import (
-    Session,
+from tests.support.checker import assert_valid, check_view, same
+from tests.support.messages import result, user
+from tests.support.played_sessions import Session
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.view_properties import (
     batches,
     budgets,
     check_floor,
@@ -28,8 +31,6 @@ from tests.session.test_views import (
     run,
     stories,
 )
-from tests.support.checker import assert_valid, check_view, same
-from tests.view.test_receipts import Recorded, assert_proved, controls, result, user
 
 Message = dict[str, Any]
 

@@ -1,0 +1,49 @@
+"""Messages that many tests begin with, and what one says."""
+
+import json
+from typing import Any
+
+Message = dict[str, Any]
+
+
+CALLS = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "c1", "tool": "read", "arguments": {}}, {"id": "c2", "tool": "read", "arguments": {}}],
+}
+
+
+def user(text: str, **metadata: Any) -> Message:
+    return {"role": "user", "content": text, **({"metadata": metadata} if metadata else {})}
+
+
+def result(call_id: str, text: str) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "name": "read", "content": text}
+
+
+def words_of(message: dict[str, Any]) -> list[str]:
+    """The texts of a message, collected without the code that is tested."""
+    content, said = message.get("content"), []
+    if isinstance(content, str):
+        said.append(content)
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, str):
+            said.append(block)
+        elif isinstance(block, dict):
+            said += [block[key] for key in ("text", "thinking", "output") if isinstance(block.get(key), str)]
+    for call in message.get("tool_calls") or []:
+        if isinstance(call, dict) and isinstance(call.get("arguments"), dict) and call.get("id"):
+            said += [as_json(value) for value in call["arguments"].values()]
+    return said
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def calls(call_id: str) -> Message:
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": {}}]}
+
+
+def answers(call_id: str) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": f"What {call_id} found."}

@@ -1,0 +1,73 @@
+"""Sessions in a log whose views are remembered, to be held against what their receipts give back."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.transcript.rebuild import Rebuilt, read_receipts, rebuild
+from fixtures.generate import generate_session
+from tests.support.messages import Message
+
+
+def controls(path: Path, kind: str) -> list[Message]:
+    records = map(json.loads, path.read_bytes().splitlines())
+    return [record for record in records if record.get("_record") == kind]
+
+
+def made(path: Path) -> list[Rebuilt]:
+    """All views of a log, made again."""
+    reader = LogReader(path)
+    try:
+        reader.follow()
+        book = read_receipts(reader)
+        return [rebuild(reader, book, noted) for noted in book.requests]
+    finally:
+        reader.close()
+
+
+def assert_proved(path: Path, views: list[list[Message]]) -> None:
+    """Each view is given back as it was handed out, and proved."""
+    again = made(path)
+    assert [one.messages for one in again] == views
+    assert [(one.proved, one.reasons, one.damaged) for one in again] == [(True, [], [])] * len(views)
+
+
+class Recorded:
+    """A session in a log whose views are remembered; `head` is the factory's text, None without one."""
+
+    def __init__(self, path: Path, **config: Any) -> None:
+        self.path, self.config = path, {"durability": "write", "tokenizer": "estimate", "max_tokens": 4_000, **config}
+        self.views: list[list[Message]] = []
+        self.manager = self.open()
+
+    def open(self) -> PersistentContextManager:
+        return PersistentContextManager(self.path, **self.config)
+
+    async def add(self, *messages: Message) -> None:
+        for message in messages:
+            await self.manager.add_message(message)
+
+    async def view(self, budget: int | None = None) -> list[Message]:
+        self.views.append(copy.deepcopy(await self.manager.get_messages_for_request(budget)))
+        return self.views[-1]
+
+    async def head(self, text: str) -> None:
+        async def factory() -> str:
+            return text
+
+        await self.manager.set_system_prompt_factory(factory)
+
+    async def restart(self) -> None:
+        await self.manager.close()
+        self.manager = self.open()
+
+    async def play(self, count: int = 80, seed: int = 3) -> None:
+        for message in generate_session(seed, count, mean_bytes=600):
+            if message["role"] == "assistant":
+                await self.view()
+            await self.add(message)

@@ -1,0 +1,58 @@
+"""A log with a numbered conversation, and windows on it."""
+
+import itertools
+from typing import Any
+
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.window.ephemeral import Extras
+from amplifier_module_context_persistent.window.request import Request, View
+from amplifier_module_context_persistent.window.window import ViewState
+from tests.support.checker import assert_valid
+from tests.support.logs import append_bodies
+from tests.support.messages import Message
+
+STAMP = "2026-01-05T09:00:00.000Z"
+
+
+TEXT = "The order keeps its total until it was acknowledged. " * 8
+
+
+def count(message: Message) -> int:
+    return count_message(message, EstimateCounter())
+
+
+class Desk:
+    """A log with a numbered conversation, and windows on it."""
+
+    def __init__(self, **config: Any) -> None:
+        self.log, self.extras = MemoryLog(), Extras()
+        self.config = Config.load(config)
+        self.serial = itertools.count()
+        self.plan_ids = itertools.count()
+        self.window = self.new_window()
+
+    def new_window(self, *, store: bool = True) -> ViewState:
+        return ViewState(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
+
+    def add(self, message: Message) -> None:
+        number = next(self.serial)
+        append_bodies(self.log, encode_message(message, message_id=f"m{number}", timestamp=STAMP))
+
+    def talk(self, turns: int, **metadata: Any) -> None:
+        for _ in range(turns):
+            self.add({"role": "user", "content": f"Question. {TEXT}", "metadata": metadata})
+            self.add({"role": "assistant", "content": f"Answer. {TEXT}"})
+
+    def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> View:
+        """Build a view; a plan that was made goes to the log."""
+        window = window or self.window
+        built = window.build(self.log, Request(budget, **request), may_plan=True)
+        if built.view is not None:
+            assert_valid(built.view, budget_tokens=budget, count=count)
+        return built
+
+    def store(self, window: ViewState | None = None) -> None:
+        append_bodies(self.log, (window or self.window).plan_record(self.log))
