@@ -1,7 +1,8 @@
-"""Carrying messages over from one log into another one: what an import and a fork have in common.
+"""Copying messages from one log into a new one: what an import and a fork have in common.
 
-A message keeps what it says, its timestamp and its id, given or derived, unless another one that was carried has that
-id. Nothing is added to it: one without a timestamp stays without. What cannot be carried is told, with the reason.
+A message keeps its content, its timestamp and its id, given or derived. Only where an earlier message has the same id
+does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
+reported with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A message on its way: the body of its record, or None and the reason why it cannot be carried."""
+    """A message that is being copied: the body of its record, or None and the reason why it cannot be copied."""
 
     ordinal: int
     role: str
@@ -34,14 +35,14 @@ class Carried:
     reason: str = ""
     has_timestamp: bool = True
     renamed_from: str | None = None
-    """The id that it brought along, where another message has that."""
+    """The id that it had in the source, where an earlier message has the same."""
     named: bool = True
-    """Whether it brought an id along; else it has one that is derived from its bytes and its place."""
+    """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What is not carried over: its line and offset in the file that it comes from, and why."""
+    """What is not copied: its line and offset in the source file, and why."""
 
     line: int
     offset: int
@@ -83,14 +84,14 @@ def carry(reader: LogReader, ordinals: Sequence[int], *, new_id: Callable[[], st
 
 
 def refused_messages(reader: LogReader, refused: Iterable[Carried]) -> list[Loss]:
-    """The messages that cannot be carried, with their places."""
+    """The messages that cannot be copied, with their lines and offsets."""
     reasons = {reader.index.offsets[one.ordinal]: one.reason for one in refused}
     lines = _line_numbers(reader, sorted(reasons))
     return [Loss(lines[offset], offset, reason) for offset, reason in sorted(reasons.items())]
 
 
 def unread_lines(reader: LogReader) -> list[Loss]:
-    """The lines of a file that hold, beside what was found in them, bytes that are no record."""
+    """The lines of a file that hold bytes which are no record."""
     return [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
 
 
@@ -113,15 +114,38 @@ def _line_numbers(reader: LogReader, offsets: Sequence[int]) -> dict[int, int]:
     return numbers
 
 
-def write_log(path: str, bodies: Iterable[bytes]) -> None:
-    """Write a new log, chained from its first record on; it appears whole or not at all.
+class NewLog:
+    """A new log that is being written, chained from its first record on; it appears whole or not at all.
+
+    Use it in a `with` statement, `append` the bodies of its records, and `finish` it.
+
+    Args:
+        path: the new log's file; None writes nothing, for a dry run.
 
     Raises:
         OSError: it cannot be written, or something has its name already.
     """
-    with NewFile(path, with_directories=True) as file:
-        seed = 0
-        for body in bodies:
-            line, seed = seal(body, seed)
-            file.write(line)
-        file.finish()
+
+    def __init__(self, path: str | None) -> None:
+        self._file = NewFile(path, with_directories=True) if path is not None else None
+        self._seed = 0
+
+    def __enter__(self) -> NewLog:
+        if self._file is not None:
+            self._file.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.__exit__(*_)
+
+    def append(self, body: bytes) -> None:
+        """Write one record."""
+        line, self._seed = seal(body, self._seed)
+        if self._file is not None:
+            self._file.write(line)
+
+    def finish(self) -> None:
+        """Give the log its name."""
+        if self._file is not None:
+            self._file.finish()

@@ -1,16 +1,16 @@
-"""Forking a session: a new session's log that begins with the history of another one, up to a place in it.
+"""Forking a session: a new session's log that begins with the history of another one, up to a given message.
 
-The origin is only read. The new log stands by itself: it is chained anew, and its header says where it comes from, by
-the names that the host's session fork gives (`parent_id`, `forked_from_turn`). It brings the plan along that views
-followed at that place, and what was learned of providers' counts: so the first request of the fork sends the bytes
-that the origin sent there, and the provider's prompt cache still has them. Calls without a result at the place of the
-fork stay open; views put stand-ins for their results, as they do for any interrupted turn.
+The origin is only read. The new log is complete by itself: it has its own checksum chain, and its header names the
+origin with the keys that the host's session fork uses (`parent_id`, `forked_from_turn`). It also gets the plan that
+views followed at that message, and what was learned of providers' token counts. So the first request of the fork
+sends the bytes that the origin sent there, and the provider's prompt cache still has them. Calls without a result
+at the end of the copied history stay open; views insert stand-ins for their results, as for any interrupted turn.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from .. import clock
 from ..config import Config
 from ..log.atomic_file import check_free
 from ..log.filesystem import FileSystem
-from ..log.record import FORMAT_VERSION, encode_control, encode_object
+from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
-from .copy import Carried, Loss, carry, refused_messages, write_log
+from .copy import Carried, Loss, NewLog, carry, refused_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +96,8 @@ def fork_session(
         target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
         check_free(target)
         plan = following_plan(transcript.book, past.ordinals)
-        carried, refused = 0, list[Carried]()
-
-        def bodies() -> Iterator[bytes]:
-            nonlocal carried
-            yield _header(transcript, past, session_id=session_id, created=now(), log_id=new_id())
-            for one in carry(transcript.reader, past.ordinals, new_id=new_id):
-                if one.body is None:
-                    refused.append(one)
-                else:
-                    carried += 1
-                    yield one.body
-            yield from map(encode_object, transcript.reader.index.usage.values())
-            if plan is not None:
-                yield encode_object(plan)
-
-        if dry_run:
-            for _ in bodies():
-                pass
-        else:
-            write_log(target, bodies())
+        header = _header(transcript, past, session_id=session_id, created=now(), log_id=new_id())
+        carried, refused = _write(None if dry_run else target, header, transcript, past, plan, new_id)
         return Fork(
             path=target,
             session_id=session_id,
@@ -126,6 +108,32 @@ def fork_session(
             plan=str(plan.get("id")) if plan is not None else "",
             not_carried=refused_messages(transcript.reader, refused),
         )
+
+
+def _write(
+    target: str | None,
+    header: bytes,
+    transcript: Transcript,
+    past: HistoryPrefix,
+    plan: Message | None,
+    new_id: Callable[[], str],
+) -> tuple[int, list[Carried]]:
+    """Write the fork's log; how many messages it holds, and those that cannot be copied."""
+    carried, refused = 0, list[Carried]()
+    with NewLog(target) as log:
+        log.append(header)
+        for one in carry(transcript.reader, past.ordinals, new_id=new_id):
+            if one.body is None:
+                refused.append(one)
+                continue
+            carried += 1
+            log.append(one.body)
+        for usage in transcript.reader.index.usage.values():
+            log.append(encode_object(usage))
+        if plan is not None:
+            log.append(encode_object(plan))
+        log.finish()
+    return carried, refused
 
 
 def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | None, created: str, log_id: str) -> bytes:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from ..log.record import FORMAT_VERSION, encode_control
 from ..paths import check_session_id, log_path
 from ..tokens.counter import open_counter
 from ..transcript.transcript import Transcript
-from .copy import Carried, Loss, carry, refused_messages, torn_tail, unread_lines, write_log
+from .copy import Carried, Loss, NewLog, carry, refused_messages, torn_tail, unread_lines
 
 FORMATS = ("auto", "log", "jsonl", "transcript", "older")
 
@@ -140,43 +140,47 @@ def import_session(
         ordinals = reader.index.live if source_format in ("auto", "log") else array("I", range(len(reader.index)))
         report = Import(transcript.path, "log" if is_log else source_format, target, session_id)
         report.hidden = len(reader.index) - len(ordinals)
-        refused: list[Carried] = []
-
-        def lost() -> list[Loss]:
-            found = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
-            return sorted(found, key=lambda loss: loss.offset)
-
-        def bodies() -> Iterator[bytes]:
-            yield encode_control(
-                "header",
-                version=FORMAT_VERSION,
-                log_id=new_id(),
-                session_id=session_id,
-                tokenizer=open_counter("auto").name,
-                created=now(),
-                imported_from=report.format,
-            )
-            for one in carry(reader, ordinals, new_id=new_id):
-                if one.body is None:
-                    refused.append(one)
-                    continue
-                _count(report, one)
-                yield one.body
-            if not report.messages:
-                raise ImportRefusedError(_nothing(lost()))
-
         if report.format == "auto":
             report.format = _format_of(reader, transcript.path)
-        if dry_run:
-            for _ in bodies():
-                pass
-        else:
-            write_log(target, bodies())
+        header = encode_control(
+            "header",
+            version=FORMAT_VERSION,
+            log_id=new_id(),
+            session_id=session_id,
+            tokenizer=open_counter("auto").name,
+            created=now(),
+            imported_from=report.format,
+        )
+        _copy(None if dry_run else target, header, reader, ordinals, report, new_id)
         report.controls = {k: n for k, n in reader.index.control_counts.items() if k not in _FRAME}
-        report.not_carried = lost()
         damage = reader.index.damage
         report.notes = [Loss(one.line, one.offset, one.detail) for one in damage if one.kind in _NOTED]
         return report
+
+
+def _copy(
+    target: str | None,
+    header: bytes,
+    reader: LogReader,
+    ordinals: Sequence[int],
+    report: Import,
+    new_id: Callable[[], str],
+) -> None:
+    """Write the new log, and note in the report what it holds and what could not be copied."""
+    refused: list[Carried] = []
+    with NewLog(target) as log:
+        log.append(header)
+        for one in carry(reader, ordinals, new_id=new_id):
+            if one.body is None:
+                refused.append(one)
+                continue
+            _count(report, one)
+            log.append(one.body)
+        lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+        report.not_carried = sorted(lost, key=lambda loss: loss.offset)
+        if not report.messages:
+            raise ImportRefusedError(_nothing(report.not_carried))
+        log.finish()
 
 
 def _count(report: Import, one: Carried) -> None:
