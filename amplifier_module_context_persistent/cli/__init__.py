@@ -1,9 +1,9 @@
 """The `context-persistent` command, one file for each subcommand.
 
 Rules of this package:
-- Subcommands print and ask; what they show is computed by public functions of the other packages.
-- What comes from a session reaches a terminal escaped (`terminal.escaped`).
-- Exit codes: 0 done, 1 something could not be read or was found, 2 nothing was done, 130 interrupted.
+- Commands print and ask; public functions of the other packages compute what they show.
+- Text from a session is escaped before it reaches a terminal (`terminal.escaped`).
+- Exit codes are listed in `exit_codes`.
 """
 
 from .main import main

@@ -1,6 +1,6 @@
-"""Charts of tokens over requests: bars for a terminal, and an SVG that needs nothing but itself. No I/O.
+"""Charts of tokens over requests: bars for a terminal, and a self-contained SVG. No I/O.
 
-The same figures give the same text. A name that is shown in an SVG is escaped.
+The same figures give the same text. Names in an SVG are escaped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ PLAIN = " .:-=+*#"
 """Levels of a cell, from empty to full, with and without block characters."""
 
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
-_MOST_BUDGETS = 2.5  # what is higher is cut off: a history that is sent whole would flatten all others
+_MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
 _WIDTH, _HEIGHT = 820, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 20, 40, 46
 
 
 def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
-    """Bring values into so many columns: the least and the largest of each."""
+    """Divide values into `width` columns: the smallest and the largest value of each."""
     if len(values) <= width:
         return [(value, value) for value in values]
     edges = [at * len(values) // width for at in range(width + 1)]

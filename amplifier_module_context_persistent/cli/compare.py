@@ -1,4 +1,4 @@
-"""`context-persistent compare`: what other policies would have shown the model of a session, and billed.
+"""`context-persistent compare`: what other policies would have shown the model, and what they would have cost.
 
 Exit codes: 0 played, 2 unusable.
 """
@@ -69,9 +69,10 @@ def compare(
     *,
     as_json: bool,
 ) -> None:
-    """Play SESSION under several policies, and tell what each would have cost and kept.
+    """Play SESSION under several policies and compare what each costs and keeps.
 
-    A view is asked for before each assistant message. Prices bill what of it the request before did not begin with.
+    A view is requested before each assistant message. With prices, tokens that the request before began with are
+    billed as cached.
     """
     try:
         prices = Prices.of(base=base, cached=cached, write=write)
@@ -102,7 +103,7 @@ def show(found: Comparison, prices: Prices | None, output: Console) -> None:
         f"{found.budget_tokens:,} tokens; counted by {one_line(found.tokenizer)}"
     )
     if not whole.requests:
-        output.print("no requests to play: a request stands before each assistant message, and there is none")
+        output.print("no requests to play: there is one before each assistant message, and the session has none")
         return
     output.print()
     output.print(_table(found, prices))
@@ -112,7 +113,7 @@ def show(found: Comparison, prices: Prices | None, output: Console) -> None:
             output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
     output.print(
         Text(
-            "breaks: views that are not the one before with more behind it. billed: tokens, uncached x 1.25 + cached "
+            "breaks: views that are not the one before with more after it. billed: tokens, uncached x 1.25 + cached "
             "x 0.1; of all: as a share of sending everything. far: what the next action uses of over 20 messages back "
             "and the view shows; found: or recall gives.",
             "dim",

@@ -1,6 +1,6 @@
-"""`context-persistent fork` and `rewind`: going on from an earlier place of a session, beside it or within it.
+"""`context-persistent fork` and `rewind`: continue from an earlier turn, in a new session or in the same one.
 
-Exit codes: 0 done, 1 a message could not be carried over (the rest was), 2 nothing was done.
+Exit codes: 0 done, 1 a message could not be copied (the rest was), 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import click
 from ..errors import ContextPersistentError
 from ..transfer.fork import Fork, fork_session
 from ..transfer.rewind import Rewind, rewind_session
+from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import UnusableError, ask, escaped, one_line, reason
+from .terminal import UnusableError, about, ask, counted, reason, say
 
 T = TypeVar("T")
 
-_LOST = 1
 _MOST_SHOWN = 50
 _MOST_DIGITS = 10
 
 
 def place(value: str) -> int | str:
-    """Read a place in a history: the number of a turn, else a message's id."""
+    """Read a position in a history: the number of a turn, or else a message's id."""
     return int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value
 
 
 @click.command()
 @session_argument
-@click.option("--at", type=place, metavar="N", help="The last turn to take over, or a message's id; else all.")
-@click.option("--session", "session_id", metavar="ID", help="The new session's id; else a new one.")
-@click.option("-o", "--output", metavar="PATH", help="The new log's file; else it lies beside SESSION's.")
+@click.option("--at", type=place, metavar="N", help="The last turn to copy, or a message's id; by default all.")
+@click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
+@click.option("-o", "--output", metavar="PATH", help="The new log's file; by default beside SESSION's.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
@@ -51,9 +51,9 @@ def fork(
 ) -> None:
     """Make a new session that begins with SESSION's history up to turn N.
 
-    Turns count from 1, and turn N is taken over in whole. A message's id takes what stands up to and with that message,
-    also one that a clear or a rewind has hidden. SESSION is only read. The compaction in force there comes along, so
-    the provider's prompt cache still has what the fork sends first.
+    Turns count from 1, and turn N is copied whole. With a message's id, everything up to and including that message is
+    copied, even if a clear or a rewind has hidden it. SESSION is only read. The plan of the last compaction is copied
+    too, so the provider's prompt cache still has what the fork sends first.
     """
     with progress(path, title="forking") as files:
         done = _run(
@@ -63,21 +63,21 @@ def fork(
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
     else:
         _show_fork(done, dry_run=dry_run)
-    context.exit(_LOST if done.not_carried else 0)
+    context.exit(FINDINGS if done.not_carried else DONE)
 
 
 @click.command()
 @session_argument
-@click.option("--to", type=place, metavar="N", required=True, help="The last turn that stays, or a message's id.")
+@click.option("--to", type=place, metavar="N", required=True, help="The last turn to keep, or a message's id.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes is needed.")
 def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Let SESSION's history end with turn N again.
+    """Make SESSION's history end with turn N again.
 
-    Turns count from 1, and turn N stays in whole; a message's id keeps what stands up to and with that message. Nothing
-    is erased: what comes behind is hidden, and a fork at one of its messages has it again. Sessions that have the log
-    open follow. Files that the agent changed meanwhile stay as they are.
+    Turns count from 1, and turn N stays whole. With a message's id, everything up to and including that message stays.
+    Nothing is erased: what follows is hidden, and a fork at one of the hidden messages brings it back. Running sessions
+    on this log follow. Files that the agent has changed stay as they are.
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")
@@ -90,43 +90,37 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
     if as_json:
         click.echo(json.dumps({**planned.to_json(), "dry_run": dry_run}))
     elif not planned.hidden:
-        _say("Nothing to do: the history ends there.")
+        say("Nothing to do: the history ends there already.")
     elif dry_run:
-        _say("Nothing was done (--dry-run).")
+        say("Nothing was done (--dry-run).")
     else:
         again = shlex.join(["context-persistent", "fork", planned.path, "--at", planned.hidden_to])
-        _say("Done. What is hidden stays in the log; this makes a session that has it all again:")
-        _say(f"  {again}")
+        say("Done. What is hidden stays in the log; this command makes a session with all of it:")
+        say(f"  {again}")
 
 
 def _run(path: str, job: Callable[[], T]) -> T:
     try:
         return job()
     except (OSError, ContextPersistentError, ValueError) as error:
-        named = getattr(error, "filename", None) or path
-        raise UnusableError(f"{one_line(str(named))}: {reason(error)}") from error
+        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
 
 
 def _show_fork(done: Fork, *, dry_run: bool) -> None:
     named = f"Session {done.session_id}" if done.session_id else "The new session"
     of = f" of {done.parent_id}" if done.parent_id else ""
-    messages = f"{done.messages:,} message{'' if done.messages == 1 else 's'}"
-    _say(f"{named}: {messages}{of}, up to turn {done.turn:,} ({done.message_id}).")
+    say(f"{named}: {counted(done.messages, 'message')}{of}, up to turn {done.turn:,} ({done.message_id}).")
     if done.plan:
-        _say("The compaction in force there comes along.")
+        say("The plan of the last compaction was copied too.")
     for loss in done.not_carried[:_MOST_SHOWN]:
-        _say(f"NOT carried over: line {loss.line:,}, byte {loss.offset:,}: {loss.reason}")
+        say(f"NOT copied: line {loss.line:,}, byte {loss.offset:,}: {loss.reason}")
     if len(done.not_carried) > _MOST_SHOWN:
-        _say(f"... and {len(done.not_carried) - _MOST_SHOWN:,} more; --json has all")
-    _say("Nothing was done (--dry-run)." if dry_run else done.path)
+        say(f"... and {len(done.not_carried) - _MOST_SHOWN:,} more; --json has all")
+    say("Nothing was done (--dry-run)." if dry_run else done.path)
 
 
 def _show_rewind(planned: Rewind) -> None:
-    _say(
-        f"{planned.path}: {planned.messages:,} messages stay, up to turn {planned.turn:,} ({planned.message_id}); "
-        f"{planned.hidden:,} behind them are hidden."
+    say(
+        f"{planned.path}: {counted(planned.messages, 'message')} kept, up to turn {planned.turn:,} "
+        f"({planned.message_id}); {planned.hidden:,} after that hidden."
     )
-
-
-def _say(text: str) -> None:
-    click.echo(escaped(one_line(text)))

@@ -1,4 +1,4 @@
-"""Keys from a terminal, one at a time, waiting no longer than wanted; where there is no terminal, time passes."""
+"""Read keys from a terminal one at a time, with a timeout; without a terminal, only wait."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import click
 try:
     import termios
     import tty
-except ImportError:  # Windows: there a key is waited for, and none is looked for while time passes
+except ImportError:  # Windows: a key can be waited for, but not polled with a timeout
     termios = None  # type: ignore[assignment]
 
 QUIT = "q"
 
 
 class Keys:
-    """The keyboard for as long as a `with` statement runs; what was typed is not echoed."""
+    """The keyboard, for the length of a `with` statement; keys are not echoed."""
 
     def __init__(self) -> None:
         self._fd: int | None = None
@@ -38,7 +38,7 @@ class Keys:
             termios.tcsetattr(self._fd, termios.TCSADRAIN, self._attributes)  # type: ignore[arg-type]
 
     def wait(self, timeout_s: float | None) -> str:
-        """Wait for a key; nothing after so many seconds, never with None. `QUIT` where no more keys can come."""
+        """Wait for a key; empty after the timeout (None: no timeout), `QUIT` at the end of the input."""
         if self._fd is None:
             if timeout_s is None:
                 return click.getchar()

@@ -1,6 +1,6 @@
 """`context-persistent list`: which sessions there are.
 
-Exit codes: 0 done, also where there are none; 2 a directory cannot be read. A log that cannot be read is listed.
+Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log that cannot be read is listed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COLUMNS = (("AGE", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
-"""So many of a unit make the next one; behind them, years."""
+"""How many of each unit make the next one; after days come years."""
 
 
 @click.command("list")
@@ -36,11 +36,11 @@ _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 def list_sessions(directories: tuple[str, ...], *, everywhere: bool, as_json: bool) -> None:
     """List the sessions of this project, the newest first.
 
-    With DIRECTORY, the logs that lie there (a storage_path). For each its age, live messages, tokens (an estimate),
-    size, state, id, and the first line that a person wrote.
+    With DIRECTORY, the logs in it (a storage_path). Each row has the age, live messages, tokens (an estimate), size,
+    state and id, and the first line that a person wrote.
 
-    A session is open while a process of yours has its log open for writing (known on Linux only), and interrupted if
-    its end is torn or its last calls have no results; `verify` tells what is damaged.
+    A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
+    its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
     if directories and everywhere:
         raise click.UsageError("give either --all or DIRECTORY")
@@ -99,7 +99,7 @@ def _show(output: Console, seen: Overview) -> None:
 
 
 def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
-    """Print a row; an id that there is no room for stands on a line of its own, and is never cut."""
+    """Print a row; an id that does not fit is printed on a line of its own, and is never cut."""
     row = Text(style=style)
     for cell, (_, columns) in zip(cells, _COLUMNS, strict=True):
         row.append(f"{cell:>{columns}} ")

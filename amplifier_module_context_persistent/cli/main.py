@@ -11,8 +11,10 @@ import click
 from .. import __version__
 from ..demo.command import demo
 from .compare import compare
-from .export import export, import_
+from .exit_codes import INTERRUPTED, NO_READER
+from .export import export
 from .fork import fork, rewind
+from .import_ import import_
 from .list_ import list_sessions
 from .maintenance import purge, repair, verify
 from .replay import replay
@@ -26,17 +28,14 @@ from .views import view, views
 SECTIONS = {
     "Look into sessions": ("list", "show", "tail", "search", "stats"),
     "What the model saw": ("views", "view", "replay", "compare"),
-    "Carry sessions over": ("export", "import", "fork", "rewind"),
-    "Look after logs": ("verify", "repair", "purge"),
+    "Copy and branch sessions": ("export", "import", "fork", "rewind"),
+    "Maintain logs": ("verify", "repair", "purge"),
 }
-"""The commands in the help's order; those that it does not name come last."""
-
-_INTERRUPTED = 130  # as a shell tells of a process that SIGINT ended
-_NO_READER = 141  # likewise of SIGPIPE
+"""The commands in the order of the help; a command that is not listed here comes last."""
 
 
 class Commands(click.Group):
-    """The commands in sections; an interrupt and a reader that has gone end any of them without a word."""
+    """The commands in sections; Ctrl-C and a closed pipe end any of them without a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the help's order."""
@@ -62,17 +61,17 @@ class Commands(click.Group):
             finally:
                 sys.stdout.flush()
         except BrokenPipeError:
-            ctx.exit(_NO_READER)
+            ctx.exit(NO_READER)
         except KeyboardInterrupt:
-            ctx.exit(_INTERRUPTED)
+            ctx.exit(INTERRUPTED)
         except OSError as error:
-            raise UnusableError(f"it cannot go on: {reason(error)}") from error
+            raise UnusableError(f"cannot continue: {reason(error)}") from error
         finally:
             _let_go_of_output()
 
 
 def _let_go_of_output() -> None:
-    """Throw away what is buffered where it cannot be written, so that the interpreter does not try again."""
+    """Discard buffered output that cannot be written, so that the interpreter does not try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,7 +1,7 @@
-"""`context-persistent verify`, `repair` and `purge`: looking after a log's file.
+"""`context-persistent verify`, `repair` and `purge`: maintain a log's file.
 
-Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. What comes from a file or its name is shown as plain text
-without control characters.
+Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. Text from a file or its name is shown without control
+characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable
 from textwrap import wrap
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import click
 from rich.console import Console
@@ -22,13 +22,13 @@ from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.verify import Finding, Report, verify_log
 from ..transcript.sessions import find_session
+from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
 from .session_argument import complete, session_argument
-from .terminal import UNUSABLE, UnusableError, ask, console, one_line, reason
+from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
 
-DAMAGED = 1
 _MOST_SHOWN = 50  # findings of a log; --json has all
 
 
@@ -42,7 +42,7 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
     Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
     if one cannot be read.
     """
-    output, code, logs = console(), 0, []
+    output, code, logs = console(), DONE, []
     for name in sessions:
         path = name
         try:
@@ -58,7 +58,7 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
                 _say(output, f"  {why}")
             continue
         logs.append(report.to_json())
-        code = max(code, 0 if report.is_sound else DAMAGED)
+        code = max(code, DONE if report.is_sound else FINDINGS)
         if not as_json:
             _show(output, path, report)
     if as_json:
@@ -71,10 +71,10 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def repair(path: str, *, dry_run: bool, yes: bool) -> None:
-    """Mend the end of a log, losing nothing.
+    """Repair the end of a log without losing anything.
 
-    Gives a last line its newline, or saves a torn tail to a file beside the log and cuts it off. Everything else stays
-    as it is: damage in the middle of a log is read around, and verify tells what to do about it.
+    Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
+    else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
     """
     output = console()
     report = _run(path, lambda: verify_log(path))
@@ -83,7 +83,7 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
         done = (
             "save them to a file beside the log, then cut them off"
             if found.kind == "torn_tail"
-            else "write the newline that it lacks"
+            else "add the newline that it lacks"
         )
         _say(output, f"{path}, byte {found.offset}: {found.detail}; {done}.")
     if not todo:
@@ -95,15 +95,15 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
         _run(path, lambda: _repair(path))
         _say(output, "Done.")
     if rest := len(report.damage) - len(todo):
-        _say(output, f"Findings that repair leaves alone: {rest}. See verify.")
+        _say(output, f"Findings that repair does not change: {rest}. See verify.")
 
 
 @click.command()
 @session_argument
-@click.option("--before", metavar="MESSAGE_ID", help="Remove what stands before this message.")
-@click.option("--cleared", is_flag=True, help="Remove what is no longer live (after clear or set_messages).")
+@click.option("--before", metavar="MESSAGE_ID", help="Remove everything before this message.")
+@click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--all", "everything", is_flag=True, help="Remove every message.")
-@click.option("--redact", metavar="REGEX", help="Replace what matches in messages by [redacted].")
+@click.option("--redact", metavar="REGEX", help="Replace every match in messages by [redacted].")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge(
@@ -112,8 +112,8 @@ def purge(
     """Remove history from a log for good.
 
     Takes exactly one of --before, --cleared, --all and --redact. Torn tails that were saved beside the log are removed
-    as well. The log is replaced by a new file in one step; sessions that have it open go on with the new one. Copies
-    and backups are not reached.
+    too. A new file replaces the log in one step; running sessions go on with the new file. Copies and backups are not
+    touched.
     """
     if sum((before is not None, cleared, everything, redact is not None)) != 1:
         raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact")
@@ -153,11 +153,7 @@ def _run(path: str, job: Callable[[], T]) -> T:
     try:
         return job()
     except (OSError, ContextPersistentError, ValueError) as error:
-        _fail(f"{one_line(path)}: {reason(error)}")
-
-
-def _fail(reason: str) -> NoReturn:
-    raise UnusableError(reason)
+        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------
@@ -175,7 +171,7 @@ def _show(output: Console, path: str, report: Report) -> None:
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
     controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
     _say(output, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
-    _say(output, f"  {report.size_bytes:,} bytes; {_count(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(output, f"  {report.size_bytes:,} bytes; {counted(total, 'message')}{f' ({roles})' if roles else ''}")
     _say(output, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
     _say(output, f"  control records: {controls or 'none'}")
     _show_findings(output, "damage", report.damage)
@@ -211,8 +207,4 @@ def _show_counts(output: Console, counts: PurgeCounts) -> None:
     )
     for number, what, fate in lines:
         if number:
-            _say(output, f"  {_count(number, what)} {fate}")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+            _say(output, f"  {counted(number, what)} {fate}")

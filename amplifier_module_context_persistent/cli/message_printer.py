@@ -1,10 +1,10 @@
 """How `show` and `tail` print a message.
 
 Rules:
-- In a terminal an assistant's text is rendered as Markdown, without what would hide a part of it (HTML, entities,
-  targets of links); in a pipe all text is as it was written, and no line is broken.
-- Everything but text is folded, long text too; `full` shows all of it.
-- Whatever comes from the log is escaped, and what Markdown makes of it once more: nothing raw reaches the terminal.
+- In a terminal an assistant's text is rendered as Markdown. What Markdown would hide (HTML, entities, link targets) is
+  shown as text. In a pipe all text is printed as it was written, and no line is broken.
+- Results, arguments, thinking and long texts are folded; `full` shows all of them.
+- Text from the log is escaped, and escaped again after Markdown rendering: nothing raw reaches the terminal.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
 
 
 class MessagePrinter:
-    """Print messages on the standard output, one after the other.
+    """Print messages one after the other.
 
     Args:
         full: whether long results and texts are shown in full.
         as_json: print JSON lines instead.
-        screen: where to print; else the standard output.
+        screen: where to print; by default the standard output.
     """
 
     def __init__(self, *, full: bool = False, as_json: bool = False, screen: Console | None = None) -> None:
@@ -53,7 +53,7 @@ class MessagePrinter:
         self._printed = False
 
     def show(self, placed: Placed, *, turn: int | None = None) -> None:
-        """Print a message, `turn` being the number of the turn that it begins."""
+        """Print a message; `turn` is the number of the turn that it begins."""
         if self._as_json:
             named = {"number": placed.number, "tools": placed.tools, "message": placed.message}
             click.echo(json.dumps(named))
@@ -104,7 +104,7 @@ class MessagePrinter:
 
 
 def head_of(placed: Placed, *, turn: int | None = None) -> Text:
-    """A line that says which message this is: number, role, tool, time and id."""
+    """The head line of a message: number, role, tool, time and id."""
     message = placed.message
     role = str(message.get("role"))
     answered = f" {' '.join(placed.tools)}" if result_id_of(message) is not None and placed.tools else ""
@@ -118,20 +118,20 @@ def head_of(placed: Placed, *, turn: int | None = None) -> Text:
 
 
 def fold(text: str, most_lines: int) -> tuple[str, str]:
-    """The beginning of a long text, and a note on what is left out; the text and nothing where it is not long."""
+    """Cut a long text: its beginning, and a note that says how much is left out (empty if nothing is)."""
     lines = text.rstrip("\n").split("\n")
     shown = "\n".join(lines[:most_lines])
     left_out = len(lines) - most_lines
     if len(shown) > most_lines * _LINE_CHARS:
         shown = shown[: most_lines * _LINE_CHARS]
         return shown, f"... {len(text) - len(shown):,} characters more; --full shows them"
-    if left_out > 1:  # a note on one line would take as much room as the line
+    if left_out > 1:  # a note about one line would be as long as the line
         return shown, f"... {left_out:,} lines more; --full shows them"
     return "\n".join(lines), ""
 
 
 def _arguments(text: str) -> str:
-    """A call's arguments, one a line; a text of several lines stands below its name."""
+    """A call's arguments, one on each line; a value of several lines starts below its name."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -148,7 +148,7 @@ def _argument(name: str, value: Any) -> str:
 
 
 def _rendered(text: str, screen: Console) -> Segments | Text:
-    """Render Markdown; text that would not be seen whole (deep nesting, wide tables, titles of links) as it is."""
+    """Render Markdown; return the plain text if rendering would hide a part of it (deep nesting, wide tables)."""
     markdown = Markdown("", hyperlinks=False)
     markdown.parsed = _parser.parse(text)
     tags = 0  # the languages of code blocks are not shown

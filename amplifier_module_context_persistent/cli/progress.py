@@ -1,7 +1,6 @@
-"""Progress of long reading, on the error stream and only where that is a terminal.
+"""A progress bar for reading long logs, on the error stream if that is a terminal.
 
-A bar shows how much of a log was read. It is gone before anything else is printed, and never begun for what
-is read at once.
+The bar is removed before anything else is printed, and does not appear for a file that is read at once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ LONG_BYTES = 32 << 20
 
 
 class WatchedFiles(FileSystem):
-    """The real file system, with a bar for what is read."""
+    """The real file system; every read advances a progress bar."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self._bar, self._task = bar, task
@@ -34,11 +33,11 @@ class WatchedFiles(FileSystem):
 
 @contextmanager
 def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
-    """Give what a log is to be read with, so many times; while this lasts, a long one shows a bar."""
+    """A file system to read a log with; while a long one is read, `passes` times, a bar is shown."""
     try:
         size = os.stat(path).st_size
     except OSError:
-        size = 0  # said by who opens it
+        size = 0  # the code that opens the file reports it
     if size < LONG_BYTES or not sys.stderr.isatty():
         yield FileSystem()
         return

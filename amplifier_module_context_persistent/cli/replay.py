@@ -1,7 +1,7 @@
-"""`context-persistent replay`: plays a session as it happened, and what the model saw at each request.
+"""`context-persistent replay`: play a session as it happened, with what the model saw at each request.
 
-Exit codes: 0 played, 1 a view was altered since it was handed out, 2 unusable. On a terminal it keeps the session's
-timing and takes keys; in a pipe everything comes at once, as plain text or as JSON.
+Exit codes: 0 played, 1 a view cannot be proved because the log was altered, 2 unusable. A terminal gets the session's
+timing and takes keys; a pipe gets everything at once, as plain text or JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..errors import ContextPersistentError
 from ..replay import Seen, play, requests
 from ..replay.timeline import Pace, Step, timeline
 from ..transcript.transcript import Transcript
+from .exit_codes import DONE, FINDINGS
 from .keyboard import QUIT, Keys
 from .message_printer import MessagePrinter
 from .progress import progress
@@ -27,9 +28,8 @@ from .terminal import UnusableError, console, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 KEYS = "space or enter: go on · n: next turn · 12g: go to turn 12 · q: quit"
-_ALTERED = 1
 _LONG_PAUSE_S = 3.0
-_MOST_PAUSE_S = 86_400.0  # what systems can wait for at once
+_MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
 
 
 @click.command()
@@ -64,7 +64,7 @@ def replay(context: click.Context, /, path: str, **options: Any) -> None:
             player.play()
         except (ContextPersistentError, ValueError) as error:
             raise UnusableError(reason(error)) from error
-    context.exit(_ALTERED if player.altered else 0)
+    context.exit(FINDINGS if player.altered else DONE)
 
 
 class _Player:
@@ -180,7 +180,7 @@ class _Player:
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:
-    """A step as JSON objects: a message, or a request behind the compaction that it shows."""
+    """A step as JSON objects: a message, or a request after the compaction that it shows, if there was one."""
     seen, marks = step.seen, step.seen.marks if step.seen is not None else None
     if step.placed is not None:
         yield {

@@ -1,7 +1,7 @@
-"""How a replayed session's requests look: what the model saw at each of them.
+"""A replayed request as text: what the model saw.
 
-A mark is a colour and a letter, so that nothing is lost without colours: K kept, E elided, D dropped, S summarised. All
-text of a transcript is escaped and never taken for markup.
+A mark is a colour and a letter, so it can be read without colours: K kept, E elided, D dropped, S summarised. All text
+of a transcript is escaped and never read as markup.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Stage:
 
     Args:
         width: of the terminal, in cells.
-        encoding: of the output; what it lacks is drawn with plain characters.
+        encoding: of the output; without block characters in it, plain ones are used.
     """
 
     def __init__(self, width: int, encoding: str = "utf-8") -> None:
@@ -34,7 +34,7 @@ class Stage:
         self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
 
     def request(self, seen: Seen) -> Text:
-        """What the model saw at a request: the gauge, the marks of the messages before it, and what proves them."""
+        """What the model saw at a request: the gauge, a mark for each message before it, and the proof."""
         lead, width = 2 * self._rule, self._width
         shown = Text()
         if seen.compaction is not None:
@@ -60,7 +60,7 @@ class Stage:
 
 
 def strip(marks: Marks, width: int) -> Text:
-    """The marks of a history on one line: a letter a message, or what most of some neighbours are."""
+    """The marks of a history on one line: a letter for each message, or for the majority of some neighbours."""
     shown = Text("saw ")
     cells = max(8, width - 4)
     exact = marks.total <= cells
@@ -70,7 +70,7 @@ def strip(marks: Marks, width: int) -> Text:
 
 
 def counts_text(marks: Marks) -> Text:
-    """How many messages fared how, and where the runs of each stand."""
+    """How many messages have each mark, and the ranges of each."""
     counts = marks.counts()
     shown = Text("    ")
     for mark in MARKS:
@@ -85,7 +85,7 @@ def counts_text(marks: Marks) -> Text:
 
 
 def compaction_text(compaction: Compacted) -> str:
-    """What a compaction took away."""
+    """What a compaction changed."""
     parts = {ELIDED: compaction.elided, DROPPED: compaction.dropped, SUMMARISED: compaction.summarised}
     what = ", ".join(f"{count:,} {mark}" for mark, count in parts.items() if count)
     return f"compaction: {compaction.tokens_before:,} to {compaction.tokens_after:,} tokens; newly {what}"
@@ -93,7 +93,7 @@ def compaction_text(compaction: Compacted) -> str:
 
 def _proof(seen: Seen) -> str:
     if seen.proved is None:
-        return "made under a policy" if seen.view is not None else "REFUSED: the policy says that nothing fits"
+        return "made under a policy" if seen.view is not None else "REFUSED: under this policy nothing fits the budget"
     lacks = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
     verdict = "proved" if seen.proved else f"NOT proved: {lacks}"
     return f"hash {one_line(seen.hash)} {verdict}"

@@ -1,4 +1,4 @@
-"""`context-persistent search`: in which messages something was said.
+"""`context-persistent search`: find messages.
 
 Exit codes, as grep's: 0 found, 1 not found, 2 something could not be searched.
 """
@@ -23,12 +23,12 @@ from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..transcript.search import Line, search
 from ..transcript.sessions import SessionNameError, last_session, session_files
 from ..transcript.transcript import Placed
+from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of
 from .progress import progress
 from .session_argument import complete, path_of
-from .terminal import UNUSABLE, UnusableError, console, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, console, escaped, one_line, open_transcript, reason
 
-_FOUND, _NOT_FOUND = 0, 1
 _LINE_CHARS = 300  # of a line are shown
 _BEFORE_CHARS = 100  # of these before the first match
 
@@ -37,9 +37,9 @@ _BEFORE_CHARS = 100  # of these before the first match
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all projects.")
-@click.option("--last", is_flag=True, help="Search the session of this project that was written last.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Take small and capital letters for the same.")
-@click.option("-F", "--fixed", is_flag=True, help="Take PATTERN for a text, not for a regular expression.")
+@click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
+@click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
 @click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
@@ -67,20 +67,20 @@ def search_command(
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
-    PATTERN is a regular expression of Python in which `^` and `$` stand for lines; one that could take for ever is
-    refused. What is searched is what messages say, think and call, and what tools answered, as far as it is live.
-    Exits with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
+    PATTERN is a regular expression of Python in which `^` and `$` match at lines; one that could take for ever is
+    refused. The texts, thinking, calls and tool results of live messages are searched. Exits with 0 if something was
+    found, 1 if nothing was, 2 if something could not be searched.
     """
     if sum((bool(sessions), everywhere, last)) > 1:
         raise click.UsageError("give one of SESSION, --all and --last")
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case)
     paths = list(_paths(sessions, everywhere=everywhere, last=last))
     printer = _Printer(several=len(paths) > 1, names=names, count=count, as_json=as_json)
-    code = _NOT_FOUND
+    code = FINDINGS
     for path in paths:
         try:
             if _search(path, wanted, printer, role=role, tool=tool, context=0 if names or count else lines):
-                code = _FOUND if code != UNUSABLE else code
+                code = DONE if code != UNUSABLE else code
         except UnusableError as error:
             error.show()
             code = UNUSABLE
@@ -95,7 +95,7 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool) -> Pattern:
         return make(pattern, ignore_case=ignore_case)
     except RecallError as error:
         said = one_line(str(error).removeprefix("query: "))
-        raise click.UsageError(f"PATTERN: {said} (--fixed takes it for a text)") from error
+        raise click.UsageError(f"PATTERN: {said} (--fixed searches for it as plain text)") from error
 
 
 def _paths(sessions: Iterable[str], *, everywhere: bool, last: bool) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _paths(sessions: Iterable[str], *, everywhere: bool, last: bool) -> Iterator
     except SessionNameError as error:
         raise UnusableError(reason(error)) from error
     if not found:
-        where = "there is no session" if everywhere else "this project has no session; --all searches those of others"
+        where = "there is no session" if everywhere else "this project has no session; --all searches all projects"
         raise UnusableError(where)
     yield from (str(session.path) for session in found)
 
@@ -118,7 +118,7 @@ def _paths(sessions: Iterable[str], *, everywhere: bool, last: bool) -> Iterator
 def _search(
     path: str, pattern: Pattern, printer: _Printer, *, role: str | None, tool: str | None, context: int
 ) -> bool:
-    """Search one session and print what is found as it is found; whether anything was.
+    """Search one session, print each match as it is found, and say whether there was one.
 
     Raises:
         UnusableError: it cannot be read.
@@ -132,7 +132,7 @@ def _search(
                 if printer.only_names:
                     break
                 if printer.shows_messages:
-                    bar.close()  # it would stand in the way of what is printed
+                    bar.close()  # before anything is printed
                     printer.show(path, placed, lines)
         except (LogError, ValueError) as error:
             raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
@@ -142,7 +142,7 @@ def _search(
 
 
 class _Printer:
-    """Prints what is found, in one of the forms that can be asked for."""
+    """Prints the matches in the form that was asked for."""
 
     def __init__(self, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
         self.only_names = names
@@ -170,7 +170,7 @@ class _Printer:
             self._print(_shown(line))
 
     def sum_up(self, path: str, total: int) -> None:
-        """Print that a session matches, where that is all that was asked for."""
+        """Print the session's name or count, if only that was asked for."""
         if self.shows_messages:
             return
         if self._as_json:
@@ -187,7 +187,7 @@ class _Printer:
 
 
 def _shown(line: Line) -> Text:
-    """A line with its number and its matches, the middle of it where it is long."""
+    """A line with its number and its matches; of a long line, the part around the first match."""
     begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
     end = begin + _LINE_CHARS
     shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")

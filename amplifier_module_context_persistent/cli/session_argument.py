@@ -1,4 +1,4 @@
-"""How commands are told which session they are about."""
+"""The argument SESSION and the option --last."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 
 def path_of(name: str) -> str:
-    """The path of the log that a name means.
+    """Find the path of the log that a name means.
 
     Raises:
-        UnusableError: nothing or more than one session has that name.
+        UnusableError: no session has that name, or more than one.
     """
     try:
         return str(find_session(name))
@@ -28,7 +28,7 @@ def path_of(name: str) -> str:
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the sessions' ids, and files."""
+    """Complete a session's id, or a file."""
     ids = [CompletionItem(one_line(s.id)) for s in session_files() if s.id.startswith(incomplete)]
     return ids or [CompletionItem(incomplete, type="file")]
 
@@ -37,7 +37,7 @@ def session_argument(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`."""
 
     @click.argument("session", required=False, shell_complete=complete)
-    @click.option("--last", is_flag=True, help="The session of this project that was written last.")
+    @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
     @functools.wraps(command)
     def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
         if (session is None) != last:

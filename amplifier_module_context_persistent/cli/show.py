@@ -1,6 +1,6 @@
-"""`context-persistent show`: what was said.
+"""`context-persistent show`: the messages of a session.
 
-Exit codes: 0 done, 2 unusable, or what was asked for is not there.
+Exit codes: 0 done, 2 unusable, or the range is empty.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def show(
 ) -> None:
     """Show the messages of SESSION.
 
-    Numbers of turns and messages begin at 1, and negative ones count from the end: `--turn -1` is the last turn,
+    Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message. Long results are folded.
     """
     with progress(path) as files:

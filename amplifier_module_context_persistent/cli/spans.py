@@ -23,7 +23,7 @@ else:
 
 
 class SpanType(_SpanBase):
-    """A number, or a range of numbers `A:B`, both of which belong to it."""
+    """A number, or a range `A:B` that includes both ends."""
 
     name = "A:B"
 
@@ -37,10 +37,10 @@ class SpanType(_SpanBase):
 
 
 def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
-    """The places of the chosen messages among `count`: the first one, and the one behind the last.
+    """The chosen messages among `count`, as the first index (from 0) and the index after the last.
 
     Raises:
-        UnusableError: nothing is there.
+        UnusableError: the range is empty.
         UsageError: both turns and messages were chosen.
     """
     if turn_span and span:
@@ -52,10 +52,10 @@ def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, spa
 
 
 def _places(span: Span, count: int, what: str) -> tuple[int, int]:
-    """The places from which and before which a span runs; a range may reach beyond the ends.
+    """The first index of a span (from 0) and the index after its last; a range may reach beyond the ends.
 
     Raises:
-        UnusableError: nothing is there.
+        UnusableError: the range is empty.
     """
     first, last = span
     start = 1 if first is None else first if first > 0 else count + 1 + first

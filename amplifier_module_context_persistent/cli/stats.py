@@ -1,4 +1,7 @@
-"""`context-persistent stats`: where a session's tokens are."""
+"""`context-persistent stats`: where a session's tokens are.
+
+Exit codes: 0 done, 2 unusable.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from rich.text import Text
 
 from ..errors import LogError
 from ..tokens.counter import open_counter
-from ..transcript.stats import Statistics, collect
+from ..transcript.stats import Statistics, Usage, Views, collect
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import UnusableError, console, one_line, open_transcript, reason
+from .terminal import UnusableError, console, counted, one_line, open_transcript, reason
 
 
 @click.command()
@@ -27,8 +30,8 @@ from .terminal import UnusableError, console, one_line, open_transcript, reason
 def stats(path: str, tokenizer: str, turns: int, *, as_json: bool) -> None:
     """Show where the tokens of SESSION are.
 
-    Tokens by role, tool and turn, the largest messages, the compactions, and how the provider's counts and its cache
-    compared with what was predicted.
+    Tokens by role, tool and turn; the largest messages; the compactions; and how the counts compare with those that
+    the provider reported.
     """
     try:
         counter = open_counter(tokenizer)
@@ -46,11 +49,19 @@ def show(found: Statistics, turns: int) -> None:
     """Print the tables."""
     output = console()
     output.print(
-        f"{found.total.messages:,} messages, {found.total.tokens:,} tokens ({one_line(found.tokenizer)}), "
-        f"{found.file_bytes:,} bytes"
+        f"{counted(found.total.messages, 'message')}, {counted(found.total.tokens, 'token')} "
+        f"({one_line(found.tokenizer)}), {counted(found.file_bytes, 'byte')}"
     )
     if found.damage:
-        output.print(f"{found.damage:,} findings of damage; `verify` says which")
+        output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
+    _show_shares(output, found, turns)
+    _show_plans(output, found)
+    _show_views(output, found.views)
+    _show_usage(output, found.usage)
+
+
+def _show_shares(output: Console, found: Statistics, turns: int) -> None:
+    """Print where the tokens are: by role, tool and turn, and the largest messages."""
     _table(
         output,
         ("role", "messages", "tokens", "share"),
@@ -78,6 +89,9 @@ def show(found: Statistics, turns: int) -> None:
         ("largest at", "role", "tokens", "id"),
         [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
     )
+
+
+def _show_plans(output: Console, found: Statistics) -> None:
     _table(
         output,
         ("compaction", "step", "before", "after", "dropped", "cut"),
@@ -93,23 +107,28 @@ def show(found: Statistics, turns: int) -> None:
             for number, plan in enumerate(found.plans, start=1)
         ],
     )
-    views, usage = found.views, found.usage
+
+
+def _show_views(output: Console, views: Views) -> None:
     if views.requests:
         output.print(
-            f"\n{views.requests:,} views were handed out, {views.tokens:,} tokens; "
-            f"{_percent(views.shared_tokens, views.tokens)} of them continued an earlier view, "
-            f"{views.breaks:,} views began anew"
+            f"\n{counted(views.requests, 'view')} of {counted(views.tokens, 'token')} in all; "
+            f"{_percent(views.shared_tokens, views.tokens)} of the tokens continued an earlier view, "
+            f"{counted(views.breaks, 'view')} started a new prefix"
         )
+
+
+def _show_usage(output: Console, usage: Usage) -> None:
     if usage.error_median is not None and usage.error_95 is not None:
         output.print(
-            f"\n{usage.reports:,} reports of providers: predicted to {usage.error_median:.1%} in the median, "
-            f"{usage.error_95:.1%} at the 95th percentile; {_percent(usage.cached_tokens, usage.actual_tokens)} "
-            "of what was read came from the cache"
+            f"\n{counted(usage.reports, 'usage report')} of providers: predictions off by {usage.error_median:.1%} "
+            f"(median) and {usage.error_95:.1%} (95th percentile); "
+            f"{_percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
         )
         for name, learned in usage.models.items():
             shown, ratio = one_line(name), learned["ratio"]
             more = round(learned["overhead_tokens"])
-            output.print(f"  {shown}: {ratio:.2f} of its tokens for one of ours, and {more:,} more")
+            output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
 
 
 def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -1,6 +1,6 @@
-"""`context-persistent tail`: the end of a session, and what comes.
+"""`context-persistent tail`: the last messages of a session, and new ones as they come.
 
-Exit codes: 0 done, also when an interrupt ends `--follow`; 2 unusable.
+Exit codes: 0 done, also when Ctrl-C ends `--follow`; 2 unusable.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _POLL_S = 0.2
 def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> None:
     """Show the last messages of SESSION.
 
-    With --follow it goes on until it is interrupted, through clears, resets and purges, and says so when the history
-    was replaced.
+    With --follow it prints new messages until it is interrupted. It follows through clears, resets and purges, and says
+    when the history was replaced.
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
@@ -50,13 +50,13 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
 
 
 class End:
-    """The end of a history, as far as it was printed."""
+    """Remembers which messages of a growing log were printed."""
 
     def __init__(self, transcript: Transcript, printer: MessagePrinter) -> None:
         self._transcript, self._printer = transcript, printer
         self._index = Index()
         self._generation = self._seen = 0
-        """So many message records of the log were seen, live or not."""
+        """Message records of the log seen so far, live or not."""
         self._last_id = ""
         self._mark()
 
@@ -65,7 +65,7 @@ class End:
         self._print(max(0, len(self._transcript) - count), seen=0)
 
     def print_new(self) -> None:
-        """Print what was appended since; first say so if the history was replaced.
+        """Print the messages appended since; if the history was replaced, say so first.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.
@@ -73,8 +73,8 @@ class End:
         self._transcript.reader.follow()
         index, seen = self._transcript.reader.index, self._seen
         live = index.live
-        if index is not self._index:  # another file, or one that was altered: only ids can tell what was printed
-            self._printer.note(f"the log was written anew; live messages: {len(live):,}")
+        if index is not self._index:  # another file, or an altered one: only ids tell what was printed
+            self._printer.note(f"the log was rewritten; live messages: {len(live):,}")
             known = index.find_all([self._last_id]).get(self._last_id)
             seen = 0 if known is None else known + 1
         elif index.generation != self._generation:
@@ -82,7 +82,7 @@ class End:
         start = len(live)
         while start and live[start - 1] >= seen:
             start -= 1
-        if (index, index.generation) != (self._index, self._generation):  # what is new may stand anywhere
+        if (index, index.generation) != (self._index, self._generation):  # new messages may be anywhere
             start = next((place for place, ordinal in enumerate(live) if ordinal >= seen), start)
         self._print(start, seen=seen)
         self._mark()
@@ -94,10 +94,10 @@ class End:
                 self._printer.show(placed)
 
     def _mark(self) -> None:
-        """Remember how far the log was seen."""
+        """Remember how much of the log was seen."""
         reader = self._transcript.reader
         index, pending = reader.index, reader.scanner.pending
-        known = len(index) if pending is None else pending.base  # what an unfinished reset brings is yet to come
+        known = len(index) if pending is None else pending.base  # the messages of an unfinished reset are still to come
         if (index, known) != (self._index, self._seen):
             (last,) = reader.read([known - 1]) if known else ({},)
             self._last_id = str(metadata_of(last).get("message_id", ""))

@@ -1,4 +1,4 @@
-"""What the command's parts share towards the terminal.
+"""Printing, asking and reporting errors, shared by all commands.
 
 A transcript is untrusted input: whatever comes from a log, from the name of a file or from an error goes through
 `one_line` or `escaped` before it is shown.
@@ -16,25 +16,24 @@ from rich.console import Console
 
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
-
-UNUSABLE = 2
+from .exit_codes import UNUSABLE
 
 _DOUBTFUL = re.compile(r"[^ -~\n]")
 _TAB_COLUMNS = 8
 
 logging.getLogger(__name__.partition(".")[0]).addHandler(
     logging.NullHandler()
-)  # what the reader warns of, `verify` reports
+)  # `verify` reports what the reader warns of
 
 
 class UnusableError(click.ClickException):
-    """What cannot be read, found or done, and why."""
+    """Something cannot be read, found or done; the message says why."""
 
     exit_code = UNUSABLE
 
 
 class _PlainConsole(Console):
-    """A console that leaves it to the command what becomes of a broken pipe."""
+    """A console that lets a broken pipe reach the command."""
 
     def on_broken_pipe(self) -> None:
         """Raise the error again; this is called while it is caught."""
@@ -42,7 +41,7 @@ class _PlainConsole(Console):
 
 
 def console() -> Console:
-    """A console on the standard output that takes nothing in a text for markup."""
+    """A console on the standard output that prints square brackets as they are, not as markup."""
     return _PlainConsole(file=sys.stdout, markup=False, highlight=False, emoji=False)
 
 
@@ -52,13 +51,13 @@ def one_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text with all that is no printable character but line breaks, or that the output lacks, escaped."""
+    """Escape every character that is not printable (line breaks apart) or that the output's encoding lacks."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return _DOUBTFUL.sub(_escape, text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def escaped_body(text: str) -> str:
-    """Text of several lines `escaped`, tabs as spaces, and every way to end a line as one."""
+    """Escape a text of several lines; tabs become spaces, CR LF becomes LF."""
     return escaped(text.replace("\r\n", "\n").expandtabs(_TAB_COLUMNS))
 
 
@@ -68,10 +67,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Ask whether something is to be done; `yes` is an answer given before.
+    """Ask for a confirmation; with `yes` it was given before.
 
     Raises:
-        UnusableError: it is not.
+        UnusableError: the user refuses, or nobody can answer.
     """
     if yes:
         return
@@ -82,6 +81,22 @@ def ask(question: str, *, yes: bool) -> None:
         agreed = False
     if not agreed:
         raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked")
+
+
+def say(text: str) -> None:
+    """Print one line of text, escaped."""
+    click.echo(escaped(one_line(text)))
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: `1 message`, `2 messages`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def about(error: Exception, otherwise: str) -> str:
+    """The file that an error names, else the given name, on one line."""
+    named = getattr(error, "filename", None)
+    return one_line(str(named or otherwise))
 
 
 def reason(error: Exception) -> str:

@@ -1,7 +1,6 @@
-"""`context-persistent views` and `view`: which views a session handed out, and each of them again, proved.
+"""`context-persistent views` and `view`: list the views of a session, rebuild one and prove it.
 
-Exit codes: 0 done or proved, 1 another view than was handed out or not the whole of it, 2 unusable. A log's content is
-shown with its control characters escaped.
+Exit codes: 0 done or proved, 1 the rebuilt view differs from the one in use then or is incomplete, 2 unusable.
 """
 
 from __future__ import annotations
@@ -18,20 +17,21 @@ from ..errors import LogError
 from ..log.record import Message
 from ..transcript.rebuild import Noted, Rebuilt, ReceiptLog
 from ..transcript.transcript import Transcript
+from .exit_codes import DONE, FINDINGS
 from .session_argument import session_argument
 from .terminal import UnusableError, console, escaped, open_transcript, reason
 
-AFTERWARDS = "This is what the loop was handed; a loop may add to a view before it sends it."
-_UNPROVED = 1
+AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 
 
 @click.command()
 @session_argument
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def views(path: str, *, as_json: bool) -> None:
-    """List the requests of SESSION whose views left a receipt.
+    """List the requests of SESSION.
 
-    For each its number, time, messages, tokens, plan and provider, and whether `view` can show it in full.
+    For each: number, time, messages, tokens, plan and provider, and whether `view` can show all of it. A request is
+    listed if its view left a receipt in the log.
     """
     with open_transcript(path) as transcript:
         book = _book(transcript)
@@ -51,10 +51,10 @@ def views(path: str, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def view(context: click.Context, path: str, number: int, *, as_json: bool) -> None:
-    """Show the view that a request of SESSION was handed, and prove it.
+    """Show what the model saw at a request of SESSION, and prove it.
 
-    It is made again from the log alone and compared with the receipt's hash. Exits with 0 if it is proved, 1 if it is
-    another view or not the whole of it, 2 if nothing can be read.
+    The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
+    it differs or is incomplete, 2 if nothing can be read.
     """
     with open_transcript(path) as transcript:
         book = _book(transcript)
@@ -69,19 +69,19 @@ def view(context: click.Context, path: str, number: int, *, as_json: bool) -> No
         _print_json(number, noted, made)
     else:
         _show(number, len(book.requests), noted, made)
-    context.exit(0 if made.proved else _UNPROVED)
+    context.exit(DONE if made.proved else FINDINGS)
 
 
 def verdict(noted: Noted, made: Rebuilt) -> str:
-    """Say in one sentence what is proved, or why nothing is."""
+    """Say in one sentence whether the view is proved, or why not."""
     if made.proved:
-        return f"Proved: its hash is that of the receipt, {noted.receipt.hash}."
+        return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
     if made.messages is None:
         return f"It cannot be shown: {'; '.join(made.reasons)}."
     if made.reasons:
-        return f"Not proved, and not the whole of it: {'; '.join(made.reasons)}."
+        return f"Not proved and incomplete: {'; '.join(made.reasons)}."
     damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
-    return f"NOT what was handed out: the log was altered since, or its hash was.{damaged}"
+    return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
 def _book(transcript: Transcript) -> ReceiptLog:
@@ -111,7 +111,7 @@ def _receipt(noted: Noted) -> dict[str, Any]:
 def _list(book: ReceiptLog) -> None:
     output = console()
     if not book.requests:
-        output.print("no receipts: no view was handed out, or `receipts` is off")
+        output.print("no receipts: no view was requested, or `receipts` is off")
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in ("request", "time", "messages", "tokens", "plan", "provider", "in full"):

@@ -133,9 +133,9 @@ def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = run("import", "in", "--session", "s1")
     assert done.exit_code == 1, done.output
     assert "\x1b" not in done.output
-    assert "2 messages carried over (assistant 1, user 1)" in done.stdout
+    assert "2 messages imported (assistant 1, user 1)" in done.stdout
     assert "2 without an id" in done.stdout
-    assert "NOT carried over: 2" in done.stdout
+    assert "NOT imported: 2" in done.stdout
     assert "line 2, byte 32: " in done.stdout
     assert "Session s1: " in done.stdout
     assert run("verify", "s1").exit_code == 0
@@ -169,7 +169,7 @@ def test_an_import_as_json(tmp_path: Path) -> None:
         "dry_run": False,
     }
     text = run("import", tmp_path / "in", "-o", tmp_path / "other", "--dry-run")
-    assert "1 message would be carried over (user 1)" in text.stdout
+    assert "1 message would be imported (user 1)" in text.stdout
     assert "Nothing was done (--dry-run)." in text.stdout
 
 

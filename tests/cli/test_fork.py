@@ -32,7 +32,7 @@ async def test_a_fork_is_told(log: Path, tmp_path: Path) -> None:
     done = run("fork", log, "--at", "11", "-o", tmp_path / "new", "--session", "s2")
     assert done.exit_code == 0, done.output
     assert "Session s2: 44 messages of origin, up to turn 11" in done.stdout
-    assert "The compaction in force there comes along." in done.stdout
+    assert "The plan of the last compaction was copied too." in done.stdout
     assert str(tmp_path / "new") in done.stdout
     assert len((await read(tmp_path / "new"))[0]) == 44
     assert "already" in refused(run("fork", log, "--at", "1", "-o", tmp_path / "new"))
@@ -56,7 +56,7 @@ async def test_a_fork_that_cannot_be_whole_says_so(log: Path, tmp_path: Path) ->
         file.write(b'{"role":"user","content":"x","metadata":"none"}\n')
     done = run("fork", log, "-o", tmp_path / "new")
     assert done.exit_code == 1
-    assert "NOT carried over: line " in done.stdout
+    assert "NOT copied: line " in done.stdout
     assert "must be an object" in done.stdout
 
 
@@ -67,8 +67,8 @@ async def test_a_rewind_asks_first(log: Path) -> None:
     for answer in ("n\n", ""):
         done = run("rewind", log, "--to", "3", answer=answer)
         assert done.exit_code == 2
-        assert "12 messages stay, up to turn 3" in done.stdout
-        assert "36 behind them are hidden" in done.stdout
+        assert "12 messages kept, up to turn 3" in done.stdout
+        assert "36 after that hidden" in done.stdout
         assert "nothing was done" in done.stderr
     assert run("rewind", log, "--to", "3", "--dry-run").exit_code == 0
     assert content_of(str(log)) == before

@@ -45,7 +45,7 @@ def test_an_unknown_command_is_an_error_in_usage() -> None:
 def test_help_sorts_the_commands_into_sections() -> None:
     """Every command stands in one, those for looking first."""
     told = run("--help").stdout
-    titles = ["Look into sessions:", "What the model saw:", "Look after logs:", "More:"]
+    titles = ["Look into sessions:", "What the model saw:", "Maintain logs:", "More:"]
     assert [line for line in told.splitlines() if line in titles] == titles
     assert all(re.search(rf"^  {name}  ", told, re.MULTILINE) for name in main.commands)
 
@@ -87,7 +87,7 @@ def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) 
         done = start(*arguments, large, stdout=full)
         _, errors = done.communicate(timeout=60)
     assert done.returncode == 2
-    assert errors == b"Error: it cannot go on: No space left on device\n"
+    assert errors == b"Error: cannot continue: No space left on device\n"
 
 
 def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_purge_is_survived(tmp_path: Path, what: Purge, live: int) -> None:
     append(log, 2, 3)
     followed = Followed(path)
     purge_log(str(path), what, now=lambda: "2026-01-05T10:00:00.000Z")
-    assert followed.look() == [f"--- the log was written anew; live messages: {live} ---"]
+    assert followed.look() == [f"--- the log was rewritten; live messages: {live} ---"]
     append(log, 4)
     log.close()
     assert followed.look() == ["message 4"]

@@ -83,7 +83,7 @@ async def test_a_view_is_shown_and_proved(session: Recorded) -> None:
         assert (shown["proved"], shown["messages"]) == (True, session.views[number - 1])
         done = run("view", session.path, "--request", str(number))
         assert done.exit_code == 0, done.output
-        assert "Proved: its hash is that of the receipt" in done.output
+        assert "Proved: its hash equals that of the receipt" in done.output
         assert AFTERWARDS in done.output
 
 
@@ -103,7 +103,7 @@ async def test_a_view_in_part_is_not_proved(session: Recorded) -> None:
     """What the log has is shown, and what it lacks is said; the exit code is 1."""
     done = run("view", session.path, "--request", "2")
     assert done.exit_code == 1
-    assert "Not proved, and not the whole of it: 1 of its messages stood in no log." in done.output
+    assert "Not proved and incomplete: 1 of its messages stood in no log." in done.output
     assert "second word" in done.output
     assert "said aside" not in done.output
 
@@ -113,7 +113,7 @@ async def test_an_altered_view_is_not_proved(session: Recorded) -> None:
     session.path.write_bytes(session.path.read_bytes().replace(b"second word", b"second ward"))
     done = run("view", session.path, "--request", "3")
     assert done.exit_code == 1
-    assert "NOT what was handed out" in done.output
+    assert "NOT the view of that request" in done.output
     (altered,) = [message["metadata"] for message in session.views[2] if message["content"] == "second word"]
     assert f"These messages fail their checksums: {altered['message_id']}" in done.output
     assert run("view", session.path, "--request", "1").exit_code == 0

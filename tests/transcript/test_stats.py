@@ -110,8 +110,8 @@ async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
     assert (views.requests, views.breaks) == (3, 2)
     assert (views.tokens, views.shared_tokens) == (first + second + third, first)
     done = run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate")
-    assert "3 views were handed out" in done.output
-    assert "2 views began anew" in " ".join(done.output.split())
+    assert "3 views of" in done.output
+    assert "2 views started a new prefix" in " ".join(done.output.split())
 
 
 async def test_the_json_is_the_statistics(path):
@@ -173,4 +173,4 @@ async def test_damage_is_said(path):
     path.write_bytes(b"".join(lines))
     done = run(str(path), "--tokenizer", "estimate")
     assert done.exit_code == 0
-    assert "findings of damage" in done.output
+    assert "1 finding of damage" in done.output
