@@ -96,7 +96,7 @@ def compact(
     draft.goal_tokens = _goal(draft, limit)
     draft.sealed = _sealed(draft, previous)
     tokens = reached = 0
-    strategy = config.compaction_strategy
+    strategy: str = config.compaction_strategy
     if strategy == SUMMARIZE and summary is None:
         strategy = FALLBACK
     elif summary is not None:

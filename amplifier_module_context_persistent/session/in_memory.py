@@ -1,21 +1,35 @@
-"""The context manager over a log in memory: what tests, forks and hosts without a disk use."""
+"""The context manager over a log in memory: for tests, forks and hosts without a disk."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
+from ..config import Options
 from .manager import PersistentContextManager
 
 
-class InMemoryContextManager(PersistentContextManager):
-    """The same context manager over a log that lives and dies with its process.
+class InMemoryOptions(Options, total=False):
+    """The arguments of `PersistentContextManager` but the log's file."""
 
-    Keys of the configuration that say where and how durably the log is kept have no meaning here.
+    coordinator: Any | None
+    session_id: str | None
+    parent_id: str | None
+    working_dir: str | None
+    now: Callable[[], str]
+    new_id: Callable[[], str]
+
+
+class InMemoryContextManager(PersistentContextManager):
+    """The same context manager over a log in memory, which ends with its process.
+
+    It takes the arguments of `PersistentContextManager` but the log's file. Keys of the configuration that say where
+    and how durably the log is kept have no meaning here.
     """
 
     _IN_MEMORY_BECAUSE = ""  # it was asked for
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[InMemoryOptions]) -> None:
         super().__init__(**options)
 
     def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> None:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
-
-from amplifier_core.llm_errors import ContextLengthError
+from types import TracebackType
+from typing import Any, Self, Unpack
 
 from ..clock import new_id, utc_now
-from ..config import Config
-from ..errors import FloorError, RetentionError
+from ..config import Config, Options
 from ..log.file import Log
 from ..log.record import to_plain
 from ..messages.message import Message, text_of
@@ -25,18 +23,15 @@ from ..paths import log_path
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
 from ..window.gc_pause import collector_paused
-from ..window.request import Answer, Ask, sizes
 from ..window.retention import checked_bodies
-from .host import Host, NotRetainedError, provider_name, provider_window
+from .host import Host
 from .pins import pin
 from .recall import recall
+from .request_flow import RequestFlow, SystemPromptFactory
 from .store import Store
-from .summarizer import sum_up
 from .usage import Usage
 
 logger = logging.getLogger(__name__)
-
-SystemPromptFactory = Callable[[], Awaitable[str]]
 
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
 
@@ -44,15 +39,21 @@ _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's threa
 class PersistentContextManager:
     """A context manager whose history is a log in a file.
 
+    An `async with` statement closes it.
+
+    18 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); three
+    receive the host's events; `recall`, `pin`, `initialize`, `close` and `log_path` are for those who use a manager
+    directly.
+
     Args:
-        transcript_path: the log's file; else `storage_path`, else the session's place below `~/.amplifier`.
+        transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
         coordinator: the host; without one there are no events.
-        session_id: the session's id, for the log's place and header.
+        session_id: the session's id, for the log's path and header.
         parent_id: the parent session's id: a child never shares a configured file with it.
         working_dir: the directory that the session works in.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        config: the configuration's keys.
+        options: the configuration's keys; `docs/configuration.md` lists them.
 
     Raises:
         ConfigError: a wrong value; names key, value and what is allowed.
@@ -70,14 +71,12 @@ class PersistentContextManager:
         working_dir: str | None = None,
         now: Callable[[], str] = utc_now,
         new_id: Callable[[], str] = new_id,
-        **config: Any,
+        **options: Unpack[Options],
     ) -> None:
-        if transcript_path is not None:
-            config["transcript_path"] = transcript_path
-        self.config = Config.load(config)
+        given = {"transcript_path": transcript_path} if transcript_path is not None else {}
+        self.config = Config.load({**options, **given})
         self._host = Host(coordinator)
         self._now = now
-        self._factory: SystemPromptFactory | None = None
         self._usage = Usage(self.config, self._host, session_id)
         self._meter = self._usage.meter
         working_dir = working_dir or self._host.working_dir
@@ -92,10 +91,27 @@ class PersistentContextManager:
             now=now,
             new_id=new_id,
         )
+        self._requests = RequestFlow(self.config, self._host, self._store, self._usage)
+
+    def __repr__(self) -> str:
+        where = self._store.path or "in memory"
+        count = self._store.live_count
+        state = "not opened" if count is None else f"{count:,} messages"
+        return f"<{type(self).__name__} {where}: {state}>"
+
+    async def __aenter__(self) -> Self:
+        """Open the log, so that an unreadable one is an error here and not at the first use."""
+        await self._store.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
 
     @property
     def log_path(self) -> str | None:
-        """Where the log lies; None for a session in memory."""
+        """The log's file; None for a session in memory."""
         return self._store.path
 
     # -- the protocol ------------------------------------------------------------------------------------------------
@@ -139,7 +155,7 @@ class PersistentContextManager:
             ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.
             LogUnreadableError: the log cannot be read.
         """
-        return await self._view(await self._ask(token_budget, provider))
+        return await self._requests.view(await self._requests.ask(token_budget, provider))
 
     async def get_messages_for_request_retaining(
         self,
@@ -165,8 +181,8 @@ class PersistentContextManager:
             LogUnreadableError: the log cannot be read.
         """
         bodies = checked_bodies(retain_contents)
-        ask = await self._ask(token_budget, provider)
-        return await self._view(replace(ask, retain=bodies, hard_fit=hard_fit))
+        ask = await self._requests.ask(token_budget, provider)
+        return await self._requests.view(replace(ask, retain=bodies, hard_fit=hard_fit))
 
     async def get_messages(self) -> list[Message]:
         """Return the whole live history, parsed afresh; nothing done to it reaches the log."""
@@ -200,17 +216,15 @@ class PersistentContextManager:
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
         """Let a function give the system text that heads every view, in place of stored system messages."""
-        self._factory = factory
+        self._requests.factory = factory
 
     async def should_compact(self) -> bool:
         """Whether the view as it stands has reached `compact_threshold` (of the older contract)."""
-        ask, session = await self._ask(None, None), await self._store.open()
-        return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
+        return await self._requests.wants_compaction()
 
     async def compact(self) -> None:
         """Plan the view down to `target_usage` now (of the older contract); history is untouched."""
-        ask = await self._ask(None, None, force=True)
-        await self._compact(ask, await self._answer(ask, may_plan=False))
+        await self._requests.compact()
 
     async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
         """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
@@ -273,43 +287,3 @@ class PersistentContextManager:
             lambda history: history.replace(messages, reason=reason, timestamp=timestamp), small=len(messages) < 16
         )
         await session.commit.run(lambda _: session.forget())
-
-    async def _ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
-        await self._usage.settle(self._store)
-        head_text = str(await self._factory()) if self._factory is not None else None
-        window = await provider_window(provider)
-        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider)
-
-    async def _view(self, ask: Ask) -> list[Message]:
-        answer = await self._answer(ask, may_plan=False)
-        if answer.view is None:
-            answer = await self._compact(ask, answer)
-        self._meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
-        return answer.view or []
-
-    async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
-        session = await self._store.open()
-        try:
-            return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
-        except FloorError as error:
-            raise ContextLengthError(str(error)) from error
-        except RetentionError as error:
-            raise NotRetainedError(str(error)) from error
-
-    async def _compact(self, ask: Ask, before: Answer) -> Answer:
-        """Make a plan and the view that follows it, and report both."""
-        await self._host.emit("context:pre_compact", sizes(before.messages, before.tokens))
-        summary = await sum_up(self._store, self._meter, ask, config=self.config, host=self._host)
-        after = await self._answer(replace(ask, summary=summary), may_plan=True)
-        made = after.compaction
-        if after.futile:
-            await self._host.emit("context:compaction_futile", after.futile)
-        if made is not None:
-            messages, tokens = len(made.arrangement.items), made.plan.tokens_after
-            await self._host.emit("context:compaction", after.report())
-            if after.plan_error:
-                await self._host.emit("context:plan_not_stored", {"plan_id": made.plan.id, "error": after.plan_error})
-        else:
-            messages, tokens = after.messages, after.tokens
-        await self._host.emit("context:post_compact", sizes(messages, tokens))
-        return after

@@ -39,7 +39,7 @@ class Session:
     async def offloaded(self, message: Message) -> Message:
         """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
         threshold, preview = self.config.offload_threshold, self.config.preview_tokens
-        if not may_offload(message, threshold):
+        if threshold is None or not may_offload(message, threshold):
             return message
         return await self.commit.run(
             lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)

@@ -65,6 +65,11 @@ class Store:
         self._acknowledged = False
         self._commit = self._group_commit()
 
+    @property
+    def live_count(self) -> int | None:
+        """How many messages are live, as far as this process has read; None before the log is opened."""
+        return len(self._session.log.index.live) if self._session is not None else None
+
     async def open(self) -> Session:
         """Open the log at the first use; in a fresh session, load the memory files.
 

@@ -81,6 +81,9 @@ class Transcript:
         """How many messages are live."""
         return len(self.reader.index.live)
 
+    def __repr__(self) -> str:
+        return f"<Transcript {self.path}: {len(self):,} messages>"
+
     @property
     def path(self) -> str:
         """The log's file."""

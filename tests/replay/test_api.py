@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.replay import (
     PolicyError,
@@ -20,7 +21,7 @@ from amplifier_module_context_persistent.replay import (
     replay,
     requests,
 )
-from amplifier_module_context_persistent.replay.policies import POLICIES
+from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES
 from amplifier_module_context_persistent.replay.policy_spec import policy_of
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
@@ -260,3 +261,10 @@ def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pyte
     assert len(examples) >= 4
     for example in examples:
         exec(compile(example, "docs/replay.md", "exec"), {})
+
+
+def test_baselines_are_no_strategies():
+    """What is only compared with cannot be configured, and has a name of its own."""
+    assert set(BASELINES) == {"none", "stateless", "sliding"}
+    assert not BASELINES.keys() & set(STRATEGIES)
+    assert {**BASELINES, **{name: POLICIES[name] for name in STRATEGIES}} == POLICIES

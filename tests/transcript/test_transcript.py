@@ -89,3 +89,11 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
     """It is never taken for an empty session."""
     with pytest.raises(LogUnreadableError, match="no such file"):
         Transcript(tmp_path / "nobody.jsonl")
+
+
+def test_a_transcript_shows_its_file_and_how_many_messages_are_live(tmp_path):
+    """As a manager does."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"role":"user","content":"one"}\n{"role":"assistant","content":"two"}\n')
+    with Transcript(path) as transcript:
+        assert repr(transcript) == f"<Transcript {path}: 2 messages>"

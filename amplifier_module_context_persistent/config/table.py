@@ -1,25 +1,24 @@
 """The one frozen configuration, with what each key means and allows; `docs/configuration.md` is checked against it.
 
-Keys of the modules that people come from are accepted (`ALIASES`, and `persistence: {…}` holding keys of ours). An
-unknown key is a warning that names the nearest known one; a wrong value is an error.
+A wrong value is an error. `foreign_keys` says which keys of other modules are accepted.
 """
 
 from __future__ import annotations
 
-import difflib
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .errors import ConfigError
-from .log.record import MAX_RECORD_BYTES
-from .tokens.counter import ENCODINGS
+from ..errors import ConfigError
+from ..log.record import MAX_RECORD_BYTES
+from ..tokens.counter import ENCODINGS
+from .foreign_keys import in_our_keys, warn_unknown
+from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
 
-ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
 SUMMARIZE = "summarize"
 STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
 RECALL_LEAST_TOKENS = 10_000
@@ -82,22 +81,22 @@ def _at_least(least: int) -> Check:
 class Config:
     """All that can be configured; `docs/configuration.md` has the table."""
 
-    transcript_path: Any = _option(
+    transcript_path: FilePath | None = _option(
         None,
         "path of a file",
         _path,
         "The log's file; `~` and `{session_id}` expand. A child session gets its own beside it.",
     )
-    storage_path: Any = _option(
+    storage_path: FilePath | None = _option(
         None, "path of a directory", _path, "A directory for logs, one a session (also `persistence: {path: …}`)."
     )
-    memory_files: Any = _option(
+    memory_files: Sequence[FilePath] = _option(
         [],
         "list of paths",
         lambda v: isinstance(v, list | tuple) and all(item is not None and _path(item) for item in v),
         "Files that a new session begins with, each as a system message `[Context from NAME]`.",
     )
-    durability: str = _option(
+    durability: Durability = _option(
         "fsync",
         "`fsync`, `write`",
         _one_of("fsync", "write"),
@@ -128,7 +127,7 @@ class Config:
         _one_of("auto", "estimate", *ENCODINGS),
         "How tokens are counted: `auto` takes an exact vocabulary that is on this machine, else the estimate.",
     )
-    token_meter: str = _option(
+    token_meter: TokenMeter = _option(
         "actual",
         "`actual`, `estimate`",
         _one_of("actual", "estimate"),
@@ -140,7 +139,7 @@ class Config:
         _at_least(1),
         "The budget if the provider gives no window; if configured, a cap on every budget.",
     )
-    max_messages: Any = _option(
+    max_messages: int | None = _option(
         None, "int > 1", lambda v: v is None or (_is_int(v) and v > 1), "The most messages that a view may have."
     )
     output_reserve_fraction: float = _option(
@@ -155,7 +154,7 @@ class Config:
     compact_min_gain: float = _option(
         0.05, "0 ≤ share ≤ 1", _share_or_zero, "A plan that frees less than this share of the budget is not made."
     )
-    compaction_strategy: str = _option(
+    compaction_strategy: Strategy = _option(
         "truncate", ", ".join(f"`{name}`" for name in STRATEGIES), _one_of(*STRATEGIES), "How views are made smaller."
     )
     keep_recent: int = _option(
@@ -164,7 +163,7 @@ class Config:
         _at_least(0),
         "`sliding_window`: how many of the newest messages stay, widened to whole tool groups.",
     )
-    summary_prompt: Any = _option(
+    summary_prompt: str | None = _option(
         None,
         "text",
         lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
@@ -190,7 +189,7 @@ class Config:
         0, "int ≥ 0", _at_least(0), "How many of the last messages are never compacted, up to half the target."
     )
     preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
-    late_system: str = _option(
+    late_system: LateSystem = _option(
         "system",
         "`system`, `reminder`",
         _one_of("system", "reminder"),
@@ -200,10 +199,10 @@ class Config:
     truncate_chars: int = _option(
         1200, "int ≥ 0", _at_least(0), "Characters that stay of an elided tool result, half of them its end."
     )
-    truncate_boundary: str = _option(
+    truncate_boundary: Boundary = _option(
         "line", "`line`, `char`", _one_of("line", "char"), "Whether an elided text is cut at the ends of lines."
     )
-    offload_threshold: Any = _option(
+    offload_threshold: int | None = _option(
         None,
         "int > 0",
         lambda v: v is None or (_is_int(v) and v > 0),
@@ -213,7 +212,7 @@ class Config:
         500, "int ≥ 0", _at_least(0), "How many tokens are shown of a result over `offload_threshold`."
     )
     compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether a view says that messages were left out.")
-    compaction_notice_verbosity: str = _option(
+    compaction_notice_verbosity: Verbosity = _option(
         "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much the notice says."
     )
     compaction_notice_min_level: int = _option(
@@ -256,11 +255,11 @@ class Config:
             ConfigError: a wrong value; names key, value and what is allowed.
         """
         options = cls.options()
-        flat = _flatten(dict(given or {}))
+        flat = in_our_keys(given or {})
         values: dict[str, Any] = {}
         for key, value in flat.items():
             if key not in options:
-                _warn_unknown(key, options)
+                warn_unknown(key, options)
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
             elif not options[key].metadata["check"](value):
@@ -279,25 +278,3 @@ class Config:
         if values.get("auto_save") is False:
             logger.warning("auto_save: false has no effect: every message is saved as it is added")
         return cls(**values, configured=configured)
-
-
-def _flatten(given: dict[str, Any]) -> dict[str, Any]:
-    """Resolve aliases and the nested `persistence` table; the plain key wins over its alias."""
-    flat: dict[str, Any] = {}
-    nested = given.pop("persistence", None)
-    if nested is not None and not isinstance(nested, Mapping):
-        raise ConfigError(f"persistence: {nested!r} is not allowed; allowed: an object with the keys of this module")
-    for source in (nested or {}, given):
-        for key, value in source.items():
-            if key in ALIASES and (source is not given or key != "path"):
-                if ALIASES[key] not in source:
-                    flat[ALIASES[key]] = value
-            else:
-                flat[key] = value
-    return flat
-
-
-def _warn_unknown(key: str, options: Mapping[str, Any]) -> None:
-    near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    logger.warning("unknown configuration key %r is ignored%s", key, hint)

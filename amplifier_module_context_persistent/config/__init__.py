@@ -1,0 +1,10 @@
+"""What can be configured: the table of keys, keys of other modules, and the keys typed for editors.
+
+A key is declared once, in `table`, with its default, what it allows and what it means; the documentation and the typed
+constructors are held to it by tests.
+"""
+
+from .options import Options
+from .table import GROUPS, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
+
+__all__ = ["GROUPS", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]

@@ -1,0 +1,138 @@
+"""Baselines: policies that the package's strategies are compared with. No session can be configured to use them.
+
+- `none`: the whole history, whatever its size; the reference for what the others bill.
+- `stateless`: the ladder of the package, computed anew from the whole history on every request that has reached the
+  upper watermark, as engines do that keep no plan.
+- `sliding`: the newest whole tool groups that fit, and the first and the last human message. The window moves at the
+  upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..compaction.planner import compact, needs_plan
+from ..config import Config
+from ..errors import FloorError
+from ..tokens.counter import TokenCounter, count_message
+from ..view.arrangement import Arrangement, arrange, render
+from ..view.entry import Entry, classify
+from ..view.rules import Group, first_human, last_human, tool_groups
+from .excerpt_summarizer import Asked
+
+Message = dict[str, Any]
+
+
+class Whole:
+    """No compaction, and the base of those that keep the whole history as entries."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        self.budget_tokens, self.config = budget_tokens, Config.load(options)
+        self._counter = counter
+        self._messages: list[Message] = []
+        self.entries: list[Entry] = []
+
+    def count(self, message: Message) -> int:
+        """Count a message."""
+        return count_message(message, self._counter)
+
+    def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
+        """The messages of entries; nobody here alters them, so they are not copied."""
+        return (self._messages[entry.key] for entry in entries)
+
+    def render(self, arrangement: Arrangement) -> list[Message]:
+        """Write a view."""
+        return render(arrangement, self.fetch, boundary=self.config.truncate_boundary)
+
+    def full(self, arrangement: Arrangement) -> bool:
+        """Whether a view stands at the upper watermark."""
+        size = {"tokens": arrangement.tokens, "messages": len(arrangement.items)}
+        return needs_plan(self.config, budget_tokens=self.budget_tokens, **size)
+
+    def take(self, message: Message) -> None:
+        """Take in a message."""
+        self.entries.append(classify(len(self._messages), message, self.count))
+        self._messages.append(message)
+
+    def arrange(self) -> Arrangement:
+        """Arrange all entries."""
+        return arrange(self.entries, self.count)
+
+    async def add(self, message: Message) -> None:
+        """Take in a message."""
+        self.take(message)
+
+    async def view(self) -> list[Message] | None:
+        """Show everything."""
+        return self.render(self.arrange())
+
+    def asked(self) -> list[Asked]:
+        """Nobody is asked."""
+        return []
+
+    async def recalls(self, term: str, inserted: str) -> bool:
+        """Nothing can be had again."""
+        return False
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Stateless(Whole):
+    """The ladder, recomputed from the whole history on every request."""
+
+    async def view(self) -> list[Message] | None:
+        """Show everything while it fits, else what a plan made now says."""
+        arrangement = self.arrange()
+        if not self.full(arrangement):
+            return self.render(arrangement)
+        try:
+            made = compact(
+                self.entries,
+                config=self.config,
+                budget_tokens=self.budget_tokens,
+                fixed_tokens=0,
+                count=self.count,
+                fetch=self.fetch,
+                plan_id="plan",
+            )
+        except FloorError:
+            return None
+        return self.render(made.arrangement)
+
+
+class Sliding(Whole):
+    """The newest whole tool groups, with the first and the last human message."""
+
+    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+        super().__init__(budget_tokens, counter, options)
+        self._dropped: set[int] = set()
+
+    async def view(self) -> list[Message] | None:
+        """Show the window, moved if it is full."""
+        arrangement = self.arrange()
+        if self.full(arrangement):
+            self._move()
+            arrangement = self.arrange()
+        return self.render(arrangement)
+
+    def arrange(self) -> Arrangement:
+        """Arrange what the window shows."""
+        return arrange([entry for entry in self.entries if entry.key not in self._dropped], self.count)
+
+    def _move(self) -> None:
+        groups = [group for group in tool_groups(self.entries) if group.head.key not in self._dropped]
+        always = {first_human(groups), last_human(groups), len(groups) - 1}
+        tokens = sum(map(_tokens, groups))
+        target = self.config.target_usage * self.budget_tokens
+        for place, group in enumerate(groups):
+            if tokens <= target:
+                return
+            if place not in always:
+                self._dropped.update(entry.key for entry in group.entries())
+                tokens -= _tokens(group)
+
+
+def _tokens(group: Group) -> int:
+    return sum(entry.tokens for entry in group.entries())

@@ -1,0 +1,96 @@
+"""The way of a request on the event loop: gather what is asked, make the view, compact in between, and report.
+
+What touches the log or a window runs on the log's thread, in `view_service`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from amplifier_core.llm_errors import ContextLengthError
+
+from ..config import Config
+from ..errors import FloorError, RetentionError
+from ..messages.message import Message
+from ..window.request import Answer, Ask, sizes
+from .host import Host, NotRetainedError, provider_name, provider_window
+from .store import Store
+from .summarizer import sum_up
+from .usage import Usage
+
+SystemPromptFactory = Callable[[], Awaitable[str]]
+
+
+class RequestFlow:
+    """The requests of one session.
+
+    Args:
+        config: the configuration.
+        host: gets the events, and names the mounted tools.
+        store: the session's store.
+        usage: what providers reported; it is settled before each request.
+    """
+
+    def __init__(self, config: Config, host: Host, store: Store, usage: Usage) -> None:
+        self._config, self._host, self._store, self._usage = config, host, store, usage
+        self.factory: SystemPromptFactory | None = None
+        """Gives the system text that heads every view; None leaves the stored system messages."""
+
+    async def ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
+        """Gather what a request is made from: budget, the provider's window, system text, tools."""
+        await self._usage.settle(self._store)
+        head_text = str(await self.factory()) if self.factory is not None else None
+        window = await provider_window(provider)
+        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider)
+
+    async def view(self, ask: Ask) -> list[Message]:
+        """Make a request's view, with a new plan where it needs one.
+
+        Raises:
+            ContextLengthError: it cannot be made to fit, or a text that it must hold is in no message.
+            LogUnreadableError: the log cannot be read.
+        """
+        answer = await self._answer(ask, may_plan=False)
+        if answer.view is None:
+            answer = await self._compact(ask, answer)
+        self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
+        return answer.view or []
+
+    async def compact(self) -> None:
+        """Make a plan now, whatever the view's size."""
+        ask = await self.ask(None, None, force=True)
+        await self._compact(ask, await self._answer(ask, may_plan=False))
+
+    async def wants_compaction(self) -> bool:
+        """Whether the view has reached the upper watermark."""
+        ask, session = await self.ask(None, None), await self._store.open()
+        return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
+
+    async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
+        session = await self._store.open()
+        try:
+            return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
+        except FloorError as error:
+            raise ContextLengthError(str(error)) from error
+        except RetentionError as error:
+            raise NotRetainedError(str(error)) from error
+
+    async def _compact(self, ask: Ask, before: Answer) -> Answer:
+        """Make a plan and the view that follows it, and report both."""
+        await self._host.emit("context:pre_compact", sizes(before.messages, before.tokens))
+        summary = await sum_up(self._store, self._usage.meter, ask, config=self._config, host=self._host)
+        after = await self._answer(replace(ask, summary=summary), may_plan=True)
+        made = after.compaction
+        if after.futile:
+            await self._host.emit("context:compaction_futile", after.futile)
+        if made is not None:
+            messages, tokens = len(made.arrangement.items), made.plan.tokens_after
+            await self._host.emit("context:compaction", after.report())
+            if after.plan_error:
+                await self._host.emit("context:plan_not_stored", {"plan_id": made.plan.id, "error": after.plan_error})
+        else:
+            messages, tokens = after.messages, after.tokens
+        await self._host.emit("context:post_compact", sizes(messages, tokens))
+        return after

@@ -1,0 +1,31 @@
+"""What a reader of `help(amplifier_module_context_persistent)` meets."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+
+import pytest
+
+import amplifier_module_context_persistent as package
+
+
+@pytest.mark.parametrize("name", package.__all__)
+def test_each_public_name_is_documented(name: str) -> None:
+    """With a text of its own, and so is each public method that it defines."""
+    named = getattr(package, name)
+    assert named.__doc__
+    assert all(named.__doc__ != base.__doc__ for base in getattr(named, "__mro__", ())[1:])
+    if inspect.isclass(named):
+        methods = [method for key, method in vars(named).items() if callable(method) and not key.startswith("_")]
+        assert [method.__qualname__ for method in methods if not method.__doc__] == []
+
+
+def test_help_shows_the_public_names() -> None:
+    """Each has its entry; the packages below are few enough to be read."""
+    text = pydoc.plain(pydoc.render_doc(package))
+    for name in package.__all__:
+        kind = "class" if inspect.isclass(getattr(package, name)) else "async"
+        assert f"    {kind} {name}(" in text
+    contents = text.partition("PACKAGE CONTENTS\n")[2].partition("\n\n")[0].splitlines()
+    assert 10 < len(contents) < 25
