@@ -12,10 +12,11 @@ from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Item
 from ..view.receipts import canonical
+from .baselines import Whole
 from .evidence import Said, Session, said
 from .excerpt_summarizer import Asked
 from .measures import Measures
-from .policies import Message, Open, Policy, Whole
+from .policies import Message, Open, Policy
 
 Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
 """Says what is wrong with a view, a sentence a violation.
