@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import amplifier_module_context_persistent
-from tests.support.places import DOCS
+from tests.support.places import DOCS, ROOT
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
@@ -178,3 +178,14 @@ def test_help_names_the_public_names() -> None:
     """`help(package)` and `dir` are for users: what `__all__` names is there, documented."""
     for name in amplifier_module_context_persistent.__all__:
         assert (getattr(amplifier_module_context_persistent, name).__doc__ or "").strip(), f"{name} has no docstring"
+
+
+def test_no_test_file_imports_another() -> None:
+    """What two of them need is in tests/support."""
+    found = [
+        f"{path.relative_to(ROOT)} imports {node.module}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and re.search(r"(^|\.)(test_|conftest$)", f"{node.module}")
+    ]
+    assert not found

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core import ModuleLoader
 from amplifier_core.module_sources import ModuleNotFoundError as SourceNotFoundError
 from amplifier_core.testing import MockCoordinator
+from amplifier_core.validation import ContextValidator
 
 import amplifier_module_context_persistent as package
 from tests.support.real_sessions import StartSession
@@ -181,18 +181,19 @@ async def test_a_loader_that_validates_first_leaves_a_fresh_session(
 ) -> None:
     """Validated by a mount with the real configuration, then mounted, the session is not taken for a resumed one."""
     validated: list[str] = []
-    validate = ModuleLoader._validate_module
+    validate = ContextValidator.validate
 
-    async def spy(self: ModuleLoader, module_id: str, *args: Any, **options: Any) -> Path:
-        validated.append(module_id)
-        path = await validate(self, module_id, *args, **options)
+    async def spy(self: ContextValidator, path: str | Path, *args: Any, **options: Any) -> Any:
+        validated.append(Path(path).name)
+        result = await validate(self, path, *args, **options)
+        assert result.passed
         assert files_below(home, tmp_path) == []
-        return path
+        return result
 
-    monkeypatch.setattr(ModuleLoader, "_validate_module", spy)
+    monkeypatch.setattr(ContextValidator, "validate", spy)
     spec = {"module": "context-persistent", "config": {"transcript_path": str(tmp_path / "log.jsonl")}}
     session = await start_session(spec, resolver=Resolver(module_root))
-    assert validated == ["context-persistent"]
+    assert validated == [package.__name__]
     assert files_below(home, tmp_path) == []
     context = session.coordinator.get("context")
     await context.set_messages([MESSAGE])

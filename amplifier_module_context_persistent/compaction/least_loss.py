@@ -43,7 +43,7 @@ class _Operation:
 
 
 @dataclass(slots=True)
-class _Candidates:
+class Candidates:
     """What may be done with the groups of a draft, and what it costs."""
 
     draft: Draft
@@ -170,11 +170,11 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
     draft.settle()
 
 
-def _choice(draft: Draft, spared: int) -> _Candidates:
+def _choice(draft: Draft, spared: int) -> Candidates:
     results = [result for place in draft.left() for result in draft.members[place][1:]]
     old = results[: max(0, len(results) - spared)]
     kept = draft.config.truncate_chars
-    return _Candidates(
+    return Candidates(
         draft,
         elidable={result.key for result in old if result.id and result.terms.text_chars},
         marked={entry.id for place in draft.left() for entry in draft.members[place] if entry.id in draft.cuts},

@@ -108,10 +108,10 @@ def play(directory: Path) -> Played:
     """
     (directory / "home").mkdir()
     (directory / "project").mkdir()
-    first, killed = _play_part("first", directory)
+    first, killed = play_part("first", directory)
     log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
     stored_at_kill = read_messages(log_path)
-    resumed, _ = _play_part("resumed", directory)
+    resumed, _ = play_part("resumed", directory)
     return Played(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path))
 
 
@@ -163,7 +163,7 @@ def _directory(*, keep: bool) -> Iterator[Path]:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _play_part(part: str, directory: Path) -> tuple[Told, str]:
+def play_part(part: str, directory: Path) -> tuple[Told, str]:
     """Run one process and collect what it tells; the first one is killed in the middle of its second turn."""
     home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
     errors_path = directory / f"{part}.stderr"

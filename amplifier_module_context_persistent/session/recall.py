@@ -41,7 +41,7 @@ from .session import Session
 
 STEP_S = 0.05
 SEARCH_S = 10.0
-_BATCH = 256
+BATCH_MESSAGES = 256
 _BATCH_BYTES = 1 << 20
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
 
@@ -142,7 +142,7 @@ class RecallSearch:
     def _next_batch(self, index: Index) -> range:
         """The places of the next messages to search."""
         start, size = self._at, 0
-        while start and self._at - start < _BATCH and size < _BATCH_BYTES:
+        while start and self._at - start < BATCH_MESSAGES and size < _BATCH_BYTES:
             start -= 1
             size += index.lengths[self._live[start]]
         batch, self._at = range(start, self._at), start

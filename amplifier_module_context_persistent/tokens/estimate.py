@@ -28,10 +28,10 @@ from zlib import adler32
 
 from . import _estimate_tables as estimate_tables
 
-_BLOCK_CHARS: Final = 8_192
+BLOCK_CHARS: Final = 8_192
 _WINDOWS: Final = 128
 _WINDOW_CHARS: Final = 2_048
-_WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
+WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
 
 _MOST_CHARS: Final = 16
 """No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too
@@ -41,7 +41,7 @@ _EDGE: Final = b"\n"
 """What a network sees before the beginning of a text and after its end."""
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
-_LONGEST: Final = 4 * _BLOCK_CHARS + 64
+_LONGEST: Final = 4 * BLOCK_CHARS + 64
 _FIRST: Final = int.from_bytes(b"\xf0" * _LONGEST, "little")
 _SECOND: Final = int.from_bytes(b"\x0f" * _LONGEST, "little")
 
@@ -93,8 +93,8 @@ def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, a
     return Network(tuple(zip(layers, distances, strict=True)), last, before, sum(distances) - before, asked)
 
 
-_ASCII: Final = _network(*estimate_tables.ASCII)
-_OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
+ASCII: Final = _network(*estimate_tables.ASCII)
+OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
 
 
 def estimate_tokens(text: str) -> int:
@@ -105,19 +105,19 @@ def estimate_tokens(text: str) -> int:
         11
     """
     length = len(text)
-    if length <= _WHOLE_CHARS:
-        cost = sum([_block_cost(text[at : at + _BLOCK_CHARS]) for at in range(0, length, _BLOCK_CHARS)])
+    if length <= WHOLE_CHARS:
+        cost = sum([_block_cost(text[at : at + BLOCK_CHARS]) for at in range(0, length, BLOCK_CHARS)])
     else:
         windows = [text[at : at + _WINDOW_CHARS] for at in _window_starts(length)]
-        cost = sum(map(_block_cost, windows)) * length // _WHOLE_CHARS
+        cost = sum(map(_block_cost, windows)) * length // WHOLE_CHARS
     return max(1, length // _MOST_CHARS, (cost + 50) // 100) if text else 0
 
 
 def _block_cost(block: str) -> int:
     if block.isascii():
-        return _ASCII.cost(block.encode())
+        return ASCII.cost(block.encode())
     encoded = block.encode("utf-8", "surrogatepass")
-    return _ASCII.cost(encoded.translate(None, _CONTINUATION)) + _OTHER.cost(encoded)
+    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(encoded)
 
 
 def _window_starts(length: int) -> list[int]:

@@ -163,15 +163,17 @@ def size_tokens(width: int, height: int) -> int:
         >>> size_tokens(1000, 1000), size_tokens(4000, 3000), size_tokens(16, 16)
         (1334, 1600, 255)
     """
-    return max(_anthropic_tokens(width, height), _openai_tokens(width, height))
+    return max(anthropic_tokens(width, height), openai_tokens(width, height))
 
 
-def _anthropic_tokens(width: int, height: int) -> int:
+def anthropic_tokens(width: int, height: int) -> int:
+    """Tokens of an image of this size by Anthropic's rule."""
     scale = min(1.0, _ANTHROPIC_EDGE_PX / max(width, height))
     return min(_ANTHROPIC_MAX_TOKENS, math.ceil(width * scale * height * scale / _ANTHROPIC_PX_PER_TOKEN))
 
 
-def _openai_tokens(width: int, height: int) -> int:
+def openai_tokens(width: int, height: int) -> int:
+    """Tokens of an image of this size by OpenAI's rule for tiles, in high detail."""
     scale = min(1.0, _OPENAI_FIT_PX / max(width, height))
     scale *= min(1.0, _OPENAI_SHORT_PX / (min(width, height) * scale))
     # Rounded first: 2048 * (768 / 2048) may come out a hair above 768, and would begin another tile.

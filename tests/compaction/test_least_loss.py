@@ -114,9 +114,9 @@ def test_the_choice_is_the_same_in_every_order_of_hashing():
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
-    real = choice._Candidates.shorter
+    real = choice.Candidates.shorter
     monkeypatch.setattr(
-        choice._Candidates, "shorter", lambda self, one: [(c, cut, -999) for c, cut, _ in real(self, one)]
+        choice.Candidates, "shorter", lambda self, one: [(c, cut, -999) for c, cut, _ in real(self, one)]
     )
     made = drafted(named(["word " * 30] * 6), 1, protected_tool_results=0)
     lose_least(made)

@@ -146,17 +146,17 @@ def _until(played: Played, view: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def invoke_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meddle: Any, *options: str) -> Any:
     """Run the command, and meddle with the log between the two processes."""
-    play_part = demo_module._play_part
+    really = demo_module.play_part
 
     def between(part: str, directory: Path) -> Any:
         if part == "resumed":
             (log,) = directory.rglob("context-messages.jsonl")
             meddle(log)
-        return play_part(part, directory)
+        return really(part, directory)
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(demo_module.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(demo_module, "_play_part", between)
+    monkeypatch.setattr(demo_module, "play_part", between)
     return CliRunner().invoke(main, ["demo", *options])
 
 

@@ -3,11 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
+from amplifier_module_context_persistent.log import group_commit
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.log.file import FileLog, MemoryLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
@@ -229,12 +232,20 @@ async def test_small_appends_without_a_sync_stay_on_the_calling_thread(path: str
     assert stored_numbers(path) == [0, 1, 2]
 
 
-async def test_an_inline_append_never_overtakes_the_queue(path: str) -> None:
+async def test_an_inline_append_never_overtakes_the_queue(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was queued first is in the log first, also while the log's thread has not come to it."""
+    threads: list[ThreadPoolExecutor] = []
+
+    class Thread(ThreadPoolExecutor):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            threads.append(self)
+
+    monkeypatch.setattr(group_commit, "ThreadPoolExecutor", Thread)
     commit = GroupCommit(FileLog(path, durability="write"), inline=True)
     await commit.append(giving(body(0)))
     gate = threading.Event()
-    commit._thread.submit(gate.wait, 10)
+    threads[0].submit(gate.wait, 10)
     large = asyncio.create_task(commit.append(giving(body(1)), small=False))
     await asyncio.sleep(0)
     small = asyncio.create_task(commit.append(giving(body(2))))

@@ -22,6 +22,7 @@ from amplifier_module_context_persistent.errors import (
     PurgeError,
 )
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
@@ -500,14 +501,16 @@ def test_a_purge_waits_for_the_lock(path: str) -> None:
     """A writer that holds it is named after the deadline, and nothing is changed."""
     log = FileLog(path)
     append(log, 0, 1)
-    reader = log._reader
-    lock = reader.files.try_lock(path, reader.descriptor)
+    files = FileSystem()
+    descriptor = files.open_log(path, create=False)
+    lock = files.try_lock(path, descriptor)
     assert lock is not None
     content = content_of(path)
     with pytest.raises(LockTimeoutError, match=str(os.getpid())):
         purged(path, before(1), lock_timeout_s=0.1)
     assert content_of(path) == content
-    reader.files.unlock(lock)
+    files.unlock(lock)
+    files.close(descriptor)
     purged(path, before(1))
     assert stored_numbers(path) == [1]
 

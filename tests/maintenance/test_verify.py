@@ -11,6 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.verify import ADVICE, Report, verify_log
 from tests.support.logs import (
@@ -138,8 +139,9 @@ def test_an_append_on_its_way_is_not_taken_for_a_torn_tail(path: str) -> None:
     log = FileLog(path)
     append(log, 0)
     line = sealed([body(0), body(1)])[1]
-    reader = log._reader
-    lock = reader.files.try_lock(path, reader.descriptor)
+    files = FileSystem()
+    descriptor = files.open_log(path, create=False)
+    lock = files.try_lock(path, descriptor)
     assert lock is not None
     with open(path, "ab") as file:
         file.write(line[:20])
@@ -148,7 +150,8 @@ def test_an_append_on_its_way_is_not_taken_for_a_torn_tail(path: str) -> None:
         time.sleep(0.2)
         with open(path, "ab") as file:
             file.write(line[20:])
-        reader.files.unlock(lock)
+        files.unlock(lock)
+        files.close(descriptor)
 
     thread = threading.Thread(target=finish)
     thread.start()

@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.session.tools import RecallTool
 from amplifier_module_context_persistent.view.entry import classify
 from tests.support.checker import assert_valid, same
 from tests.support.messages import user
-from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.view_properties import count, goes_on
 
 Message = dict[str, Any]
@@ -224,10 +224,9 @@ async def test_a_view_is_counted_as_it_is_shown(session: Offloading) -> None:
         await session.read(f"c{number}")
     view = await session.view()
     assert len(view) == 61
-    opened = await session.manager._store.open()
-    ask = await session.manager._ask(None, None)
-    answer = await opened.commit.run(lambda log: opened.requests.answer(log, ask, may_plan=False))
-    assert answer.tokens == sum(map(count, view)) < 50_000 < sum(map(count, await session.manager.get_messages()))
+    await session.manager.close()
+    (receipt,) = controls(session.path, "view")
+    assert receipt["tokens"] == sum(map(count, view)) < 50_000 < sum(map(count, await session.manager.get_messages()))
 
 
 async def test_what_recall_gives_is_not_offloaded(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.messages.reminder import as_reminder
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
 from tests.support.messages import CALLS, result, user
-from tests.support.recorded_sessions import Recorded, assert_proved
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
 from tests.support.view_properties import goes_on
 
 Message = dict[str, Any]
@@ -160,14 +160,14 @@ async def test_ephemeral_system_text_is_a_reminder_too() -> None:
     assert said(view) == [("system", "early"), ("user", "hello"), wrapped("late")]
 
 
-async def test_a_view_is_counted_as_it_is_shown() -> None:
+async def test_a_view_is_counted_as_it_is_shown(tmp_path: Path) -> None:
     """The tags count: the budget holds for what is handed out."""
-    manager = await manager_with(user("hello"), system("late"), system([{"type": "text", "text": "blocks"}]))
-    view = await manager.get_messages_for_request()
-    session = await manager._store.open()
-    ask = await manager._ask(None, None)
-    measured = await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=False).tokens)
-    assert measured == sum(count_message(message, EstimateCounter()) for message in view)
+    recorded = Recorded(tmp_path / "log.jsonl", late_system="reminder")
+    await recorded.add(user("hello"), system("late"), system([{"type": "text", "text": "blocks"}]))
+    view = await recorded.view()
+    await recorded.manager.close()
+    (receipt,) = controls(recorded.path, "view")
+    assert receipt["tokens"] == sum(count_message(message, EstimateCounter()) for message in view)
 
 
 @pytest.mark.parametrize("preserve_system", [True, False])

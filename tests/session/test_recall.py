@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import re
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager, RecallError
-from amplifier_module_context_persistent.search.recall_page import check_wanted
+from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.search.recall_page import RecallPage, Wanted
 from amplifier_module_context_persistent.session import recall as lookup
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
@@ -258,30 +261,46 @@ async def test_lines_that_cannot_match_are_not_parsed(tmp_path: Path, monkeypatc
     """For a plain text the bytes of a line say so."""
     manager = start(tmp_path / "log.jsonl")
     await add(manager, *(f"straw {n}" for n in range(50)), "needle")
-    session = await manager._store.open()
-    read, parsed = session.log.read, []
+    read, parsed = FileLog.read, []
 
-    def counting(ordinals: Sequence[int]) -> Any:
+    def counting(log: FileLog, ordinals: Sequence[int]) -> Any:
         parsed.extend(ordinals)
-        return read(ordinals)
+        return read(log, ordinals)
 
-    monkeypatch.setattr(session.log, "read", counting)
+    monkeypatch.setattr(FileLog, "read", counting)
     assert len(await found(manager, "Needle")) == 1
     assert parsed == [50]
     assert len(await found(manager, "nee.le", regex=True)) == 1
     assert parsed == [50, 50]
 
 
-async def stepwise(manager: Manager, between: Callable[[], Awaitable[Any]]) -> list[str]:
+async def stepwise(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch, between: Callable[[], Awaitable[Any]]
+) -> list[str]:
     """Search for needles in many steps, doing something else after the first one; the hits."""
-    session, seconds = await manager._store.open(), itertools.count(0.0, 2 * lookup.STEP_S)
-    asked = check_wanted(query="needle", limit=30)
-    searching = lookup.RecallSearch(asked, count=session.count, budget_tokens=200_000, clock=lambda: next(seconds))
-    steps = 0
-    while (page := await session.commit.run(searching.step)) is None:
-        steps += 1
-        if steps == 1:
-            await between()
+    begun = threading.Event()
+    steps, done, seconds = 0, False, itertools.count(0.0, 2 * lookup.STEP_S)
+
+    class Stepwise(lookup.RecallSearch):
+        def __init__(self, wanted: Wanted, **how: Any) -> None:
+            super().__init__(wanted, **{**how, "clock": lambda: next(seconds)})
+
+        def step(self, log: Log) -> RecallPage | None:
+            nonlocal steps
+            if steps == 1 and not done:
+                return None
+            steps += 1
+            begun.set()
+            return super().step(log)
+
+    async def after_the_first() -> None:
+        nonlocal done
+        assert await asyncio.to_thread(begun.wait, 10)
+        await between()
+        done = True
+
+    monkeypatch.setattr(lookup, "RecallSearch", Stepwise)
+    page, _ = await asyncio.gather(manager.recall(query="needle", limit=30), after_the_first())
     assert steps > 1
     return [hit.reference for hit in page.hits]
 
@@ -290,16 +309,16 @@ async def test_a_search_goes_in_steps_and_lets_appends_in_between(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is appended meanwhile is not part of the search, and nothing that was there is missed."""
-    monkeypatch.setattr(lookup, "_BATCH", 7)
+    monkeypatch.setattr(lookup, "BATCH_MESSAGES", 7)
     ids = await add(manager, *(f"needle {n}" for n in range(30)))
-    assert await stepwise(manager, lambda: add(manager, "needle, later")) == ids[::-1]
+    assert await stepwise(manager, monkeypatch, lambda: add(manager, "needle, later")) == ids[::-1]
 
 
 async def test_a_history_that_is_replaced_meanwhile_is_searched_anew(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No hit is of the history before it."""
-    monkeypatch.setattr(lookup, "_BATCH", 7)
+    monkeypatch.setattr(lookup, "BATCH_MESSAGES", 7)
     await add(manager, *(f"needle {n}" for n in range(30)))
     anew: list[str] = []
 
@@ -307,16 +326,22 @@ async def test_a_history_that_is_replaced_meanwhile_is_searched_anew(
         await manager.clear()
         anew.extend(await add(manager, *(f"needle {n}" for n in range(10))))
 
-    assert await stepwise(manager, replace) == anew[::-1]
+    assert await stepwise(manager, monkeypatch, replace) == anew[::-1]
 
 
 async def test_a_search_stops_when_its_time_is_over(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says where, and the search goes on from there."""
-    monkeypatch.setattr(lookup, "_BATCH", 1)
+    monkeypatch.setattr(lookup, "BATCH_MESSAGES", 1)
     ids = await add(manager, *(f"needle {n}" for n in range(30)))
     seconds = itertools.count(0.0, lookup.SEARCH_S / 20)
-    session = await manager._store.open()
-    page = await lookup.recall(session, None, query="needle", limit=30, clock=lambda: next(seconds))
+
+    class Slow(lookup.RecallSearch):
+        def __init__(self, wanted: Wanted, **how: Any) -> None:
+            super().__init__(wanted, **{**how, "clock": lambda: next(seconds)})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lookup, "RecallSearch", Slow)
+        page = await manager.recall(query="needle", limit=30)
     assert 0 < len(page.hits) < 30
     until = re.search(r"go on with until=(\S+)\]", page.output)
     assert until

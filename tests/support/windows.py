@@ -1,12 +1,14 @@
 """A log with a numbered conversation, and windows on it."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window.ephemeral import Extras
 from amplifier_module_context_persistent.window.request import Request, View
 from amplifier_module_context_persistent.window.window import ViewState
@@ -45,6 +47,11 @@ class Desk:
         for _ in range(turns):
             self.add({"role": "user", "content": f"Question. {TEXT}", "metadata": metadata})
             self.add({"role": "assistant", "content": f"Answer. {TEXT}"})
+
+    def entries(self, ordinals: Sequence[int]) -> list[Entry]:
+        """What a view knows of these messages of the log."""
+        read = zip(ordinals, self.log.read(ordinals), strict=True)
+        return [classify(ordinal, message, count) for ordinal, message in read]
 
     def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> View:
         """Build a view; a plan that was made goes to the log."""

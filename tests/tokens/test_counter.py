@@ -305,7 +305,7 @@ class TestEstimate:
         """Growing a text by a tenth never makes it cheaper, across the border of sampling too."""
         text = PROSE * 400
         counts = [estimate_tokens(text[: int(2_000 * 1.1**n)]) for n in range(55)]
-        assert int(2_000 * 1.1**54) > estimate._WHOLE_CHARS
+        assert int(2_000 * 1.1**54) > estimate.WHOLE_CHARS
         assert counts == sorted(counts)
 
     def test_is_the_same_in_another_process(self) -> None:
@@ -342,25 +342,27 @@ class TestEstimate:
     def test_a_block_costs_what_its_bytes_cost_one_by_one(self, parts: list[str]) -> None:
         """A block through the layers at once costs what looking every byte up costs, one after the other."""
         encoded = "".join(part[:200] for part in parts).encode("utf-8", "surrogatepass")
-        for network in (estimate._ASCII, estimate._OTHER):
+        for network in (estimate.ASCII, estimate.OTHER):
             assert network.cost(encoded) == sum(_hundredths(network, encoded, at) for at in range(len(encoded)))
 
     def test_the_longest_block(self) -> None:
         """A full block of the characters with the most bytes costs as much as its parts, but for their seams."""
-        block = "\U0001f680" * estimate._BLOCK_CHARS
-        parts = [estimate._OTHER.cost(block[at : at + 1024].encode()) for at in range(0, len(block), 1024)]
-        assert estimate._OTHER.cost(block.encode()) == pytest.approx(sum(parts), abs=300 * len(parts))
+        block = "\U0001f680" * estimate.BLOCK_CHARS
+        parts = [estimate.OTHER.cost(block[at : at + 1024].encode()) for at in range(0, len(block), 1024)]
+        assert estimate.OTHER.cost(block.encode()) == pytest.approx(sum(parts), abs=300 * len(parts))
 
     def test_the_sum_is_exact(self) -> None:
         """The costs of a block are summed exactly, the dearest and the cheapest too."""
+        as_it_is = bytes(range(256))
+        network = Network(layers=((as_it_is, 0),), hundredths=as_it_is, before=0, after=0)
         for numbers in (b"", b"\x00" * 1000, b"\x64" * 1000, bytes(range(101)) * 11 + b"\x01"):
-            assert estimate._sum(numbers) == sum(numbers)
-        assert max(estimate._ASCII.hundredths + estimate._OTHER.hundredths) <= 100
+            assert network.cost(numbers) == sum(numbers)
+        assert max(estimate.ASCII.hundredths + estimate.OTHER.hundredths) <= 100
 
     def test_ascii_costs_the_same_beside_other_characters(self) -> None:
         """One character of another script adds what it costs, and no more for the ASCII around it."""
-        assert estimate._OTHER.hundredths[0] == 0
-        assert estimate._OTHER.cost(PROSE.encode()) == 0
+        assert estimate.OTHER.hundredths[0] == 0
+        assert estimate.OTHER.cost(PROSE.encode()) == 0
         assert 0 <= estimate_tokens(PROSE + "字") - estimate_tokens(PROSE) <= 3
 
 

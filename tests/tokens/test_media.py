@@ -116,7 +116,7 @@ def test_the_dearer_rule_counts(size: tuple[int, int], tokens: int) -> None:
 @pytest.mark.parametrize(("size", "tokens"), [((1024, 1024), 765), ((2048, 4096), 1105), ((512, 512), 255)])
 def test_openai_examples(size: tuple[int, int], tokens: int) -> None:
     """The examples that OpenAI publishes come out as published."""
-    assert media._openai_tokens(*size) == tokens
+    assert media.openai_tokens(*size) == tokens
 
 
 @given(st.integers(1, 40_000), st.integers(1, 40_000))

@@ -15,7 +15,6 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.history_at import PlaceError
 from amplifier_module_context_persistent.transcript.stats import collect
-from amplifier_module_context_persistent.transfer import rewind as rewind_module
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from amplifier_module_context_persistent.transfer.rewind import RewindError, rewind_session
 from tests.support.checker import assert_valid, same
@@ -154,13 +153,14 @@ async def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """Let something happen between the look at the log and the lock on it."""
-    real = rewind_module._append
+    real = FileLog.commit
 
-    def append(path: str, *arguments: Any) -> None:
+    def commit(log: FileLog, batch: Any) -> Any:
+        monkeypatch.setattr(FileLog, "commit", real)
         change()
-        real(path, *arguments)
+        return real(log, batch)
 
-    monkeypatch.setattr(rewind_module, "_append", append)
+    monkeypatch.setattr(FileLog, "commit", commit)
 
 
 def test_what_others_append_meanwhile_is_hidden_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_another_history_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: py
     """After another rewind, or where another file took the log's place, nothing is written."""
     append(FileLog(tmp_path / "log"), 0, 1, 2, 3)
     with monkeypatch.context() as patch:
-        meanwhile(patch, lambda: rewind_session_really(tmp_path / "log"))
+        meanwhile(patch, lambda: rewind_session(tmp_path / "log", "id-0"))
         with pytest.raises(RewindError, match="meanwhile"):
             rewind_session(tmp_path / "log", 3)
     assert numbers(FileLog(tmp_path / "log")) == [0]
@@ -185,16 +185,6 @@ def test_another_history_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: py
     with pytest.raises(RewindError):
         rewind_session(tmp_path / "log", 1)
     assert numbers(FileLog(tmp_path / "log")) == list(range(10, 20))
-
-
-def rewind_session_really(path: Path) -> None:
-    """A rewind by somebody else."""
-    log = FileLog(path)
-    log.follow()
-    prepared = rewind_module._reset
-    past = rewind_module.HistoryPrefix(log.index.live[:1], "id-0", 1)
-    log.commit([prepared(past, "id-0", None, reset_id="other", time="t")])
-    log.close()
 
 
 def test_an_id_that_two_messages_have_is_no_place(tmp_path: Path) -> None:

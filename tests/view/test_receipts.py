@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogError, PersistentContextManager
+from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
@@ -211,13 +212,12 @@ async def test_a_view_whose_plan_could_not_be_stored_is_proved(
 ) -> None:
     """The plan is written with the receipt once the disk takes records again."""
     await recorded.add(*(user(f"{number} " + "word " * 300) for number in range(20)))
-    log = (await recorded.manager._store.open()).log
 
     def refused(*_: Any, **__: Any) -> Any:
         raise LogError("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(log), "commit", refused)
+        patch.setattr(FileLog, "commit", refused)
         await recorded.view()
     await recorded.add(user("go on"))
     await recorded.manager.close()

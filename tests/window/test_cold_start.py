@@ -157,9 +157,7 @@ def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None
             wanted.extend(range(place, len(desk.log.index)))
     index = desk.log.index
     start = min(start, len(index))
-    entries = older_candidates(
-        index, index.live, start, lambda keys: desk.window._classify_all(desk.log, keys), 1_000_000
-    )
+    entries = older_candidates(index, index.live, start, desk.entries, 1_000_000)
     found = [entry.key for entry in entries]
     assert found == sorted(found)
     assert set(found) == {place for place in wanted if place < start}
@@ -172,8 +170,6 @@ def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(budget
     for at in range(600):
         desk.add({"role": "user", "content": f"Question {at}."})
     live = desk.log.index.live
-    entries = older_candidates(
-        desk.log.index, live, 600, lambda keys: desk.window._classify_all(desk.log, keys), budget
-    )
+    entries = older_candidates(desk.log.index, live, 600, desk.entries, budget)
     assert len(entries) == expected
     assert [entries[0].id, entries[-1].id] == ["m0", "m599"]

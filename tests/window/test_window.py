@@ -6,17 +6,12 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.window import window
-from amplifier_module_context_persistent.window.ephemeral import Extras
 from amplifier_module_context_persistent.window.request import Request
-from amplifier_module_context_persistent.window.window import ViewState
 from fixtures.generate import generate_session
 from tests.support.checker import same
 from tests.support.logs import append_bodies
@@ -156,14 +151,13 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
     size = sum(map(count, desk.ask(10_000).view or []))
     budget = int(size / 0.95)
     assert desk.ask(budget).compaction is None
-    calls: list[int] = []
-    desk.window._plan = lambda *_: calls.append(1)  # type: ignore[method-assign,assignment,misc,func-returns-value]
+    tried = next(desk.plan_ids)
     for drifting in (budget, budget + 9, int(budget * 0.97), budget):
         assert desk.ask(drifting).compaction is None
-    assert calls == []
+    assert next(desk.plan_ids) == tried + 1
     desk.add({"role": "assistant", "content": "Yes."})
     desk.window.build(desk.log, Request(int(budget * 0.95)), may_plan=True)
-    assert calls == [1]
+    assert next(desk.plan_ids) == tried + 3
 
 
 def test_the_next_process_does_not_plan_again_either() -> None:
@@ -260,15 +254,15 @@ def test_there_is_no_record_without_a_plan() -> None:
         Desk().window.plan_record(MemoryLog())
 
 
-async def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
+def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
     """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
-    manager = InMemoryContextManager(tokenizer="estimate")
+    desk = Desk()
     for message in generate_session(4, 900):
-        await manager.add_message(message)
-
-    log_window = ViewState(Config.load({}), EstimateCounter(), Extras(), iter("abc").__next__)
-    session = await manager._store.open()
+        desk.add(message)
+    log_window = desk.new_window()
     small, large = Request(budget_tokens=110_000), Request(budget_tokens=200_000)
-    assert 110_000 < log_window.measure(session.log, small)[0] < 200_000
-    assert log_window.measure(session.log, large)[0] > 200_000
-    assert len(await manager.get_messages_for_request(token_budget=2_000_000)) >= 890
+    assert 110_000 < log_window.measure(desk.log, small)[0] < 200_000
+    assert log_window.measure(desk.log, large)[0] > 200_000
+    view = desk.ask(2_000_000).view
+    assert view is not None
+    assert len(view) >= 890
