@@ -1,50 +1,103 @@
-"""The README says what the code does: its example, its commands."""
+"""The README says what the code does: its examples run, its table is the code's, its links lead somewhere."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
-from amplifier_module_context_persistent.session.host import EVENTS
-from tests.support.places import ROOT
+from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.demo.command import read_messages
+from tests.support.places import DOCS, ROOT
+from tests.support.real_sessions import StartSession
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_LINES = 130
+COMMANDS = re.findall(r"^context-persistent (.*)$", README, re.MULTILINE)
 
 
-def test_every_event_is_named():
-    """Each event that the module contributes is documented."""
-    assert [event for event in EVENTS if f"`{event}`" not in README] == []
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of a page in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
-def test_the_example_runs(tmp_path):
-    """The README's Python example does what it says."""
-    example = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
+def test_it_is_short() -> None:
+    """What a newcomer needs fits in it; the rest is in `docs/`."""
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_the_commands_work_on_what_the_example_writes(tmp_path: Path) -> None:
+    """The Python example does what it says, and every command that follows it runs on its session."""
+    (example,) = blocks(README, "python")
     done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "What is in this repository?\n"
-    assert (tmp_path / "session.jsonl").exists()
+    assert len(COMMANDS) == 5
+    command = Path(sys.executable).with_name("context-persistent")
+    for line in COMMANDS:
+        arguments = shlex.split(line, comments=True)
+        done = subprocess.run([command, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (line, done.stderr)
+        if arguments[0] in ("show", "view", "search"):
+            assert "What is in this repository?" in done.stdout, line
+    assert "What is in this repository?" in (tmp_path / "talk.md").read_text(encoding="utf-8")
 
 
-def test_the_links_lead_somewhere():
-    """Every relative link of the README names a file."""
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-@pytest.mark.parametrize("name", ["append", "resume", "request", "tokens", "cli"])
-def test_the_benchmarks_that_are_named_exist(name):
-    """Each benchmark command of the README starts as the README says it."""
-    assert f"-m benchmarks.{name} " in README
-    command = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+def test_the_demonstration_runs() -> None:
+    """The first command of the README ends with the demonstration, which loses nothing."""
+    (line,) = re.findall(r"^python3 -m venv .venv .* \.venv/bin/context-persistent (\w+)$", README, re.MULTILINE)
+    command = Path(sys.executable).with_name("context-persistent")
+    done = subprocess.run([command, line], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+    assert "0 of the 7 acknowledged ones lost" in done.stdout
 
 
-def test_ci_runs_the_readmes_test_command():
+def test_ci_runs_the_readmes_test_command() -> None:
     """The continuous integration script takes the test command from the README, so the two cannot differ."""
     assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert len(re.findall(r"^python3 -m venv .* pytest .*$", README, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/sessions.md"])
+async def test_the_mount_plan_mounts_it(page: str, start_session: StartSession, home: Path) -> None:
+    """With the mount plan of the page, a session writes its log where the page says, under the given budget."""
+    (text,) = blocks((ROOT / page).read_text(encoding="utf-8"), "yaml")
+    plan = yaml.safe_load(text)
+    rest = {key: value for key, value in plan.items() if key != "session"}
+    session = await start_session(plan["session"]["context"], plan=rest)
+    manager = session.coordinator.get("context")
+    assert manager.config.max_tokens == 150_000
+    await manager.add_message({"role": "user", "content": "hello"})
+    assert manager.log_path.startswith(f"{home}/.amplifier/projects/")
+    assert manager.log_path.endswith("/sessions/s1/context-messages.jsonl")
+    await session.cleanup()
+    assert [message["content"] for message in read_messages(manager.log_path)] == ["hello"]
+
+
+def test_the_keys_that_people_set_are_the_codes() -> None:
+    """Each of the five keys has its default."""
+    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`|(none)) \|", README, re.MULTILINE)
+    assert len(rows) == 5
+    for key, default, none in rows:
+        value = getattr(Config(), key)
+        assert str(value) == default or (none and value in (None, ())), key
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))], ids=str)
+def test_links_lead_somewhere(path: Path) -> None:
+    """Every relative link of a page names a file, and its heading where it names one."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        name, _, heading = target.partition("#")
+        file = path.parent / name if name else path
+        assert file.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in anchors, target
