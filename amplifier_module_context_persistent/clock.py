@@ -1,4 +1,4 @@
-"""The time and new ids, where nobody passes others in; what is below takes them as arguments."""
+"""The time and new ids, as defaults; modules below take them as arguments."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def utc_now() -> str:
 
 
 def new_id() -> str:
-    """A message id that nothing else has."""
+    """A new unique message id."""
     return "m" + token_hex(8)

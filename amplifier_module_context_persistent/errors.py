@@ -61,7 +61,7 @@ class FloorError(ContextPersistentError):
 
 
 class RetentionError(ContextPersistentError, ValueError):
-    """A text that a view has to hold stands in no message that a view could show; the message holds nothing of it."""
+    """A text that the view must hold is in no message that a view could show; the error does not repeat the text."""
 
 
 class PinError(ContextPersistentError, ValueError):
@@ -69,11 +69,11 @@ class PinError(ContextPersistentError, ValueError):
 
 
 class SummaryError(ContextPersistentError):
-    """There is no summary: the message says why, and nothing of what was answered."""
+    """Summarization failed; the message says why, and repeats nothing of the answer."""
 
 
 class RecallError(ContextPersistentError, ValueError):
-    """What is asked of `recall` cannot be given: the message says why, and what can be asked instead."""
+    """`recall` cannot answer: the message says why, and what can be asked instead."""
 
 
 class LogError(ContextPersistentError, OSError):
@@ -81,7 +81,7 @@ class LogError(ContextPersistentError, OSError):
 
 
 class AppendError(LogError):
-    """The system refused a write and the log was cut back to its length before: nothing of the batch was stored."""
+    """The system refused a write. The log was cut back to its old length: nothing of the batch was stored."""
 
 
 class LogCreateError(LogError):
@@ -89,7 +89,7 @@ class LogCreateError(LogError):
 
 
 class LogFailedError(LogError):
-    """A sync or a cut-back failed: what is on disk is unknown, so the log takes no more appends until reopened."""
+    """A sync or a cut-back failed: what is on disk is unknown, so appends fail until the log is reopened."""
 
 
 class LogUnreadableError(LogError):

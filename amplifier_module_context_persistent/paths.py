@@ -1,8 +1,8 @@
-"""Where a session's log lies.
+"""The path of a session's log.
 
-Order: `transcript_path` (a file), `storage_path` (a directory), else the place where the host's command line keeps its
-sessions, `~/.amplifier/projects/<slug>/sessions/<session-id>/`. A configured file is inherited by child sessions with
-the rest of the configuration; a child gets a file of its own beside it.
+Order: `transcript_path` (a file), `storage_path` (a directory), else the directory where the host's command line keeps
+its sessions, `~/.amplifier/projects/<slug>/sessions/<session-id>/`. Child sessions inherit a configured file with the
+rest of the configuration; each gets a file of its own beside it.
 """
 
 from __future__ import annotations

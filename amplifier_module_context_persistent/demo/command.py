@@ -1,8 +1,7 @@
 """`context-persistent demo`: kill a session in the middle of a turn, resume it, and show what came of it.
 
-What was acknowledged is what the killed process told before it died; what is held against it is read from the log's
-file here, by plain `json`, and from what the resumed process got. Anything missing is a fault, and so is a view that a
-provider would refuse.
+The killed process reported what was acknowledged. That is compared with the log's file, read here by plain `json`, and
+with what the resumed process got. Anything missing is a fault, and so is a view that a provider would refuse.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class DemoError(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the two processes told, and what the log's file held after each."""
+    """What the two processes reported, and what the log's file held after each."""
 
     first: Told
     resumed: Told
@@ -207,7 +206,7 @@ def _is_mid_turn(told: Told) -> bool:
     return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
 
 
-# -- what came of it ---------------------------------------------------------------------------------------------------
+# -- the result --------------------------------------------------------------------------------------------------------
 
 
 def _differences(where: str, found: Sequence[Message], expected: Sequence[Message]) -> Iterator[str]:
@@ -260,14 +259,14 @@ def _show(console: Console, played: Played, kept: str | None) -> None:
 
     _head(console, "3. How the host resumed the session: get_messages, set_messages, get_messages")
     for told in played.of("ignored", resumed=True):
-        behind = told["stored"] - told["handed"]
-        console.print(f"   The host's own transcript has {told['handed']} messages: {behind} behind the log.")
+        missing = told["stored"] - told["handed"]
+        console.print(f"   The host's own transcript has {told['handed']} messages: {missing} fewer than the log.")
         console.print(f"   set_messages with them was ignored; get_messages still gives {told['stored']}.")
 
     view = played.messages("view")
     _head(console, "4. The view that the model gets next")
     _list(console, view)
-    console.print(f"   {'Invalid!' if view_faults(view) else 'Valid: every call has its result right behind it.'}")
+    console.print(f"   {'Invalid!' if view_faults(view) else 'Valid: every call has its result right after it.'}")
 
     _head(console, "5. How the turn went on")
     _list(console, played.acknowledged(resumed=True), first=len(recovered) + 1)

@@ -56,7 +56,7 @@ class ScriptedProvider:
         return []
 
     async def complete(self, request: Any, **_: Any) -> Any:
-        """Give the script's next step: it depends on the turn's question and on the results behind it."""
+        """Give the script's next step: it depends on the turn's question and on the results after it."""
         asked = max(place for place, message in enumerate(request.messages) if message.role == "user")
         question, results = str(request.messages[asked].content), len(request.messages) - asked - 1
         calls: list[Any] = []

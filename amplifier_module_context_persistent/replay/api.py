@@ -63,9 +63,9 @@ T = TypeVar("T")
 class Seen:
     """A request, and what the model saw of the `place` messages before it.
 
-    `marks` is None where the view could not be made. What is known of its receipt, if it left one: `hash`, and whether
-    the view that was made again is `proved` by it, which is None where the view was made under a policy. `lacks` says
-    what the log lacks for the view; where it lacks nothing and nothing is proved, the log was altered.
+    `marks` is None if the view could not be made. `hash` is that of the receipt, if there is one, and `proved` says
+    whether the rebuilt view has it (None for a view made under a policy). `lacks` names what the log lacks for the
+    view; if it lacks nothing and the view is not proved, the log was altered.
     """
 
     number: int
@@ -93,7 +93,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A session played under several policies; `whole` is what sending all of it with every request comes to."""
+    """A session played under several policies; `whole` is the cost of sending all of it with every request."""
 
     budget_tokens: int
     tokenizer: str
@@ -113,7 +113,7 @@ def open_transcript(session: str | Path) -> Transcript:
 
 
 def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
-    """Make the views again that a session handed out, by their receipts, in order.
+    """Rebuild the views that a session handed out from their receipts, in order.
 
     Args:
         transcript: the session.
@@ -267,7 +267,7 @@ def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
 def _marker(
     transcript: Transcript, noted: Noted, markers: dict[int, tuple[Marker, dict[int, int]]]
 ) -> tuple[Marker, dict[int, int]]:
-    """What marks the live history of a receipt, and the places of its records."""
+    """The marker for the live history of a receipt, and the positions of its records."""
     live, index = noted.live, transcript.book.index
     known = markers.get(id(live))
     if known is None:

@@ -38,7 +38,7 @@ class Whole:
         return count_message(message, self._counter)
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
-        """The messages of entries; nobody here alters them, so they are not copied."""
+        """The messages of entries; they are never altered here, so they are not copied."""
         return (self._messages[entry.key] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
@@ -46,7 +46,7 @@ class Whole:
         return render(arrangement, self.fetch, boundary=self.config.truncate_boundary)
 
     def full(self, arrangement: Arrangement) -> bool:
-        """Whether a view stands at the upper watermark."""
+        """Whether a view has reached the upper watermark."""
         size = {"tokens": arrangement.tokens, "messages": len(arrangement.items)}
         return needs_plan(self.config, budget_tokens=self.budget_tokens, **size)
 
@@ -72,7 +72,7 @@ class Whole:
         return []
 
     async def recalls(self, term: str, inserted: str) -> bool:
-        """Nothing can be had again."""
+        """Nothing can be recalled."""
         return False
 
     async def close(self) -> None:
@@ -83,7 +83,7 @@ class Stateless(Whole):
     """The ladder, recomputed from the whole history on every request."""
 
     async def view(self) -> list[Message] | None:
-        """Show everything while it fits, else what a plan made now says."""
+        """Show everything while it fits, else what a new plan keeps."""
         arrangement = self.arrange()
         if not self.full(arrangement):
             return self.render(arrangement)

@@ -1,7 +1,7 @@
-"""A stand-in for a provider that is asked for summaries where there is none: it answers with excerpts.
+"""A stand-in for a provider that is asked for summaries: it answers with excerpts.
 
-It says what the assistant said, a line of each message, the newest that fit; a model's summary would say more. So what
-it is asked and what it answers can be measured and billed, and what its answer is worth cannot.
+It repeats what the assistant said, the first line of each message, the newest that fit; a model's summary would say
+more. So the tokens of request and answer can be measured and billed; the quality of the answer cannot.
 """
 
 from __future__ import annotations

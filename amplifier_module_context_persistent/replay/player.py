@@ -28,7 +28,7 @@ view held before.
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One request that was played: how many messages stood before it, the view or None where it was refused."""
+    """One request that was played: how many messages came before it, and the view, or None if it was refused."""
 
     number: int
     place: int
@@ -40,14 +40,14 @@ class Played:
 
 
 class Player:
-    """Plays one session; what it finds out about a message of a view holds for every policy and budget."""
+    """Plays one session; what it learns about a message of a view is kept for every policy and budget."""
 
     def __init__(self, session: Session, counter: TokenCounter, *, check: Check | None = None) -> None:
         self.session, self._counter, self._check = session, counter, check
         self._originals = {message["metadata"]["message_id"]: message for message in session.messages}
         self._known: dict[bytes, tuple[int, int, Said]] = {}
         self._fine: set[bytes] = set()
-        """Messages that stood in a view without violations."""
+        """Messages that were in a view without violations."""
 
     async def play(
         self,
@@ -150,9 +150,9 @@ class Player:
             measures.answer_tokens += self._counter.count_text(one.answer)
 
     def _whole_view(self) -> tuple[list[Message], list[int]] | None:
-        """The view of the whole history, and by message how much of it stands before that message.
+        """The view of the whole history, and for each message how much of the view comes before it.
 
-        None where a view of less is not the beginning of it (a result came late), or where it is not valid.
+        None if a view of fewer messages is not its beginning (a result came late), or if it is not valid.
         """
         whole = Whole(0, self._counter, {})
         for message in self.session.messages:
@@ -205,7 +205,7 @@ class Player:
 
 
 def _leads(item: Item) -> bool:
-    """Whether it is a word of the user's that was put before the message behind it."""
+    """Whether it is a user message that was inserted before the next one."""
     return item.inserted is not None and item.inserted.get("role") == "user"
 
 

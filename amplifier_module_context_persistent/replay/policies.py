@@ -53,13 +53,13 @@ class Policy(Protocol):
         """Make the view of a request; None where the policy says that nothing fits."""
 
     def asked(self) -> list[Asked]:
-        """What a provider was asked for this policy's own sake since it was last told here."""
+        """What this policy asked a provider for itself since the last call."""
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
 
     async def close(self) -> None:
-        """Let go of what is held."""
+        """Close what is open."""
 
 
 Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]

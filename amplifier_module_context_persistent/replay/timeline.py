@@ -23,9 +23,9 @@ class Step:
 
 
 def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen] = ()) -> Iterator[Step]:
-    """Merge the messages of turns, which follow one another, with requests in the order of their places.
+    """Merge the messages of turns, which follow one another, with requests in the order of their positions.
 
-    A request comes before the message that answered it; those behind the last message come at the end.
+    A request comes before the message that answered it; those after the last message come at the end.
     """
     waiting = iter(seen)
     request = next(waiting, None)

@@ -49,7 +49,7 @@ class TimestampReplays:
         return None
 
     def claim(self, message: Message, ordinal: int) -> None:
-        """Let a record answer for no other message."""
+        """Mark a record as replayed, so that it answers for no other message."""
         places = (self._by_timestamp or {}).get(timestamp_of(message), [])
         if ordinal in places:
             places.remove(ordinal)

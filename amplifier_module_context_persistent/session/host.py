@@ -1,6 +1,6 @@
 """What the host offers a session: events, a display, mounted tools, a provider's window. All of it may be missing.
 
-Nothing that a host does wrong may harm the memory: what its parts raise is logged and left at that.
+A fault of the host must not harm the memory: what its parts raise is logged, and the session continues.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EVENTS = (
 
 
 class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
-    """A text that a view has to hold stands in no message that a view could show."""
+    """A text that the view must hold is in no message that a view could show."""
 
 
 class Host:
@@ -46,7 +46,7 @@ class Host:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether anybody could hear an event."""
+        """Whether there is anything to emit events to."""
         return getattr(self._coordinator, "hooks", None) is not None
 
     async def emit(self, event: str, payload: dict[str, Any]) -> None:
@@ -56,11 +56,11 @@ class Host:
             return
         try:
             await hooks.emit(event, payload)
-        except Exception:  # a subscriber's fault is not the memory's
+        except Exception:  # a subscriber's fault must not stop the session
             logger.warning("the event %s could not be emitted", event, exc_info=True)
 
     def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
-        """Let functions hear events, by the events' names; the result stops that, and may be called twice."""
+        """Register functions for events, by the events' names; call the result to unregister, as often as you like."""
         stops = [self._listen(event, handler) for event, handler in handlers.items()]
 
         def stop() -> None:
@@ -88,7 +88,7 @@ class Host:
             return
         try:
             display.show_message(text, "warning", "context-persistent")
-        except Exception:  # nor is a display's
+        except Exception:  # likewise
             logger.warning("the display refused a message", exc_info=True)
 
     @property

@@ -120,7 +120,7 @@ class PersistentContextManager:
         """Add a message; it is durable when this returns, as `durability` promises.
 
         A message that the log holds already, as a host replays it to resume a session, is acknowledged and not stored
-        again. An ephemeral one stands in this process's views only. The caller's object is not kept.
+        again. An ephemeral one is in this process's views only. The caller's object is not kept.
 
         Raises:
             RecordError: it cannot be stored as it is; nothing was stored.
@@ -165,16 +165,16 @@ class PersistentContextManager:
         token_budget: int | None = None,
         hard_fit: bool = False,
     ) -> list[Message]:
-        """Make a view that holds given texts complete, such as the bodies of reminders that a hook wants in force.
+        """Make a view that holds given texts in full, such as the reminders that a hook wants the model to see.
 
-        The message that holds a text stands in the view as it is. Where the view that other requests get does not show
-        it so, this request gets one of its own, and theirs stay what they are.
+        The message that holds a text is shown in full. If the view of other requests does not show it in full, this
+        request gets a view of its own, and theirs does not change.
 
         Args:
             retain_contents: the texts.
             provider: as `get_messages_for_request`.
             token_budget: likewise.
-            hard_fit: plan anew for this budget, and go on with that plan: the last view was too large for a provider.
+            hard_fit: make a new plan for this budget and keep it: the last view was too large for the provider.
 
         Raises:
             ContextLengthError: it does not fit; or, as a `ValueError` too, no message holds one of the texts.
@@ -215,23 +215,23 @@ class PersistentContextManager:
         await self._replace([], "clear")
 
     async def set_system_prompt_factory(self, factory: SystemPromptFactory) -> None:
-        """Let a function give the system text that heads every view, in place of stored system messages."""
+        """Set the function whose text heads every view, in place of stored system messages."""
         self._requests.factory = factory
 
     async def should_compact(self) -> bool:
-        """Whether the view as it stands has reached `compact_threshold` (of the older contract)."""
+        """Whether the current view has reached `compact_threshold` (of the older contract)."""
         return await self._requests.wants_compaction()
 
     async def compact(self) -> None:
-        """Plan the view down to `target_usage` now (of the older contract); history is untouched."""
+        """Compact the view to `target_usage` now (of the older contract); history does not change."""
         await self._requests.compact()
 
     async def recall(self, reference: str | None = None, **question: Unpack[Question]) -> RecallPage:
-        """Read back a piece of a message of the live history, or search it; as `lookup.recall`."""
+        """Read back a piece of a message of the live history, or search it; see `recall.recall`."""
         return await recall(await self._store.open(), reference, **question)
 
     async def pin(self, message_id: str, *, pinned: bool = True, reason: str = "", within: float | None = None) -> None:
-        """Have plans from the next one on leave a message and its tool group whole, or let go of it; as `pinning.pin`.
+        """Protect a message and its tool group from the next plan on, or end that; see `pins.pin`.
 
         Raises:
             PinError: no live message has this id, or pins would hold more than a share of the target.
@@ -241,21 +241,21 @@ class PersistentContextManager:
     # -- usage -------------------------------------------------------------------------------------------------------
 
     def listen(self) -> Callable[[], None]:
-        """Listen to the host's events; the result stops that, and may be called twice."""
+        """Listen to the host's events; call the result to stop, as often as you like."""
         return self._host.listen({"llm:response": self.on_llm_response, "provider:error": self.on_provider_error})
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
-        """Learn from what a provider reports of the view that was handed out last."""
+        """Learn from the usage that a provider reports for the last view."""
         self._meter.on_response(event)
         await self._usage.settle(self._store)
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Learn from a provider's refusal of the view as too long: the next one is smaller."""
+        """Learn that a provider refused the last view as too long: the next one is smaller."""
         self._meter.on_error(event)
         await self._usage.settle(self._store)
 
     def claim_usage(self) -> Recorder:
-        """Claim the view that was handed out last: only what the returned recorder is told counts for it."""
+        """Claim the last view: only usage that the returned recorder gets counts for it."""
         return self._meter.claim()
 
     # -- life --------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ class PersistentContextManager:
         await self._store.initialize()
 
     async def close(self) -> None:
-        """Finish what was begun and let the log go; may be called twice, and a later call opens it again."""
+        """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
         await self._usage.settle(self._store)
         await self._store.close()
 

@@ -1,4 +1,4 @@
-"""Memory files: texts that a fresh session begins with, each as a stored system message."""
+"""Memory files: texts with which a new session begins, each as a stored system message."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_memory_file(message: Mapping[str, Any]) -> bool:
 
 
 def check_memory_files(messages: Sequence[Message], count: Callable[[Message], int], budget_tokens: int) -> None:
-    """Refuse memory files that are larger than the budget together.
+    """Refuse memory files that together are larger than the budget.
 
     Raises:
         MemoryFilesError: lists each file's tokens.

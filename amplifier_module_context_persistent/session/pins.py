@@ -1,7 +1,7 @@
-"""Pins on their way to the log: by the host, and within limits by the model.
+"""Pin messages: for the host, and within limits for the model.
 
-Pins that do not fit make every request an error, and a model that gets no request cannot let go of one. So what the
-model pins may hold a share of the target only; a host that pins more is told by the error.
+Pins that do not fit make every request an error, and a model that gets no request cannot unpin anything. So the model's
+pins may hold a share of the target only; a host that pins more gets the error.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from .session import Session
 from .store import Store
 
 MODELS_SHARE = 0.5
-"""What share of the target the pins may hold, beside what was pinned by metadata, for the model to add one."""
+"""The largest share of the target that `pin` records may hold after the model adds one."""
 
 
 async def pin(
     store: Store, message_id: str, *, pinned: bool, reason: str, time: str, within: float | None = None
 ) -> None:
-    """Append the record that pins a message or lets go of it.
+    """Append the record that pins or unpins a message.
 
     Args:
         store: the session's store.
@@ -27,7 +27,7 @@ async def pin(
         pinned: whether it is pinned.
         reason: why.
         time: ISO 8601.
-        within: refuse where pins would then hold more than this share of the target of the last request.
+        within: refuse if pins would then hold more than this share of the last request's target.
 
     Raises:
         PinError: no live message has this id, or pins would hold too much.

@@ -66,7 +66,7 @@ class RecallSearch:
         self._generation = 0
         self._live: array[int] = array("I")
         self._at = 0
-        """So many of the oldest live messages were not searched yet."""
+        """How many of the oldest live messages are not searched yet."""
         self._hits: list[Hit] = []
         self._alike: list[Hit] = []
         """Those that differ from what was asked for in the case of letters."""
@@ -99,7 +99,7 @@ class RecallSearch:
 
     @property
     def _enough(self) -> int:
-        """So many hits fill the page and show that more follow."""
+        """How many hits fill the page and show that there are more."""
         return self._wanted.offset + (self._wanted.limit or HITS) + 1
 
     def _tell(self, *, stopped_at: str | None = None) -> RecallPage:
@@ -140,7 +140,7 @@ class RecallSearch:
     # -- a search ----------------------------------------------------------------------------------------------------
 
     def _next_batch(self, index: Index) -> range:
-        """The places of the next messages to search."""
+        """The positions of the next messages to search."""
         start, size = self._at, 0
         while start and self._at - start < BATCH_MESSAGES and size < _BATCH_BYTES:
             start -= 1
@@ -219,7 +219,7 @@ async def recall(
 
 
 def find_live(log: Log, reference: str) -> int:
-    """Find the place of a message in the live history by its id.
+    """Find the position of a message in the live history by its id.
 
     Raises:
         RecallError: it is not there.

@@ -1,6 +1,6 @@
-"""Writing history: which records a message, a reset or the first append of a session become.
+"""Build the records of a message, a reset, a pin, and the first append of a session.
 
-What is returned here are functions that prepare records from the index as it is under the log's lock; they change
+The functions here return functions that prepare records from the index as it is under the log's lock; those change
 nothing and may run twice. History is never rewritten: a reset is a record, and what it hides stays in the log.
 """
 
@@ -60,16 +60,16 @@ class RecordBuilder:
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
     def defer(self, *bodies: bytes) -> None:
-        """Let records that need no durability of their own wait for the next append, or for the close."""
+        """Buffer records until the next append or close."""
         self._deferred.extend(bodies)
 
     def take_deferred(self) -> list[bytes]:
-        """Take what waits; whoever takes it appends it, or defers it again."""
+        """Take the buffered records; the caller appends them, or buffers them again."""
         taken, self._deferred = self._deferred, []
         return taken
 
     def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:
-        """Prepare what waited, and then what `prepare` gives."""
+        """Prepare buffered records, and then what `prepare` gives."""
         return (lambda index: [*self.control(carried)(index), *prepare(index)]) if carried else prepare
 
     def add(self, message: Message, *, timestamp: str) -> Prepare:
@@ -98,7 +98,7 @@ class RecordBuilder:
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
         """Prepare a reset: the live history becomes `messages`; those that the log holds are kept, not written again.
 
-        Memory files that are live stay in front, unless the reason is `clear`.
+        Memory files that are live stay first, unless the reason is `clear`.
         """
         reset_id, own_ids = self._new_id(), [self._new_id() for _ in messages]
 
@@ -128,7 +128,7 @@ class RecordBuilder:
         return prepare
 
     def pin(self, message_id: str, *, pinned: bool, reason: str, time: str) -> Prepare:
-        """Prepare the record that lets a pin hold a live message, or lets go of it; none where that is so already."""
+        """Prepare the record that pins or unpins a live message; none if it is so already."""
         pin_id = self._new_id()
 
         def prepare(index: Index) -> list[bytes]:
@@ -166,7 +166,7 @@ class RecordBuilder:
         return content
 
     def _memory_files(self, index: Index) -> list[int | Message]:
-        """The memory files in front of the live history: records, or in an empty log messages to be written."""
+        """The memory files before the live history: records, or in an empty log messages to be written."""
         if len(index) == 0:
             return list(self._extras.unsaved)
         system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]

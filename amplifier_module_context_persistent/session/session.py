@@ -1,4 +1,4 @@
-"""What a running session consists of once its log is open."""
+"""The parts of a running session whose log is open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .view_service import ViewService
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is there once the log was opened."""
+    """The parts of a session: its log, its history, its views."""
 
     log: Log
     commit: GroupCommit
@@ -46,6 +46,6 @@ class Session:
         )
 
     def add_ephemeral(self, log: Log, message: Message) -> None:
-        """Let a message stand in this process's views behind the last record."""
+        """Add a message to this process's views, after the last record, without storing it."""
         reminds = self.config.late_system == "reminder"
         self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)

@@ -1,7 +1,7 @@
-"""A session's store: opens its log at the first use, appends to it, and goes on in memory where none can be created.
+"""A session's store: opens its log at the first use, appends to it, and continues in memory if none can be created.
 
-A log that exists and cannot be read is an error and never makes a session go on in memory, nor does anything after a
-first append.
+A log that exists and cannot be read is an error: the session does not continue in memory. Nor does it after a first
+append.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A summary by the provider of a request: how it is asked for, and what of its answer is taken.
+"""Ask the provider of a request for a summary, and take the text of its answer.
 
-Whatever goes wrong is a `SummaryError`, and the caller goes on without one. Only the cancellation of the caller's own
+Any failure is a `SummaryError`, and the caller continues without a summary. Only the cancellation of the caller's own
 task is passed on: nothing was changed by then.
 """
 
@@ -25,19 +25,20 @@ from ..window.summary_request import instruction
 from .host import Host
 from .store import Store
 
-_MOST_TIMES = 2  # an answer may be so many times as long as its cap
+_MOST_TIMES = 2  # an answer may have this many times the tokens of its cap
 
 _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
 async def sum_up(store: Store, meter: Meter, ask: Ask, *, config: Config, host: Host) -> Summary | None:
-    """Let the provider of a request sum up what its plan leaves out, where that is the strategy.
+    """Ask the provider of a request to sum up what its plan leaves out, if that is the strategy.
 
-    None, and an event that says why, where there is no summary.
+    Returns:
+        The summary; None, with an event that says why, if there is none.
     """
     if config.compaction_strategy != SUMMARIZE:
         return None
-    meter.answered()  # what the provider reports of the summary is of no view
+    meter.answered()  # the usage that is reported for the summary belongs to no view
     session, cap = await store.open(), config.summary_max_tokens
     try:
         span = await session.commit.run(lambda log: session.requests.span(log, ask))
@@ -63,7 +64,7 @@ async def ask_for_summary(
     max_tokens: int,
     timeout_s: float,
 ) -> str:
-    """Let a provider answer messages that end with the instruction, in text alone and not streamed.
+    """Ask a provider to answer messages that end with the instruction, in text only and not streamed.
 
     Args:
         provider: its `complete` is called with a `ChatRequest`.

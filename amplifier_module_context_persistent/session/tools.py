@@ -1,7 +1,7 @@
 """The tools that this module gives the model: `recall` and `pin`.
 
-They are mounted with the context or not at all: a definition that comes later breaks the provider's cached prefix. What
-a tool says of itself depends on nothing.
+They are mounted with the context or not at all: a definition that comes later breaks the provider's cached prefix. For
+the same reason a tool's description is always the same.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RecallTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Give a page of the log; what is wrong with the question is an answer too."""
+        """Return a page of the log; a wrong question is answered with what is wrong."""
         try:
             _check_input(input, _RECALL_SCHEMA, RecallError)
             page = await self._manager.recall(**input)
@@ -104,7 +104,7 @@ class PinTool:
         self._manager = manager
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - the protocol's name
-        """Pin a message or let go of it; what is wrong with the input is an answer too."""
+        """Pin or unpin a message; a wrong input is answered with what is wrong."""
         try:
             _check_input(input, _PIN_SCHEMA, PinError)
             reference, pinned, reason = input.get("reference"), input.get("pinned"), input.get("reason")
@@ -125,17 +125,17 @@ class PinTool:
 
 
 async def mount_tools(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount the tools that are configured beside a manager, each unless a tool of that name is there already."""
+    """Mount the configured tools for a manager, each unless a tool of that name is mounted already."""
     await mount_recall(coordinator, manager)
     if manager.config.pin:
         await _mount(coordinator, PinTool(manager))
 
 
 async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount `recall` beside a manager.
+    """Mount `recall` for a manager.
 
-    Where `max_tokens` is configured below `RECALL_LEAST_TOKENS` it is not mounted: its definition travels with every
-    request, and would take more of such a budget than what it gives back is worth.
+    If `max_tokens` is configured below `RECALL_LEAST_TOKENS` it is not mounted: its definition is part of every request
+    and would cost more of such a budget than it is worth.
     """
     if not manager.config.offers_recall:
         return
@@ -162,5 +162,5 @@ def _failed(tool: str, error: Exception) -> ToolResult:
 
 
 def _well_formed(text: str) -> str:
-    """A text without halves of surrogate pairs, which no request can carry."""
+    """Replace lone surrogates, which no request can carry."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

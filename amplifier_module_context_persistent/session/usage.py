@@ -1,4 +1,4 @@
-"""Reported usage in a session: from the host's events through the meter to the log, and to who listens."""
+"""Reported usage in a session: from the host's events through the meter to the log, and out as an event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .store import Store
 
 
 class Usage:
-    """What providers reported and is not in the log yet.
+    """Usage that providers reported and the log does not have yet.
 
     Args:
         config: the policy.
@@ -25,7 +25,7 @@ class Usage:
         self.meter = Meter(enabled=corrects, session_id=session_id, on_reading=self._readings.append)
 
     async def settle(self, store: Store) -> None:
-        """Let what was read wait for the next append to the log, and tell who listens."""
+        """Queue usage records for the next append and emit `context:usage`."""
         while self._readings:
             reading = self._readings.pop(0)
             session = await store.open()

@@ -52,14 +52,14 @@ class ViewService:
         """The budget of the last request."""
         self._render = render_options(config)
         self._heads: set[str] = set()
-        """Hashes of head texts that are on their way to the log."""
+        """Hashes of head texts that are queued for the log."""
 
     def answer(self, log: Log, ask: Ask, *, may_plan: bool) -> Answer:
         """Make the view of a request.
 
         Raises:
             FloorError: the view cannot be made to fit.
-            RetentionError: a body that the view has to hold stands nowhere.
+            RetentionError: a text that the view must hold is in no message.
             LogError: the log cannot be read.
         """
         budget, side = self._budget(ask)
@@ -72,7 +72,7 @@ class ViewService:
             window, side = self._retaining_window(log, request, budget, window), True
             built = window.build(log, request, may_plan=may_plan)
         if built.view is not None and not shows_all(built.view, ask.retain):
-            raise RetentionError("a body that the view has to hold stands in a message that no view can show")
+            raise RetentionError("a text that the view must hold is in a message that no view can show")
         if self._config.receipts and built.view is not None and not ask.force and len(log.index):
             try:
                 self._note(log, ask, request, window, built, budget)
@@ -92,14 +92,14 @@ class ViewService:
         return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error, futile)
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
-        """Whether the view as it stands is at the threshold."""
+        """Whether the current view has reached the threshold."""
         budget, _ = self._budget(ask)
         request = self._request(log, ask, budget)
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
     def span(self, log: Log, ask: Ask) -> Span:
-        """What a summary in the next plan would stand for.
+        """What a summary in the next plan would replace.
 
         Raises:
             SummaryError: there is nothing to sum up, or no room to ask for it.
@@ -110,7 +110,7 @@ class ViewService:
         return self._window.span(log, self._request(log, ask, budget))
 
     def forget(self) -> None:
-        """Let go of the side windows, after the history was replaced."""
+        """Drop the side windows, after the history was replaced."""
         self._side.clear()
 
     def _budget(self, ask: Ask) -> tuple[int, bool]:
@@ -143,7 +143,7 @@ class ViewService:
         )
 
     def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: ViewState) -> ViewState:
-        """The window for an explicit budget, or for messages that have to be whole; it begins as another one stands."""
+        """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
         window = self._side.get(name)
         if window is None:
             window = ViewState(self._config, self._counter, self._extras, self._new_id, store=False)
@@ -156,7 +156,7 @@ class ViewService:
         return window
 
     def _retaining_window(self, log: Log, request: Request, budget: int, base: ViewState) -> ViewState:
-        """A window that shows what a request wants whole and another one does not; the session's plan stays."""
+        """A window that shows in full what a request must hold; the session's plan does not change."""
         window = self._side_window(log, request, (budget, request.retain), base)
         if not window.retains(log, request):
             window.bring_back(log, request)
@@ -165,7 +165,7 @@ class ViewService:
         return window
 
     def _note(self, log: Log, ask: Ask, request: Request, window: ViewState, built: View, budget: int) -> None:
-        """Let the receipt of a view wait for the next append, and its head text if the log lacks it."""
+        """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         view, head = built.view or [], ""
         if ask.head_text is not None:
             head = text_hash(ask.head_text)
@@ -191,9 +191,9 @@ class ViewService:
         self._history.defer(receipt.encode())
 
     def _store_plan(self, log: Log, window: ViewState, *, side: bool) -> str:
-        """Append the plan to the log; if that fails it is followed all the same, and why is returned.
+        """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.
 
-        What no later process is to follow is kept for the receipts that name it.
+        Plans of side windows are kept for the receipts that name them; no later process uses them.
         """
         record = window.plan_record(log)
         aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
@@ -212,7 +212,7 @@ class ViewService:
 
 
 def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:
-    """The id of a message, which most often is one of a view's last."""
+    """The id of a message; most often it is one of the last in the view."""
     if ordinal is None:
         return ""
     for item in items[-3:]:

@@ -56,7 +56,7 @@ def test_the_demo_succeeds_and_says_all_six_things(done: subprocess.CompletedPro
         "7 messages; 0 of the 7 acknowledged ones lost.",
         "set_messages with them was ignored",
         "[interrupted: this call has no result]  (stands in)",
-        "Valid: every call has its result right behind it.",
+        "Valid: every call has its result right after it.",
         "Heron is ready",
         "context-messages.jsonl",
     ):
