@@ -1,44 +1,146 @@
-"""What a log is to the rest of the package."""
+"""The contract of a log: what the packages above rely on, and what an implementation must do, raise and promise.
+
+`FileLog` (a file), `MemoryLog` (nothing survives) and a log over SQLite rows in the tests implement it; each of them
+runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that suite against it, and let
+`log/open.py` choose it.
+
+Records
+    A log is a sequence of records, oldest first. A record is either a message record or a control record; a control
+    record's body begins with `CONTROL_HEAD`. Records are only ever added at the end. Message records are numbered from
+    0 in their order; this number is the *ordinal*. An ordinal stays valid as long as `index` is the same object.
+
+Order
+    Callers of one batch are stored in the order of the batch, and batches in the order of the calls to `append`. With
+    several writers on one log, each batch's records may have others' records between two callers, never between two
+    records of one caller.
+
+Durability
+    When `append` returns, what it reports as stored survives as the log's configuration says: with `fsync`, a killed
+    process and a power cut; with `write`, a killed process; `MemoryLog` keeps nothing. What one caller prepares is
+    stored as a whole or not at all. Memory changes after the storage does: `index` shows a record only once it is
+    stored.
+
+Errors
+    Which exception is raised says what is known of the batch:
+
+    - `AppendError`, `LogCreateError`, `LockTimeoutError`: nothing of the batch is stored; the caller may try again.
+    - `LogFailedError`: whether the batch is stored is unknown. From then on the log serves what was acknowledged, and
+      every further append raises `LogFailedError`, until `close` and a new use have settled what is stored.
+    - `LogUnreadableError`: there is a log and it cannot be read. It is never taken for an empty one.
+    - `BlockingIOError`: only with `wait=False`; nothing was done.
+
+    If an error arises after some callers of the batch were acknowledged, it is the outcome of the others instead.
+
+Threads
+    Calls block and must not overlap. `group_commit.GroupCommit` serialises them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from .index import Index
 from .record import Message
 
+CONTROL_HEAD = b'{"_record"'
+
 Prepare = Callable[[Index], Sequence[bytes]]
-"""Gives the record bodies to append, from the index as it is under the lock. May run twice; must change nothing."""
+"""Gives the bodies of the records that one caller wants appended, from the index as it is at that moment.
+
+It runs while nobody else can append, and sees every record that was stored before: those of other writers, and the
+control records (not necessarily the messages) of callers before it in the same batch. It may read messages from the
+log. It runs any number of times for one append, since a log without a lock notices a conflict only afterwards; the last
+run counts. So it must change nothing that outlives it. An empty result appends nothing and is a success. What it raises
+is that caller's outcome, and concerns no other caller.
+"""
 
 Outcome = range | Exception
-"""The ordinals of the message records that were appended, or why the whole of it was refused."""
+"""What one caller of a batch is told: the ordinals of its message records, or why all of it was refused."""
 
 
-class Log(Protocol):
-    """What the rooms above need of a log."""
+@dataclass(frozen=True, slots=True)
+class LogDescription:
+    """What is known of a log without reading its messages."""
+
+    location: str
+    """Where it lies, as a person would name it: a path, a URL without its password; empty in memory."""
+    exists: bool = True
+    size_bytes: int = 0
+    torn_bytes: int = 0
+    """Bytes at the end that are no whole record: an interrupted append that nobody was told was stored."""
+
+
+class ReadableLog(Protocol):
+    """A log that is read: what a session opened to be read needs."""
 
     @property
     def index(self) -> Index:
-        """The index; another object after the log was scanned anew."""
+        """The index of all that is known; another object after the log was read anew.
+
+        Its column `offsets` says where a record lies. What that number means is the log's own affair: a byte offset, a
+        row's number. It grows with the ordinal.
+        """
         ...
 
     def follow(self) -> None:
-        """Take in what others appended."""
-        ...
+        """Take in what others appended since, at a cost that depends on what is new.
 
-    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append what each of the batch prepares."""
+        Where the log no longer continues what is known (another file in its place, a purge), read it anew: then `index`
+        is another object. A log that is not there yet is empty.
+
+        Raises:
+            LogUnreadableError: there is a log and it cannot be read, or it went away.
+        """
         ...
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh, in the given order."""
+        """Parse messages afresh, in the order asked for; what is done to them does not reach the log.
+
+        Raises:
+            LogUnreadableError: they cannot be read, or are no longer what the index was made from.
+        """
         ...
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines as they were written, each with its ordinal."""
+        """Give each record's ordinal and its line as it was written, without LF, in the order asked for.
+
+        Raises:
+            LogUnreadableError: as `read`.
+        """
+        ...
+
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record, control records and damaged ones too, oldest first, each with its LF.
+
+        Raises:
+            LogUnreadableError: as `read`.
+        """
+        ...
+
+    def describe(self) -> LogDescription:
+        """Describe the log as it was when last looked at; reads no messages."""
         ...
 
     def close(self) -> None:
-        """Give back what the log holds."""
+        """Give back what the log holds; may be called twice. A later call opens it again."""
+        ...
+
+
+class Log(ReadableLog, Protocol):
+    """A log that is read and appended to."""
+
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Append what each caller of the batch prepares; one outcome for each.
+
+        Args:
+            batch: each caller's function.
+            wait: False raises BlockingIOError instead of waiting for another writer, for a disk that must be repaired
+                first, or for much that others appended. The caller then tries again on a thread that may wait.
+
+        Raises:
+            LogError: as the module says; nothing of the batch was acknowledged.
+            BlockingIOError: with `wait=False`.
+        """
         ...

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import RecordError
-from .base import Outcome, Prepare
+from .base import CONTROL_HEAD, Outcome, Prepare
 from .index import Index
 
-CONTROL_HEAD = b'{"_record"'
 _RESET_HEAD, _COMMIT_HEAD = CONTROL_HEAD + b':"reset"', CONTROL_HEAD + b':"commit"'
 PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
 SEAL_BYTES = 20

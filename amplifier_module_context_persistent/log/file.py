@@ -1,6 +1,6 @@
 """The append-only log behind a session: `FileLog` on disk, `MemoryLog` for a session that keeps nothing.
 
-What has survived when `FileLog.commit` returns without an error:
+What has survived when `FileLog.append` returns without an error:
 - with `durability="fsync"` every record of the batch, after a killed process and after a power cut, and the directory
   entries that lead to it;
 - with `durability="write"` every record of the batch after a killed process, not after a power cut.
@@ -12,7 +12,7 @@ Rules:
   (on Linux a second sync after a failed one proves nothing: https://lwn.net/Articles/752063/).
 - A torn tail is saved aside and synced before it is cut.
 
-These classes block and are not safe for concurrent calls; `commit.GroupCommit` serialises the calls to one of them.
+These classes block and are not safe for concurrent calls; `group_commit.GroupCommit` serialises calls to one of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
-from .base import Log, Outcome, Prepare
+from .base import Log, LogDescription, Outcome, Prepare
 from .batch import prepare_part, reset_parts
 from .filesystem import FileSystem, directories_above, make_directories
 from .index import Index, TornTail
@@ -58,7 +58,7 @@ class FileLog:
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
-        self._files = self._reader.files
+        self._files = self._reader.file.files
         self._durable = durability == "fsync"
         self._lock_timeout_s = lock_timeout_s
         self._failure: str | None = None
@@ -75,11 +75,6 @@ class FileLog:
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
         return self._reader.index
-
-    @property
-    def exists(self) -> bool:
-        """Whether the log's file was there when last looked at."""
-        return self._reader.fd is not None
 
     @property
     def torn(self) -> TornTail | None:
@@ -103,13 +98,21 @@ class FileLog:
         """Read records' lines as they were written, without LF, in the given order."""
         return self._reader.lines(ordinals)
 
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record, oldest first, each with its LF."""
+        return self._reader.records()
+
+    def describe(self) -> LogDescription:
+        """Describe the log as it was when last looked at."""
+        return self._reader.describe()
+
     def close(self) -> None:
-        """Close the file; `follow` and `commit` open it anew, also after a failure."""
+        """Close the file; `follow` and `append` open it anew, also after a failure."""
         self._reader.close()
         self._failure = None
         self._unsynced_directories = None
 
-    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
 
         Args:
@@ -127,21 +130,21 @@ class FileLog:
         while len(outcomes) < len(batch):
             rest = batch[len(outcomes) :]
             try:
-                outcomes += self._commit_part(rest, wait=wait or bool(outcomes))
+                outcomes += self._append_part(rest, wait=wait or bool(outcomes))
             except LogError as error:
                 if not outcomes:
                     raise
                 outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
         return outcomes
 
-    def _commit_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         reader = self._reader
         if self._failure:
             raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
-        if not wait and reader.fd is None:
+        if not wait and reader.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
-        if reader.fd is None:
+        if reader.file.fd is None:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if not part.bodies:
                 return part.outcomes(0)
@@ -156,7 +159,7 @@ class FileLog:
             first = len(self.index)
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if part.bodies:
-                self._write(part.bodies)
+                self._write_records(part.bodies)
             return part.outcomes(first)
         finally:
             unlock_log(reader, lock)
@@ -165,18 +168,18 @@ class FileLog:
         """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
 
         Raises:
-            LogError: as `commit`; nothing was removed that is not saved.
+            LogError: as `append`; nothing was removed that is not saved.
         """
         reader = self._reader
         reader.follow()
-        if reader.fd is None:
+        if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
         lock = lock_log(reader, wait=True, timeout_s=self._lock_timeout_s)
         try:
             if torn := reader.torn:
                 self._repair(torn)
             elif reader.lacks_newline:
-                self._append(b"\n")
+                self._write(b"\n")
             else:
                 return
             self._sync()
@@ -188,11 +191,11 @@ class FileLog:
 
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
-        if self._identity not in (None, self._reader.identity) and self._unsynced_directories == []:
+        if self._identity not in (None, self._reader.file.identity) and self._unsynced_directories == []:
             self._unsynced_directories.append(os.path.dirname(self.path))
-        self._identity = self._reader.identity
+        self._identity = self._reader.file.identity
 
-    def _write(self, bodies: Sequence[bytes]) -> None:
+    def _write_records(self, bodies: Sequence[bytes]) -> None:
         reader, seed = self._reader, self._reader.scanner.seed
         lines: list[bytes] = []
         for body in bodies:
@@ -202,13 +205,13 @@ class FileLog:
         if reader.lacks_newline:
             lines[0] = b"\n" + lines[0]
         for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
-            self._append(b"".join(lines[start:stop]))
+            self._write(b"".join(lines[start:stop]))
             if self._durable:
                 self._sync()
         reader.appended(records)
 
-    def _append(self, data: bytes) -> None:
-        files, fd, before = self._files, self._reader.descriptor, self._reader.size
+    def _write(self, data: bytes) -> None:
+        files, fd, before = self._files, self._reader.file.descriptor, self._reader.size
         try:
             written = files.write(fd, data)
             if written == len(data):
@@ -226,7 +229,7 @@ class FileLog:
 
     def _sync(self) -> None:
         try:
-            self._files.sync(self._reader.descriptor)
+            self._files.sync(self._reader.file.descriptor)
             if self._unsynced_directories is None:
                 self._unsynced_directories = directories_above(self.path)
             while self._unsynced_directories:
@@ -238,12 +241,12 @@ class FileLog:
     def _repair(self, torn: TornTail) -> None:
         """Save what stands behind the last whole record aside, sync it, and cut it (I2)."""
         try:
-            save_torn_tail(self._files, self._reader.descriptor, self.path, torn)
+            save_torn_tail(self._files, self._reader.file.descriptor, self.path, torn)
         except OSError as error:
             reason = f"the torn tail at byte {torn.offset} could not be saved aside ({error.strerror})"
             raise AppendError(error.errno or errno.EIO, f"{reason}; nothing was stored", self.path) from error
         try:
-            self._files.truncate(self._reader.descriptor, torn.offset)
+            self._files.truncate(self._reader.file.descriptor, torn.offset)
         except OSError as error:
             self._fail(f"the torn tail could not be cut ({error})", error)
         self._reader.cut_torn()

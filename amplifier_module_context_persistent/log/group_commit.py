@@ -79,13 +79,13 @@ class GroupCommit:
             small: whether it gives so few bytes that they may be written on the calling thread.
 
         Raises:
-            LogError: as `Log.commit`; and whatever `prepare` raises.
+            LogError: as `Log.append`; and whatever `prepare` raises.
         """
         self._check_process()
         if self._inline and small and self._mutex.acquire(blocking=False):
             try:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
-                    return _value(self._log.commit([prepare], wait=False)[0])
+                    return _value(self._log.append([prepare], wait=False)[0])
             except BlockingIOError:
                 pass  # another process holds the lock: wait for it on the log's thread
             finally:
@@ -133,7 +133,7 @@ class GroupCommit:
                 return
             outcomes: list[Outcome]
             try:
-                outcomes = self._log.commit([item.prepare for item in batch])
+                outcomes = self._log.append([item.prepare for item in batch])
             except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
                 outcomes = [error] * len(batch)
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[range], Outcome]]] = {}

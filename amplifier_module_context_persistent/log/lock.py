@@ -30,9 +30,9 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
-    files, deadline, delay_s = reader.files, time.monotonic() + timeout_s, _FIRST_DELAY_S
+    files, deadline, delay_s = reader.file.files, time.monotonic() + timeout_s, _FIRST_DELAY_S
     while True:
-        fd = reader.descriptor
+        fd = reader.file.descriptor
         try:
             lock = files.try_lock(reader.path, fd)
         except OSError as error:
@@ -59,17 +59,17 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
 
 def unlock_log(reader: LogReader, lock: int) -> None:
     """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
-    if reader.fd is None and not WINDOWS:  # it went when the file was closed
+    if reader.file.fd is None and not WINDOWS:  # it went when the file was closed
         return
     try:
-        reader.files.unlock(lock)
+        reader.file.files.unlock(lock)
     except OSError:
         with contextlib.suppress(OSError):
             reader.close()
 
 
 def _timeout(reader: LogReader, fd: int, timeout_s: float) -> LogError:
-    holder = reader.files.lock_holder(fd)
+    holder = reader.file.files.lock_holder(fd)
     who = f"process {holder}" if holder else "another process"
     return LockTimeoutError(
         errno.ETIMEDOUT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .base import Outcome, Prepare
+from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
 from .record import MAX_RECORD_BYTES, Message, decode, seal
@@ -20,7 +20,9 @@ class MemoryLog:
 
     def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self._scanner = Scanner(max_record_bytes)
+        self._records: list[bytes] = []
         self._lines: list[bytes] = []
+        """Those of the message records, by ordinal."""
 
     @property
     def index(self) -> Index:
@@ -30,7 +32,7 @@ class MemoryLog:
     def follow(self) -> None:
         """Do nothing: nobody else can append."""
 
-    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares; what one of them raises refuses that one alone."""
         outcomes: list[Outcome] = []
         for prepare in batch:
@@ -40,6 +42,7 @@ class MemoryLog:
                 line, _ = seal(body, self._scanner.seed)
                 known = len(self.index)
                 self._scanner.feed(line)
+                self._records.append(line)
                 self._lines.extend([line] * (len(self.index) - known))
         return outcomes
 
@@ -50,6 +53,14 @@ class MemoryLog:
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they would have been written, in the given order."""
         return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)
+
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record, oldest first, each with its LF."""
+        return iter(self._records)
+
+    def describe(self) -> LogDescription:
+        """Say how much is held."""
+        return LogDescription("", size_bytes=self._scanner.offset)
 
     def close(self) -> None:
         """Do nothing: what is in memory stays until the log is let go."""

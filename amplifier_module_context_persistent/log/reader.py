@@ -22,14 +22,15 @@ from zlib import crc32
 import orjson
 
 from ..errors import LogUnreadableError
-from .filesystem import FileSystem, open_file, unreadable
+from .base import LogDescription
+from .filesystem import FileSystem
 from .index import DAMAGED, UNCHAINED, Index, TornTail, fetch_lines
+from .open_log import CHUNK_BYTES, OpenLog
 from .record import CRC_TAIL_BYTES, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner, message_id_of
 
 logger = logging.getLogger(__name__)
 
-_CHUNK_BYTES = 1 << 20
 _END_BYTES = 32  # enough to hold a record's checksum
 
 
@@ -51,18 +52,13 @@ class LogReader:
         max_record_bytes: int = MAX_RECORD_BYTES,
         writable: bool = False,
     ) -> None:
-        self.path = os.path.abspath(os.path.expanduser(path))
-        self.files = files or FileSystem()
+        self.file = OpenLog(path, files, writable=writable)
         self.max_record_bytes = max_record_bytes
-        self.fd: int | None = None
         self.size = 0
         """The file's size when last looked at."""
         self.scanner = Scanner(max_record_bytes)
-        self._writable = writable
         self._end = b""
         self._known_end = b""
-        self.identity = (-1, -1)
-        """Device and inode of the open file."""
         self._pid = os.getpid()
 
     @property
@@ -71,37 +67,27 @@ class LogReader:
         return self.scanner.index
 
     @property
+    def path(self) -> str:
+        """The file's absolute path."""
+        return self.file.path
+
+    @property
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
         start = self.scanner.pending.offset if self.scanner.pending else self.scanner.offset
-        return TornTail(start, self.size - start) if self.fd is not None and self.size > start else None
+        return TornTail(start, self.size - start) if self.file.fd is not None and self.size > start else None
 
     @property
     def lacks_newline(self) -> bool:
         """Whether the last record is whole but for its LF."""
         return self.scanner.offset > self.size
 
-    @property
-    def descriptor(self) -> int:
-        """The open file.
-
-        Raises:
-            LogUnreadableError: no file is open.
-        """
-        if self.fd is None:
-            raise LogUnreadableError(errno.ENOENT, "the log is not open", self.path)
-        return self.fd
-
     def close(self) -> None:
         """Close the file and forget what was read; `follow` opens it again."""
-        fd, self.fd, self.size = self.fd, None, 0
+        self.file.close()
+        self.size = 0
         self.scanner = Scanner(self.max_record_bytes)
         self._end = self._known_end = b""
-        if fd is not None:
-            try:
-                self.files.close(fd)
-            except OSError as error:  # what was acknowledged was synced before; the descriptor is gone all the same
-                logger.warning("%s: closing it failed: %s", self.path, error)
 
     def ensure_open(self) -> bool:
         """Open the log if it is there and not open; whether it was opened just now.
@@ -111,7 +97,7 @@ class LogReader:
         if self._pid != os.getpid():
             self.close()
             self._pid = os.getpid()
-        if self.fd is not None:
+        if self.file.fd is not None:
             return False
         self.open(create=False)
         return True
@@ -129,7 +115,7 @@ class LogReader:
             return True
         if self.take_in():
             return False
-        logger.warning("%s was replaced; reading the new file", self.path)
+        logger.warning("%s was replaced; reading the new file", self.file.path)
         self.close()
         self.open(create=False)
         return True
@@ -141,20 +127,20 @@ class LogReader:
             LogUnreadableError: as `follow`.
             BlockingIOError: more than `at_most_bytes` would have to be read.
         """
-        status = self._status()
-        if (status.st_dev, status.st_ino) != self.identity:
+        status = self.file.status()
+        if (status.st_dev, status.st_ino) != self.file.identity:
             return False
         size = status.st_size
         if size == self.size and (not size or self._bytes_before(size) == self._end):
             return True
         goes_on = self._goes_on(size)
         if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
-            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.path)
+            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.file.path)
         if goes_on:
             self.size = size
             self._scan_or_close()
         else:
-            logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
+            logger.warning("%s changed otherwise than by appending; reading it anew", self.file.path)
             self.reload()
         return True
 
@@ -192,7 +178,7 @@ class LogReader:
                 message = decode(line)
             except ValueError as error:
                 reason = f"the record at byte {place} was overwritten ({error})"
-                raise LogUnreadableError(errno.EIO, reason, self.path) from error
+                raise LogUnreadableError(errno.EIO, reason, self.file.path) from error
             metadata = message.get("metadata")
             if not (isinstance(metadata, dict) and metadata.get("message_id")):
                 known = metadata if isinstance(metadata, dict) else {}
@@ -201,22 +187,20 @@ class LogReader:
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order."""
-        return fetch_lines(self.index, ordinals, self._read_exactly)
+        return fetch_lines(self.index, ordinals, self.file.read)
 
-    def _read_exactly(self, offset: int, size: int) -> bytes:
-        """Read `size` bytes; fewer only where the file ends."""
-        fd = self.descriptor
-        try:
-            block = self.files.read(fd, size, offset)
-            while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
-                block += more
-        except OSError as error:
-            raise unreadable(error, self.path) from error
-        return block
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record that was taken in, oldest first, each with its LF."""
+        return self.file.lines(min(self.scanner.offset, self.size))
+
+    def describe(self) -> LogDescription:
+        """Describe the log as it was when last looked at."""
+        torn = self.torn
+        return LogDescription(self.file.path, self.file.fd is not None, self.size, torn.torn_bytes if torn else 0)
 
     def _bytes_before(self, offset: int) -> bytes:
         start = max(0, offset - _END_BYTES)
-        return self._read_exactly(start, offset - start) if offset else b""
+        return self.file.read(start, offset - start) if offset else b""
 
     def open(self, *, create: bool) -> None:
         """Open and scan the log if it is there, or create it.
@@ -225,27 +209,25 @@ class LogReader:
             LogUnreadableError: it is there and cannot be read.
             OSError: it is not there and cannot be created.
         """
-        opened = open_file(self.files, self.path, writable=self._writable, create=create)
-        if opened is not None:
-            self.fd, self.identity = opened
+        if self.file.open(create=create):
             self.reload()
 
     def reload(self) -> None:
         """Scan the whole file anew, into a new index."""
         self.scanner = Scanner(self.max_record_bytes)
         try:
-            self.size = self.files.fstat(self.descriptor).st_size
-        except OSError as error:
+            self.size = self.file.size()
+        except LogUnreadableError:
             self.close()
-            raise unreadable(error, self.path) from error
+            raise
         self._scan_or_close()
         damage, torn = self.index.damage, self.torn
         if damage:
-            logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
+            logger.warning("%s: %d findings; the first: %s", self.file.path, len(damage), damage[0])
         if torn:
             logger.warning(
                 "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside",
-                self.path,
+                self.file.path,
                 torn.torn_bytes,
                 torn.offset,
             )
@@ -263,18 +245,18 @@ class LogReader:
 
     def _scan(self) -> None:
         """Scan from where the scanner stands to the size known."""
-        scanner, want = self.scanner, _CHUNK_BYTES
+        scanner, want = self.scanner, CHUNK_BYTES
         while scanner.offset < self.size:
-            block = self._read_exactly(scanner.offset, min(want, self.size - scanner.offset))
+            block = self.file.read(scanner.offset, min(want, self.size - scanner.offset))
             if whole := block.rfind(b"\n") + 1:
                 scanner.feed(block[:whole])
-                want = _CHUNK_BYTES
+                want = CHUNK_BYTES
             elif scanner.offset + len(block) >= self.size or len(block) < want:
                 self.size = scanner.offset + len(block)
                 self._scan_unended(block)
                 return
             elif want <= self.max_record_bytes:
-                want = min(want * 2, max(self.max_record_bytes, _CHUNK_BYTES) + 1)
+                want = min(want * 2, max(self.max_record_bytes, CHUNK_BYTES) + 1)
             elif not self._skip_long_line():
                 return
 
@@ -290,7 +272,7 @@ class LogReader:
         """Pass over a line that is too long; False if it does not end."""
         scanner = self.scanner
         at, crc, tail = scanner.offset, scanner.seed, b""
-        while block := self._read_exactly(at, _CHUNK_BYTES):
+        while block := self.file.read(at, CHUNK_BYTES):
             end = block.find(b"\n")
             piece = block if end < 0 else block[:end]
             crc, tail = crc32(piece, crc), (tail + piece)[-CRC_TAIL_BYTES:]
@@ -300,18 +282,9 @@ class LogReader:
                 return True
         return False
 
-    def _status(self) -> os.stat_result:
-        try:
-            return self.files.stat(self.path)
-        except FileNotFoundError as error:
-            reason = "the log was removed while it was open; put it back, or initialize() a new one"
-            raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
-        except OSError as error:
-            raise unreadable(error, self.path) from error
-
     def _goes_on(self, size: int) -> bool:
         """Whether a file of `size` bytes holds what is known, and whole lines or a torn one behind it."""
         known = self.scanner.offset
-        if self.lacks_newline and self._read_exactly(known - 1, 1) != b"\n":
+        if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
         return size >= known and self._bytes_before(min(known, self.size)) == self._known_end

@@ -82,7 +82,7 @@ def purge_log(
 def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
     reader = LogReader(path, files=files, writable=writable)
     reader.follow()
-    if reader.fd is None:
+    if reader.file.fd is None:
         raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
     return reader
 
@@ -96,7 +96,7 @@ def _count(reader: LogReader, purge: Purge) -> PurgeCounts:
 def _check_file(reader: LogReader) -> None:
     """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
     try:
-        status = reader.files.fstat(reader.descriptor)
+        status = reader.file.files.fstat(reader.file.descriptor)
     except OSError as error:
         raise unreadable(error, reader.path) from error
     if status.st_nlink > 1:
@@ -109,7 +109,7 @@ class _NewFile:
     """The file that takes the log's place; removed again if it does not."""
 
     def __init__(self, reader: LogReader) -> None:
-        self._reader, self._files, self._path = reader, reader.files, reader.path + PURGING_SUFFIX
+        self._reader, self._files, self._path = reader, reader.file.files, reader.path + PURGING_SUFFIX
         self._fd: int | None = None
         self._seed = 0
         self._waiting = bytearray()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ..errors import PurgeError
@@ -23,7 +22,7 @@ from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_control, encode_object, has_crc, name_of
 from ..log.scanner import message_id_of
 from .purge_options import Purge, PurgeCounts
-from .raw_records import pieces, read_exactly
+from .raw_records import pieces
 from .redact import redact_control, redact_message
 
 _FRAME = frozenset({"reset", "keep", "commit"})
@@ -96,7 +95,7 @@ class Rewrite:
             else:
                 self._take_message(offset, line, value)
         if self._purge.cleared:
-            for ordinal, line in fetch_lines(index, index.live, partial(read_exactly, self._reader)):
+            for ordinal, line in fetch_lines(index, index.live, self._reader.file.read):
                 put(self._message_body(ordinal, line, decode(line)))
             for body in self._late:
                 put(body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..log.filesystem import unreadable
 from ..log.reader import LogReader
 from ..log.record import Message, decode
 from ..log.salvage import has_role, whole_records
@@ -20,7 +19,7 @@ def pieces(reader: LogReader, end: int) -> Iterator[Piece]:
     """The pieces of an open log up to the offset `end`, in their order; padding between records is left out."""
     at, rest = 0, b""
     while at < end:
-        block = read_exactly(reader, at, min(_CHUNK_BYTES, end - at))
+        block = reader.file.read(at, min(_CHUNK_BYTES, end - at))
         lines = (rest + block).split(b"\n")
         start, rest = at - len(rest), lines.pop()
         for line in lines:
@@ -31,21 +30,6 @@ def pieces(reader: LogReader, end: int) -> Iterator[Piece]:
         at += len(block)
     if rest:
         yield from _pieces_of(at - len(rest), rest)
-
-
-def read_exactly(reader: LogReader, offset: int, size: int) -> bytes:
-    """Read `size` bytes of an open log; fewer only where it ends.
-
-    Raises:
-        LogUnreadableError: the system refuses.
-    """
-    block, fd = b"", reader.descriptor
-    try:
-        while len(block) < size and (more := reader.files.read(fd, size - len(block), offset + len(block))):
-            block += more
-    except OSError as error:
-        raise unreadable(error, reader.path) from error
-    return block
 
 
 def _pieces_of(offset: int, line: bytes) -> Iterator[Piece]:

@@ -122,7 +122,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     reader = LogReader(path, files=files)
     try:
         reader.follow()
-        if reader.fd is None:
+        if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
         if reader.torn:  # perhaps an append that is on its way: look again when no writer is at it
             with contextlib.suppress(LogError):
@@ -178,6 +178,6 @@ def _beside(reader: LogReader) -> Iterator[Finding]:
     leftover = reader.path + PURGING_SUFFIX
     if os.path.lexists(leftover):
         yield Finding("purging", f"{os.path.basename(leftover)} is left over")
-    mode = stat.S_IMODE(reader.files.fstat(reader.descriptor).st_mode)
+    mode = stat.S_IMODE(reader.file.files.fstat(reader.file.descriptor).st_mode)
     if os.name == "posix" and mode & 0o077:
         yield Finding("mode", f"its mode is {mode:04o}")

@@ -109,7 +109,7 @@ class Store:
         """Append what a history prepares; in memory, loudly, where there is no log and none can be created.
 
         Raises:
-            LogError: as `Log.commit`; `LogCreateError` only with `require_persistence`.
+            LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
         """
         session = await self.open()
         carried = session.history.take_deferred()

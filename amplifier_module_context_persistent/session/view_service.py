@@ -201,7 +201,7 @@ class ViewService:
             self._history.defer(*aside)
             return ""
         try:
-            (outcome,) = log.commit([self._history.control([record])])
+            (outcome,) = log.append([self._history.control([record])])
         except LogError as error:
             self._history.defer(*aside)
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400

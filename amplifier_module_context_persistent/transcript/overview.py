@@ -111,7 +111,7 @@ def look_at(
                 damage=len(reader.index.damage),
                 torn_bytes=reader.torn.torn_bytes if reader.torn else 0,
                 open_calls=_open_calls(transcript),
-                is_open=None if held is None else reader.identity in held,
+                is_open=None if held is None else reader.file.identity in held,
                 first_line=_first_line(transcript),
             )
     except (OSError, ValueError, LogError) as error:

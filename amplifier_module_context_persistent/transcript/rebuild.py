@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..config import Config
 from ..errors import ConfigError
-from ..log.base import Outcome, Prepare
-from ..log.batch import CONTROL_HEAD
+from ..log.base import CONTROL_HEAD, LogDescription, Outcome, Prepare
 from ..log.index import DAMAGED, Index
 from ..log.reader import LogReader
 from ..log.record import Message, decode, name_of
@@ -101,7 +100,7 @@ def read_receipts(reader: LogReader) -> ReceiptLog:
 
 def _lines(reader: LogReader) -> Iterator[bytes]:
     """The lines that the reader took in, each with its LF."""
-    with os.fdopen(os.dup(reader.descriptor), "rb") as file:
+    with os.fdopen(os.dup(reader.file.descriptor), "rb") as file:
         file.seek(0)
         left = reader.scanner.offset
         while left > 0 and (line := file.readline()):
@@ -202,7 +201,7 @@ class _Past:
     def follow(self) -> None:
         """Do nothing: the past does not change."""
 
-    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Refuse."""
         raise NotImplementedError("the past takes no records")
 
@@ -213,6 +212,14 @@ class _Past:
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines."""
         return self._reader.lines(ordinals)
+
+    def records(self) -> Iterator[bytes]:
+        """Refuse."""
+        raise NotImplementedError("the past is read by its index")
+
+    def describe(self) -> LogDescription:
+        """Describe the log as it is now."""
+        return self._reader.describe()
 
     def close(self) -> None:
         """Do nothing."""

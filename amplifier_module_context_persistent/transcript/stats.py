@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..log.batch import CONTROL_HEAD
+from ..log.base import CONTROL_HEAD
 from ..log.reader import LogReader
 from ..log.record import Message, decode
 from ..messages.message import calls_of, result_id_of

@@ -68,7 +68,7 @@ class Transcript:
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         self.reader = LogReader(path, files=files)
         self.reader.follow()
-        if self.reader.fd is None:
+        if self.reader.file.fd is None:
             raise LogUnreadableError(2, NOT_THERE, self.reader.path)
 
     def __enter__(self) -> Transcript:

@@ -107,7 +107,7 @@ def _line_numbers(reader: LogReader, offsets: Sequence[int]) -> dict[int, int]:
     """The numbers of the lines that begin at some offsets, which are given in order."""
     numbers, line, at = {}, 1, 0
     for offset in offsets:
-        while at < offset and (block := reader.files.read(reader.descriptor, min(_BLOCK_BYTES, offset - at), at)):
+        while at < offset and (block := reader.file.read(at, min(_BLOCK_BYTES, offset - at))):
             line += block.count(b"\n")
             at += len(block)
         numbers[offset] = line

@@ -126,7 +126,7 @@ def _reset(
 def _append(path: str, prepare: Callable[[Index], list[bytes]], lock_timeout_s: float) -> None:
     log = FileLog(path, lock_timeout_s=lock_timeout_s)
     try:
-        (outcome,) = log.commit([prepare])
+        (outcome,) = log.append([prepare])
     finally:
         log.close()
     if isinstance(outcome, Exception):

@@ -231,7 +231,7 @@ def live(path: str, files: FakeFiles) -> tuple[list[int], list[int]]:
                 with open(path, "ab") as file:
                     file.write(b'{"role":"user","content":"torn')
                 files.tracked.pop(path, None)
-            for outcome in log.commit([giving(body(number)) for number in batch]):
+            for outcome in log.append([giving(body(number)) for number in batch]):
                 assert isinstance(outcome, range)
             acknowledged += batch
         except LogFailedError:

@@ -56,7 +56,7 @@ def log(request: pytest.FixtureRequest, path: str) -> Log:
 
 def test_appends_are_read_back_in_order(log: Log) -> None:
     """The ordinals that an append gives name its messages."""
-    assert log.commit([giving(body(0)), giving(), giving(body(1), body(2))]) == [range(1), range(1, 1), range(1, 3)]
+    assert log.append([giving(body(0)), giving(), giving(body(1), body(2))]) == [range(1), range(1, 1), range(1, 3)]
     assert append_bodies(log, encode_control("view"), body(3)) == range(3, 4)
     assert numbers(log) == [0, 1, 2, 3]
     assert [message["metadata"]["message_id"] for message in log.read([3, 0])] == ["id-3", "id-0"]
@@ -78,7 +78,7 @@ def test_what_one_caller_gets_wrong_is_refused_to_it_alone(log: Log) -> None:
     def fails(_index: Index) -> list[bytes]:
         raise KeyError("mine")
 
-    outcomes = log.commit([giving(body(0)), fails, giving(body(1))])
+    outcomes = log.append([giving(body(0)), fails, giving(body(1))])
     assert (outcomes[0], outcomes[2]) == (range(1), range(1, 2))
     assert isinstance(outcomes[1], KeyError)
     assert numbers(log) == [0, 1]
@@ -90,7 +90,7 @@ def test_a_preparation_sees_the_control_records_before_it(log: Log) -> None:
     def first(index: Index) -> list[bytes]:
         return [body(0)] if index.headers else [encode_control("header"), body(0)]
 
-    assert log.commit([first, first, first]) == [range(1), range(1, 2), range(2, 3)]
+    assert log.append([first, first, first]) == [range(1), range(1, 2), range(2, 3)]
     assert log.index.control_counts == {"header": 1}
 
 
@@ -99,7 +99,7 @@ def test_a_record_beyond_the_limit_is_refused(path: str, size: int) -> None:
     """The limit holds to the byte, and what is within it is read again."""
     for log in (FileLog(path, max_record_bytes=1_000), MemoryLog(max_record_bytes=1_000)):
         text = " " * (size - len(sealed([body(0)])[0]))
-        (outcome,) = log.commit([giving(body(0, text=text))])
+        (outcome,) = log.append([giving(body(0, text=text))])
         if size == 1_000:
             assert outcome == range(1)
             assert numbers(log) == [0]
@@ -147,8 +147,8 @@ def test_the_first_append_creates_private_and_synced_directories(tmp_path: Path)
 def test_nothing_to_append_creates_nothing(path: str) -> None:
     """A batch that is empty or refused leaves no file behind."""
     log = FileLog(path)
-    assert log.commit([giving()]) == [range(0)]
-    assert log.commit([]) == []
+    assert log.append([giving()]) == [range(0)]
+    assert log.append([]) == []
     assert not os.path.exists(path)
 
 
@@ -338,7 +338,7 @@ def test_an_uncommitted_reset_is_saved_and_cut(path: str) -> None:
             log = FileLog(path)
             assert numbers(log) == [0, 1]
             seen = []
-            log.commit([lambda index, seen=seen: (seen.append(index.find("id-2")), [body(4)])[1]])  # type: ignore[misc]
+            log.append([lambda index, seen=seen: (seen.append(index.find("id-2")), [body(4)])[1]])  # type: ignore[misc]
             assert seen == [None]
             assert numbers(log) == stored_numbers(path) == [0, 1, 4]
             assert findings(path) == []

@@ -48,7 +48,7 @@ def test_a_refused_write_is_cut_back_and_the_log_goes_on(path: str, fault: dict[
     before = content_of(path)
     files.fail("write", **fault)  # type: ignore[arg-type]
     with pytest.raises(AppendError, match="nothing was stored") as raised:
-        log.commit([giving(body(1)), giving(body(2))])
+        log.append([giving(body(1)), giving(body(2))])
     assert raised.value.errno == fault.get("code", errno.ENOSPC)
     assert (content_of(path), numbers(log)) == (before, [0])
     append(log, 3)
@@ -118,7 +118,7 @@ def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(path: s
     log = FileLog(path, files=files)
     append(log, 0)
     files.fail("write", nth=2, code=errno.ENOSPC)
-    outcomes = log.commit([giving(encode_control("header"), body(1)), giving(body(2)), giving(body(3))])
+    outcomes = log.append([giving(encode_control("header"), body(1)), giving(body(2)), giving(body(3))])
     assert outcomes[0] == range(1, 2)
     assert [type(outcome) for outcome in outcomes[1:]] == [AppendError, AppendError]
     assert stored_numbers(path) == [0, 1]
@@ -129,7 +129,7 @@ def test_a_large_batch_is_written_in_parts(path: str) -> None:
     files = FakeFiles()
     log = FileLog(path, files=files)
     text = " " * (PART_BYTES // 4)
-    log.commit([giving(body(number, text=text)) for number in range(10)])
+    log.append([giving(body(number, text=text)) for number in range(10)])
     assert files.count("write") == 3
     assert numbers(log) == list(range(10))
 
@@ -140,7 +140,7 @@ def test_a_batch_has_one_write_and_one_sync(path: str) -> None:
     log = FileLog(path, files=files)
     append(log, 0)
     files.calls.clear()
-    log.commit([giving(body(number)) for number in range(1, 33)])
+    log.append([giving(body(number)) for number in range(1, 33)])
     assert [op for op, _ in files.calls] == ["lock", "stat", "read", "write", "sync", "unlock"]
     assert numbers(log) == list(range(33))
 
@@ -214,7 +214,7 @@ def live_through_faults(
     def attempt(*these: int) -> None:
         tried.extend(these)
         try:
-            outcomes = log.commit([giving(body(number)) for number in these])
+            outcomes = log.append([giving(body(number)) for number in these])
         except LogFailedError:
             log.close()
         except LogError:

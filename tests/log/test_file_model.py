@@ -86,7 +86,7 @@ class LogModel(RuleBasedStateMachine):
         batch = [giving(body(number)) for number in fresh]
         if bad:
             batch.insert(1, refuse)
-        outcomes = self.logs[writer].commit(batch)
+        outcomes = self.logs[writer].append(batch)
         assert [isinstance(outcome, range) for outcome in outcomes].count(False) == int(bad)
         self.live += fresh
         self.unsure.clear()

@@ -128,7 +128,7 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_that_names_it(path: 
         assert isinstance(raised.value, TimeoutError)
         assert numbers(log) == [0]
         with pytest.raises(BlockingIOError):
-            log.commit([giving(body(1))], wait=False)
+            log.append([giving(body(1))], wait=False)
     finally:
         end(child)
     append(log, 1)
@@ -154,21 +154,21 @@ def test_without_waiting_nothing_slow_is_begun(path: str) -> None:
     content = content_of(path)
     log = FileLog(path)
     with pytest.raises(BlockingIOError):
-        log.commit([giving(body(1))], wait=False)
+        log.append([giving(body(1))], wait=False)
     log.follow()
     with open(path, "ab") as file:
         file.write(b"torn")
     with pytest.raises(BlockingIOError):
-        log.commit([giving(body(1))], wait=False)
+        log.append([giving(body(1))], wait=False)
     assert content_of(path) == content + b"torn"
     append(log, 1)
     other = FileLog(path)
     other.follow()
-    log.commit([giving(body(2, text=" " * len(whole)))])
+    log.append([giving(body(2, text=" " * len(whole)))])
     with pytest.raises(BlockingIOError):
-        other.commit([giving(body(3))], wait=False)
+        other.append([giving(body(3))], wait=False)
     append(other, 3)
-    assert other.commit([giving(body(4))], wait=False) == [range(4, 5)]
+    assert other.append([giving(body(4))], wait=False) == [range(4, 5)]
     assert stored_numbers(path) == [0, 1, 2, 3, 4]
     assert_sound(path)
 

@@ -36,10 +36,10 @@ class GatedLog(FileLog):
         log.gate, log.batches = threading.Event(), []
         return log
 
-    def commit(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         self.batches.append(len(batch))
         assert self.gate.wait(10)
-        return super().commit(batch, wait=wait)
+        return super().append(batch, wait=wait)
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -42,7 +42,7 @@ def lines(count: int) -> list[bytes]:
 def test_a_log_that_is_not_there_is_empty_and_stays_away(path: str) -> None:
     """Reading creates nothing."""
     reader = opened(path)
-    assert (reader.fd, len(reader.index), reader.torn) == (None, 0, None)
+    assert (reader.file.fd, len(reader.index), reader.torn) == (None, 0, None)
     assert not os.path.exists(path)
 
 
@@ -409,10 +409,10 @@ def test_a_child_process_opens_its_own_file(path: str) -> None:
     """After a fork the child does not share its parent's open file, on which the lock lies."""
     write_file(path, b"".join(lines(2)))
     reader = opened(path)
-    parent_fd = reader.descriptor
+    parent_fd = reader.file.descriptor
 
     def child() -> bool:
         return reader.ensure_open() and numbers(reader) == [0, 1]
 
     assert in_a_fork(child)
-    assert (reader.descriptor, numbers(reader)) == (parent_fd, [0, 1])
+    assert (reader.file.descriptor, numbers(reader)) == (parent_fd, [0, 1])

@@ -95,7 +95,7 @@ def test_a_retry_behind_a_partial_write_splices_nothing(tmp_path: Path, written:
     lines = sealed([body(0), body(1)])
     write_file(path, lines[0] + lines[1][:written])
     log = FileLog(path)
-    (outcome,) = log.commit([lambda _index: [body(1)]])
+    (outcome,) = log.append([lambda _index: [body(1)]])
     assert outcome == range(1, 2)
     assert stored_numbers(path) == [0, 1]
     assert content_of(path) == b"".join(lines)

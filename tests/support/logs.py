@@ -32,7 +32,7 @@ def append(log: Log, *numbers: int) -> None:
 
 
 def append_bodies(log: Log, *bodies: bytes) -> range:
-    (outcome,) = log.commit([giving(*bodies)])
+    (outcome,) = log.append([giving(*bodies)])
     if isinstance(outcome, Exception):
         raise outcome
     return outcome

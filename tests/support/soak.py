@@ -84,7 +84,7 @@ def check(path: str, kind: str, told: list[tuple[list[int], list[int]]]) -> list
     log.follow()
     stored = [number_of(message) for message in log.read(log.index.live)]
     wrong = [f"damage: {found}" for found in log.index.damage]
-    if log.exists:
+    if log.describe().exists:
         log.repair()
         assert_sound(path)
     log.close()

@@ -43,7 +43,7 @@ def write_plainly(path: str, first: int, rng: random.Random, note: int) -> None:
         for number in numbers:
             os.write(note, NOTE.pack(BEGUN, number))
             batch.append(giving(body(number, text=next(text))))
-        for outcome in log.commit(batch):
+        for outcome in log.append(batch):
             assert isinstance(outcome, range), outcome
         os.write(note, b"".join(NOTE.pack(ACKNOWLEDGED, number) for number in numbers))
         number += 1
@@ -72,7 +72,7 @@ def write_resets(path: str, first: int, rng: random.Random, note: int) -> None:
     log, text = FileLog(path), texts(rng)
     for number in range(first, first + NUMBERS_EACH):
         os.write(note, NOTE.pack(BEGUN, number))
-        (outcome,) = log.commit([giving(*reset_bodies(f"r{number}", body(number, text=next(text)), body(number)))])
+        (outcome,) = log.append([giving(*reset_bodies(f"r{number}", body(number, text=next(text)), body(number)))])
         assert outcome == range(outcome.start, outcome.start + 2)  # type: ignore[union-attr]
         os.write(note, NOTE.pack(ACKNOWLEDGED, number))
 
