@@ -1,0 +1,122 @@
+"""One open log file: its descriptor, its identity, its bytes. Knows nothing of records."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import LogUnreadableError
+from .filesystem import FileSystem, open_file, unreadable
+
+logger = logging.getLogger(__name__)
+
+CHUNK_BYTES = 1 << 20
+"""How much of a log is read at once."""
+
+
+class OpenLog:
+    """A log's file, open or not.
+
+    Args:
+        path: the file; its last component is never followed if it is a link.
+        files: the system calls, for tests to replace.
+        writable: open for appending too.
+    """
+
+    def __init__(self, path: str | Path, files: FileSystem | None = None, *, writable: bool = False) -> None:
+        self.path = os.path.abspath(os.path.expanduser(path))
+        self.files = files or FileSystem()
+        self.fd: int | None = None
+        self.identity = (-1, -1)
+        """Device and inode of the open file."""
+        self._writable = writable
+
+    @property
+    def descriptor(self) -> int:
+        """The open file.
+
+        Raises:
+            LogUnreadableError: no file is open.
+        """
+        if self.fd is None:
+            raise LogUnreadableError(errno.ENOENT, "the log is not open", self.path)
+        return self.fd
+
+    def open(self, *, create: bool) -> bool:
+        """Open the file if it is there, or create it; whether it is open now.
+
+        Raises:
+            LogUnreadableError: it is there and cannot be read.
+            OSError: it is not there and cannot be created.
+        """
+        opened = open_file(self.files, self.path, writable=self._writable, create=create)
+        if opened is not None:
+            self.fd, self.identity = opened
+        return opened is not None
+
+    def close(self) -> None:
+        """Close the file; nothing if none is open."""
+        fd, self.fd = self.fd, None
+        if fd is not None:
+            try:
+                self.files.close(fd)
+            except OSError as error:  # what was acknowledged was synced before; the descriptor is gone all the same
+                logger.warning("%s: closing it failed: %s", self.path, error)
+
+    def size(self) -> int:
+        """The open file's size.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        try:
+            return self.files.fstat(self.descriptor).st_size
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+
+    def status(self) -> os.stat_result:
+        """The status of the file that the path names by now.
+
+        Raises:
+            LogUnreadableError: it is gone, or the system refuses.
+        """
+        try:
+            return self.files.stat(self.path)
+        except FileNotFoundError as error:
+            reason = "the log was removed while it was open; put it back, or initialize() a new one"
+            raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Read `size` bytes from `offset`; fewer only where the file ends.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        fd = self.descriptor
+        try:
+            block = self.files.read(fd, size, offset)
+            while 0 < len(block) < size and (more := self.files.read(fd, size - len(block), offset + len(block))):
+                block += more
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+        return block
+
+    def lines(self, end: int) -> Iterator[bytes]:
+        """The lines up to the offset `end`, each with its LF; the last one gets one if it lacks it.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        at, rest = 0, b""
+        while at < end and (block := self.read(at, min(CHUNK_BYTES, end - at))):
+            at += len(block)
+            lines = (rest + block).split(b"\n")
+            rest = lines.pop()
+            yield from (line + b"\n" for line in lines)
+        if rest:
+            yield rest + b"\n"
