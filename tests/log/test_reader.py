@@ -49,8 +49,8 @@ def test_a_log_that_is_not_there_is_empty_and_stays_away(path: str) -> None:
 def test_a_log_below_a_file_is_not_there(tmp_path: Path) -> None:
     """Where a directory is missing, or is a file, no log exists."""
     write_file(str(tmp_path / "file"), b"")
-    assert opened(str(tmp_path / "file" / "log.jsonl")).fd is None
-    assert opened(str(tmp_path / "no" / "where" / "log.jsonl")).fd is None
+    assert opened(str(tmp_path / "file" / "log.jsonl")).file.fd is None
+    assert opened(str(tmp_path / "no" / "where" / "log.jsonl")).file.fd is None
 
 
 @pytest.mark.parametrize("writable", [False, True])
