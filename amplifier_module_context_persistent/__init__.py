@@ -26,7 +26,8 @@ from .errors import (
     RecallError,
     RecordError,
 )
-from .log.file import FileLog, MemoryLog
+from .log.file import FileLog
+from .log.memory import MemoryLog
 from .search.recall_page import RecallPage
 from .session.host import EVENTS
 from .session.in_memory import InMemoryContextManager

@@ -131,6 +131,11 @@ class ReadableLog(Protocol):
 class Log(ReadableLog, Protocol):
     """A log that is read and appended to."""
 
+    @property
+    def waits_for_storage(self) -> bool:
+        """Whether an append waits for a disk or a server. If not, small appends may be made on the caller's thread."""
+        ...
+
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each caller of the batch prepares; one outcome for each.
 

@@ -1,4 +1,4 @@
-"""The append-only log behind a session: `FileLog` on disk, `MemoryLog` for a session that keeps nothing.
+"""A log in a file: `FileLog`. `base` states the contract that it keeps.
 
 What has survived when `FileLog.append` returns without an error:
 - with `durability="fsync"` every record of the batch, after a killed process and after a power cut, and the directory
@@ -24,17 +24,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
-from .base import Log, LogDescription, Outcome, Prepare
+from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part, reset_parts
 from .filesystem import FileSystem, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
-from .memory import MemoryLog
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES, Message, seal
 from .torn_tail import save_torn_tail
-
-__all__ = ["FileLog", "Log", "MemoryLog", "Outcome", "Prepare"]
 
 
 class FileLog:
@@ -80,6 +77,11 @@ class FileLog:
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
         return self._reader.torn
+
+    @property
+    def waits_for_storage(self) -> bool:
+        """Whether an append waits for the disk."""
+        return self._durable
 
     def follow(self) -> None:
         """Take in what others appended since; nothing once the log has failed.

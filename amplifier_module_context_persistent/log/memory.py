@@ -29,6 +29,11 @@ class MemoryLog:
         """The index of all records."""
         return self._scanner.index
 
+    @property
+    def waits_for_storage(self) -> bool:
+        """It does not."""
+        return False
+
     def follow(self) -> None:
         """Do nothing: nobody else can append."""
 

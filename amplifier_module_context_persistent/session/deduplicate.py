@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..log.file import Log
+from ..log.base import Log
 from ..log.index import Index
 from ..log.record import Message
 from ..messages.host_form import same_content

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 from ..config import Options
+from .choose_log import ChosenLog, log_in_memory
 from .manager import PersistentContextManager
 
 
@@ -27,10 +28,8 @@ class InMemoryContextManager(PersistentContextManager):
     and how durably the log is kept have no meaning here.
     """
 
-    _IN_MEMORY_BECAUSE = ""  # it was asked for
-
     def __init__(self, **options: Unpack[InMemoryOptions]) -> None:
         super().__init__(**options)
 
-    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> None:
-        return None
+    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+        return ChosenLog(log_in_memory(self.config))

@@ -15,15 +15,15 @@ from typing import Any, Self, Unpack
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..log.file import Log
+from ..log.base import Log
 from ..log.record import to_plain
 from ..messages.message import Message, text_of
 from ..messages.metadata import is_ephemeral
-from ..paths import log_path
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
 from ..window.gc_pause import collector_paused
 from ..window.retention import checked_bodies
+from .choose_log import ChosenLog, choose_log
 from .host import Host
 from .pins import pin
 from .recall import recall
@@ -47,6 +47,7 @@ class PersistentContextManager:
 
     Args:
         transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
+        log: the log itself, in place of a file (`log/base.py` is its contract); no other manager may use it.
         coordinator: the host; without one there are no events.
         session_id: the session's id, for the log's path and header.
         parent_id: the parent session's id: a child never shares a configured file with it.
@@ -59,12 +60,11 @@ class PersistentContextManager:
         ConfigError: a wrong value; names key, value and what is allowed.
     """
 
-    _IN_MEMORY_BECAUSE = "neither transcript_path nor storage_path nor a session id says where its log lies"
-
     def __init__(
         self,
         transcript_path: str | os.PathLike[str] | None = None,
         *,
+        log: Log | None = None,
         coordinator: Any | None = None,
         session_id: str | None = None,
         parent_id: str | None = None,
@@ -84,10 +84,9 @@ class PersistentContextManager:
             self.config,
             self._host,
             self._meter,
-            path=self._locate(session_id, parent_id, working_dir),
+            ChosenLog(log) if log is not None else self._choose_log(session_id, parent_id, working_dir),
             session_id=session_id,
             working_dir=working_dir,
-            in_memory_because=self._IN_MEMORY_BECAUSE,
             now=now,
             new_id=new_id,
         )
@@ -276,9 +275,8 @@ class PersistentContextManager:
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
-    def _locate(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> str | None:
-        path = log_path(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
-        return os.fspath(path) if path is not None else None
+    def _choose_log(self, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+        return choose_log(self.config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
 
     async def _replace(self, messages: Sequence[Message], reason: str) -> None:
         session, timestamp = await self._store.open(), self._now()

@@ -7,7 +7,7 @@ pins may hold a share of the target only; a host that pins more gets the error.
 from __future__ import annotations
 
 from ..errors import PinError
-from ..log.file import Log
+from ..log.base import Log
 from ..log.index import Index
 from .session import Session
 from .store import Store

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Unpack
 
 from ..errors import RecallError
-from ..log.file import Log
+from ..log.base import Log
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from ..errors import PinError
-from ..log.file import Log, Prepare
+from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..messages.metadata import given_id

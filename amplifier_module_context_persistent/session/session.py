@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..config import Config
-from ..log.file import Log
+from ..log.base import Log
 from ..log.group_commit import GroupCommit
 from ..messages.message import Message
 from ..messages.offload import may_offload, offload

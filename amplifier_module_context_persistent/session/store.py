@@ -13,12 +13,13 @@ from collections.abc import Callable
 
 from ..config import Config
 from ..errors import LogCreateError, LogError
-from ..log.file import FileLog, Log, MemoryLog, Prepare
+from ..log.base import Log, Prepare
 from ..log.group_commit import GroupCommit
 from ..messages.message import Message
 from ..tokens.counter import open_counter
 from ..tokens.meter import Meter
 from ..window.ephemeral import Extras
+from .choose_log import ChosenLog, log_in_memory
 from .host import Host
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
@@ -35,10 +36,9 @@ class Store:
         config: the configuration.
         host: told of memory files and of degradation.
         meter: loaded with what the log says of earlier processes.
-        path: the log's file; None keeps the session in memory.
+        chosen: the log, and why it is one in memory where a stored one was wanted.
         session_id: named in the log's header.
         working_dir: what the paths of memory files are relative to.
-        in_memory_because: why there is no path, where a log was wanted; then the session is a degraded one.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
     """
@@ -48,27 +48,29 @@ class Store:
         config: Config,
         host: Host,
         meter: Meter,
+        chosen: ChosenLog,
         *,
-        path: str | None,
         session_id: str | None,
         working_dir: str | None,
-        in_memory_because: str,
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
         self._config, self._host, self._meter = config, host, meter
         self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
-        self._in_memory_because = in_memory_because if path is None else ""
-        self.path = path
-        """Where the log lies; None for a session in memory."""
+        self._log, self._degraded_because = chosen.log, chosen.degraded_because
         self._session: Session | None = None
         self._acknowledged = False
-        self._commit = self._group_commit()
+        self._commit = _group_commit(self._log)
 
     @property
     def live_count(self) -> int | None:
         """How many messages are live, as far as this process has read; None before the log is opened."""
         return len(self._session.log.index.live) if self._session is not None else None
+
+    @property
+    def path(self) -> str | None:
+        """Where the log lies; None for a session in memory."""
+        return self._log.describe().location or None
 
     async def open(self) -> Session:
         """Open the log at the first use; in a fresh session, load the memory files.
@@ -95,11 +97,11 @@ class Store:
             self._session = session
             return True
 
-        if self._in_memory_because and config.require_persistence:
-            raise LogCreateError(errno.ENOENT, self._in_memory_because)
+        if self._degraded_because and config.require_persistence:
+            raise LogCreateError(errno.ENOENT, self._degraded_because)
         if await commit.run(publish):
-            if self._in_memory_because:
-                await self._tell_degraded(self._in_memory_because)
+            if self._degraded_because:
+                await self._tell_degraded(self._degraded_because)
             for message in files:
                 source, size = message["metadata"]["path"], len(message["content"])
                 await self._host.emit("context:include", {"source": source, "size": size})
@@ -149,18 +151,6 @@ class Store:
         self._host.show(f"This session is NOT saved: {reason}")
         await self._host.emit("context:degraded", {"reason": reason})
 
-    def _group_commit(self) -> GroupCommit:
-        config = self._config
-        if self.path is None:
-            return GroupCommit(MemoryLog(max_record_bytes=config.max_record_bytes), inline=True)
-        log = FileLog(
-            self.path,
-            durability=config.durability,
-            lock_timeout_s=config.lock_timeout_s,
-            max_record_bytes=config.max_record_bytes,
-        )
-        return GroupCommit(log, inline=config.durability == "write")
-
     def _begin(self, log: Log, commit: GroupCommit, extras: Extras) -> Session:
         log.follow()
         name = self._config.tokenizer
@@ -174,10 +164,14 @@ class Store:
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         if self._session is failed:
-            where, self.path = self.path, None
-            commit = self._group_commit()
+            where, log = self._log.describe().location, log_in_memory(self._config)
+            commit = _group_commit(log)
             session = await commit.run(lambda log: self._begin(log, commit, failed.extras))
             if self._session is failed:
-                self._session, self._commit = session, commit
+                self._session, self._commit, self._log = session, commit, log
                 await self._tell_degraded(f"{where}: {os.strerror(error.errno) if error.errno else error}")
         return await self.open()
+
+
+def _group_commit(log: Log) -> GroupCommit:
+    return GroupCommit(log, inline=not log.waits_for_storage)

@@ -11,7 +11,7 @@ from ..compaction.planner import OTHER_MESSAGES, needs_plan
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import LogError, RetentionError, SummaryError
-from ..log.file import Log
+from ..log.base import Log
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message

@@ -198,6 +198,11 @@ class _Past:
     def __init__(self, reader: LogReader, index: Index) -> None:
         self._reader, self.index = reader, index
 
+    @property
+    def waits_for_storage(self) -> bool:
+        """It takes nothing."""
+        return False
+
     def follow(self) -> None:
         """Do nothing: the past does not change."""
 

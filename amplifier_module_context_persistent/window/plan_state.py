@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from ..log.file import Log
+from ..log.base import Log
 from ..messages.elide import WHOLE
 from ..messages.message import Message
 from ..view.arrangement import Count, shorten

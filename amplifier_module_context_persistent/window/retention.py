@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from ..errors import RetentionError
-from ..log.file import Log
+from ..log.base import Log
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..messages.message import Message, blocks_of
 from ..messages.metadata import metadata_of

@@ -19,7 +19,7 @@ from ..compaction.protection import protect
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import FloorError
-from ..log.file import Log
+from ..log.base import Log
 from ..log.index import Index
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter, count_message

@@ -12,9 +12,10 @@ import pytest
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
 from amplifier_module_context_persistent.log import group_commit
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
-from amplifier_module_context_persistent.log.file import FileLog, MemoryLog
+from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
 

@@ -1,0 +1,31 @@
+"""Choose the implementation of a log by its location. The one place that knows them all."""
+
+from __future__ import annotations
+
+from .base import Log
+from .file import FileLog
+from .memory import MemoryLog
+from .record import MAX_RECORD_BYTES
+
+IN_MEMORY = "memory:"
+"""The location of a log that ends with its process."""
+
+
+def open_log(
+    location: str,
+    *,
+    durability: str = "fsync",
+    lock_timeout_s: float = 10.0,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+) -> Log:
+    """Choose the log for a location. Nothing is opened, created or locked before its first use.
+
+    Args:
+        location: a file's path, or `IN_MEMORY`.
+        durability: `fsync` or `write`; see `FileLog`.
+        lock_timeout_s: how long to wait for another writer.
+        max_record_bytes: larger records are refused.
+    """
+    if location == IN_MEMORY:
+        return MemoryLog(max_record_bytes=max_record_bytes)
+    return FileLog(location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes)

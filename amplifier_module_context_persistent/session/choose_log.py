@@ -1,0 +1,45 @@
+"""Choose a session's log from its configuration: the one place that decides that a session is kept in memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..config import Config
+from ..log.base import Log
+from ..log.open import IN_MEMORY, open_log
+from ..paths import log_path
+
+_NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLog:
+    """A session's log; `degraded_because` says why it is in memory although a stored one was wanted, or is empty."""
+
+    log: Log
+    degraded_because: str = ""
+
+
+def choose_log(config: Config, *, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
+    """Choose the log that the configuration names; without a path for it, one in memory.
+
+    Raises:
+        ConfigError: the session id cannot be part of a path.
+    """
+    path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
+    if path is None:
+        return ChosenLog(log_in_memory(config), _NO_PATH)
+    return ChosenLog(
+        open_log(
+            os.fspath(path),
+            durability=config.durability,
+            lock_timeout_s=config.lock_timeout_s,
+            max_record_bytes=config.max_record_bytes,
+        )
+    )
+
+
+def log_in_memory(config: Config) -> Log:
+    """A log in memory, as the configuration bounds its records."""
+    return open_log(IN_MEMORY, max_record_bytes=config.max_record_bytes)
