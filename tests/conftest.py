@@ -34,6 +34,13 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
     return directory
 
 
+@pytest.fixture
+def impossible(tmp_path: Path) -> Path:
+    """A path where nothing can be created, not even by root: below a file."""
+    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
+    return tmp_path / "file" / "below" / "log.jsonl"
+
+
 @pytest_asyncio.fixture
 async def start_session(tmp_path: Path) -> AsyncIterator[StartSession]:
     """Start real sessions with our module by the mount plan and the demo's scripted provider, tools and loop."""

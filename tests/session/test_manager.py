@@ -1,9 +1,16 @@
-"""The manager as a Python object: how it is made, shown, opened and closed."""
+"""The manager: how it is made and closed, the contract's own examples, many tasks and threads, and its callers."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import inspect
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +18,20 @@ from amplifier_module_context_persistent import (
     InMemoryContextManager,
     LogUnreadableError,
     PersistentContextManager,
+)
+from tests.support.checker import assert_valid
+from tests.support.messages import Message, user
+from tests.support.resumed_sessions import (
+    bytes_of,
+    calling,
+    fill,
+    open_manager,
+    result,
+    session_history,
+    stored_bytes,
+    tokens_of,
+    without_stamps,
+    write_lines,
 )
 
 MESSAGE = {"role": "user", "content": "hello"}
@@ -73,3 +94,193 @@ def test_the_arguments_are_typed_one_by_one(manager: type) -> None:
     options = inspect.signature(manager).parameters["options"]
     assert "Options]" in str(options.annotation)
     assert "Unpack[" in str(options.annotation)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.jsonl"
+
+
+async def test_the_contracts_compaction_example(path: Path) -> None:
+    """A tool sequence and fifty messages at 100 tokens: should_compact, compact, a valid view in the budget."""
+    manager = open_manager(path, max_tokens=100, compaction_threshold=0.5)
+    call = {"id": "call_123", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "f"}'}}
+    await manager.add_message(user("Read f."))
+    assert not await manager.should_compact()
+    await manager.add_message({"role": "assistant", "content": None, "tool_calls": [call]})
+    await manager.add_message({"role": "tool", "tool_call_id": "call_123", "content": "the file's text"})
+    for number in range(50):
+        await manager.add_message(user(f"Message {number}"))
+        view = await manager.get_messages_for_request()
+        assert_valid(view, history=await manager.get_messages(), budget_tokens=100, count=tokens_of)
+    await fill(manager, [user(f"Further message {number}, and a little more") for number in range(8)])
+    assert await manager.should_compact()
+    await manager.compact()
+    assert not await manager.should_compact()
+    assert len(await manager.get_messages_for_request()) < 50
+    assert len(await manager.get_messages()) == 61
+
+
+async def test_the_contracts_round_trip_example() -> None:
+    """Two messages come back in order; clear leaves none."""
+    manager = InMemoryContextManager(max_tokens=1000)
+    await fill(manager, [user("Hello"), {"role": "assistant", "content": "Hi there!"}])
+    assert without_stamps(await manager.get_messages()) == [
+        user("Hello"),
+        {"role": "assistant", "content": "Hi there!"},
+    ]
+    assert not await manager.should_compact()
+    await manager.clear()
+    assert await manager.get_messages() == []
+
+
+async def test_ephemeral_messages_stand_in_this_processs_views_only(path: Path) -> None:
+    """Behind the record they came after; not in get_messages, not in the file, not after a restart."""
+    reminder = user("<system-reminder>now</system-reminder>", source="hook", ephemeral=True)
+    kept = user("<system-reminder>kept</system-reminder>", source="hook", ephemeral=True, persisted=True)
+    manager = open_manager(path)
+    await fill(manager, [user("one"), reminder, {"role": "assistant", "content": "two"}, kept, user("three")])
+    first = [message["content"] for message in await manager.get_messages_for_request()]
+    assert first == ["one", reminder["content"], "two", kept["content"], "three"]
+    stored = ["one", "two", kept["content"], "three"]
+    assert [message["content"] for message in await manager.get_messages()] == stored
+    assert b"now</system-reminder>" not in stored_bytes(path)
+    await manager.close()
+    manager = open_manager(path)
+    assert [message["content"] for message in await manager.get_messages_for_request()] == stored
+
+
+def by_writer(history: Sequence[Message]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for message in history:
+        writer, number = message["content"].split()
+        found.setdefault(writer, []).append(int(number))
+    return found
+
+
+async def write(manager: PersistentContextManager, writer: str, count: int) -> None:
+    for number in range(count):
+        await manager.add_message(user(f"{writer} {number}"))
+        if number % 5 == 0:
+            await manager.get_messages_for_request()
+
+
+@pytest.mark.parametrize("durability", ["fsync", "write"])
+async def test_thirty_two_tasks_lose_nothing(path: Path, durability: str) -> None:
+    """Every message is there once, each task's in its order, in the file too."""
+    manager = open_manager(path, durability=durability)
+    await asyncio.gather(*(write(manager, f"t{task}", 10) for task in range(32)))
+    expected = {f"t{task}": list(range(10)) for task in range(32)}
+    assert by_writer(await manager.get_messages()) == expected
+    await manager.close()
+    assert by_writer(await open_manager(path).get_messages()) == expected
+
+
+@pytest.mark.parametrize("durability", ["fsync", "write"])
+async def test_two_threads_with_a_loop_each_lose_nothing(path: Path, durability: str) -> None:
+    """One manager may be used from two event loops at the same time."""
+    manager = open_manager(path, durability=durability)
+    failures: list[BaseException] = []
+
+    def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            asyncio.run(work())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=[lambda n=n: write(manager, f"w{n}", 60)]) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert failures == []
+    assert by_writer(await manager.get_messages()) == {f"w{n}": list(range(60)) for n in range(2)}
+
+
+async def test_a_cancelled_add_is_stored_once_or_not_at_all(path: Path) -> None:
+    """What returned is there; what was cancelled is there once or never; the session goes on."""
+    manager = open_manager(path)
+    await manager.initialize()
+    chance = random.Random(7)
+    tasks = [asyncio.create_task(manager.add_message(user(f"n {number}"))) for number in range(200)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+        for task in chance.sample(tasks, 8):
+            task.cancel()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    returned = [number for number, outcome in enumerate(outcomes) if outcome is None]
+    cancelled = {number for number, outcome in enumerate(outcomes) if isinstance(outcome, asyncio.CancelledError)}
+    assert cancelled
+    assert len(returned) + len(cancelled) == 200
+    await manager.add_message(user("n 200"))
+    stored = by_writer(await manager.get_messages())["n"]
+    assert len(stored) == len(set(stored))
+    assert [number for number in stored if number not in cancelled] == [*returned, 200]
+
+
+def spoil(value: Any) -> None:
+    """Change everything that can be changed in place."""
+    if isinstance(value, dict):
+        for item in value.values():
+            spoil(item)
+        for key in list(value):
+            value[key] = "spoilt"
+        value["spoilt"] = True
+    elif isinstance(value, list):
+        for item in value:
+            spoil(item)
+        value.append("spoilt")
+
+
+@pytest.mark.parametrize("kind", ["file", "memory"])
+async def test_a_caller_that_changes_what_it_holds_changes_nothing(path: Path, kind: str) -> None:
+    """Neither what was handed in, nor what was handed out, nor a memory file or ephemeral message in a view."""
+    manager = open_manager(path) if kind == "file" else InMemoryContextManager(tokenizer="estimate")
+    reminder = user("<system-reminder>now</system-reminder>", ephemeral=True)
+    given_messages = [*session_history(), reminder]
+    untouched = copy.deepcopy(given_messages)
+    await fill(manager, given_messages)
+    assert given_messages == untouched
+    history, view = await manager.get_messages(), await manager.get_messages_for_request()
+    expected = bytes_of([history, view])
+    for held in (given_messages, history, view):
+        spoil(held)
+    assert bytes_of([await manager.get_messages(), await manager.get_messages_for_request()]) == expected
+
+
+async def gap_and_duration_s(work: Coroutine[Any, Any, Any]) -> tuple[float, float]:
+    """How long the loop's other tasks had to wait at worst while something was awaited, and how long that took."""
+    gaps, done = [0.0], asyncio.Event()
+
+    async def tick() -> None:
+        last = time.perf_counter()
+        while not done.is_set():
+            await asyncio.sleep(0.002)
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    ticker = asyncio.create_task(tick())
+    await asyncio.sleep(0.02)
+    started = time.perf_counter()
+    await work
+    duration = time.perf_counter() - started
+    done.set()
+    await ticker
+    return max(gaps), duration
+
+
+async def test_a_large_history_does_not_block_the_event_loop(path: Path) -> None:
+    """Opening, a view, all messages and a long append leave the loop to others (20 ms promised, 250 allowed here)."""
+    write_lines(path, [user(f"{number} " + "0123456789abcde\n" * 250) for number in range(5000)])
+    assert len(stored_bytes(path)) > 20 << 20
+    for attempt in range(5):  # a busy machine makes gaps now and then; code that blocks makes them every time
+        manager = open_manager(path)
+        opening = await gap_and_duration_s(manager.get_messages_for_request())
+        reading = await gap_and_duration_s(manager.get_messages())
+        added = [user("Go on."), calling(f"c{attempt}"), result(f"c{attempt}", "x" * (8 << 20))]
+        adding = await gap_and_duration_s(fill(manager, added))
+        await manager.close()
+        if max(opening[0], reading[0], adding[0]) < 0.25 and opening[0] < opening[1] / 2:
+            return
+    pytest.fail(f"gaps and durations: opening {opening}, reading {reading}, adding {adding}")

@@ -1,9 +1,50 @@
-"""The types of what `tests/conftest.py` gives to tests that start real sessions."""
+"""What tests share that start real sessions by `start_session` of `tests/conftest.py`."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
+
+from amplifier_module_context_persistent import PersistentContextManager
 
 Events = list[tuple[str, dict[str, Any]]]
 
 
 StartSession = Callable[..., Awaitable[Any]]
+RecordEvents = Callable[[Any], Events]
+
+
+SECRET = "xyzzy-content"
+CORE_KEYS = {"session_id", "parent_id", "timestamp"}
+
+
+def texts(messages: list[dict[str, Any]]) -> list[Any]:
+    return [message["content"] for message in messages]
+
+
+def files_below(directory: Path) -> list[str]:
+    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*"))
+
+
+def named(events: Events, name: str) -> list[dict[str, Any]]:
+    """The payloads of one event, without what the core adds."""
+    return [{k: v for k, v in payload.items() if k not in CORE_KEYS} for event, payload in events if event == name]
+
+
+def context_of(session: Any) -> PersistentContextManager:
+    context = session.coordinator.get("context")
+    assert isinstance(context, PersistentContextManager)
+    return context
+
+
+def configured(path: Path, **config: Any) -> dict[str, Any]:
+    return {"module": "context-persistent", "config": {"transcript_path": str(path), **config}}
+
+
+class Display:
+    """A host's display that remembers what it showed."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, ...]] = []
+
+    def show_message(self, message: str, level: str, source: str = "hook") -> None:
+        self.shown.append((message, level, source))

@@ -1,69 +1,24 @@
-"""Our module in a real `AmplifierSession`: configuration, place of the log, events, degradation."""
+"""Our module in a real `AmplifierSession`: configuration, place of the log, events."""
 
 import json
-import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import LogCreateError, LogError, MemoryFilesError, PersistentContextManager
-from tests.support.real_sessions import Events, StartSession
-
-SECRET = "xyzzy-content"
-RecordEvents = Callable[[Any], Events]
-CORE_KEYS = {"session_id", "parent_id", "timestamp"}
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def texts(messages: list[dict[str, Any]]) -> list[Any]:
-    return [message["content"] for message in messages]
-
-
-def controls(path: Path, kind: str) -> list[dict[str, Any]]:
-    records = map(json.loads, path.read_bytes().splitlines())
-    return [record for record in records if record.get("_record") == kind]
-
-
-def files_below(directory: Path) -> list[str]:
-    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*"))
-
-
-def named(events: Events, name: str) -> list[dict[str, Any]]:
-    """The payloads of one event, without what the core adds."""
-    return [{k: v for k, v in payload.items() if k not in CORE_KEYS} for event, payload in events if event == name]
-
-
-def context_of(session: Any) -> PersistentContextManager:
-    context = session.coordinator.get("context")
-    assert isinstance(context, PersistentContextManager)
-    return context
-
-
-def configured(path: Path, **config: Any) -> dict[str, Any]:
-    return {"module": "context-persistent", "config": {"transcript_path": str(path), **config}}
-
-
-class Display:
-    """A host's display that remembers what it showed."""
-
-    def __init__(self) -> None:
-        self.shown: list[tuple[str, ...]] = []
-
-    def show_message(self, message: str, level: str, source: str = "hook") -> None:
-        self.shown.append((message, level, source))
-
-
-@pytest.fixture
-def impossible(tmp_path: Path) -> Path:
-    """A path where nothing can be created, not even by root: below a file."""
-    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
-    return tmp_path / "file" / "below" / "log.jsonl"
-
+from amplifier_module_context_persistent import PersistentContextManager
+from tests.support.messages import user
+from tests.support.real_sessions import (
+    SECRET,
+    RecordEvents,
+    StartSession,
+    configured,
+    context_of,
+    files_below,
+    named,
+    texts,
+)
+from tests.support.recorded_sessions import controls
 
 # -- the mount plan ----------------------------------------------------------------------------------------------------
 
@@ -230,21 +185,6 @@ async def test_a_view_that_follows_a_plan_tells_nothing(
     assert events == []
 
 
-async def test_memory_files_are_told_with_source_and_size(
-    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
-) -> None:
-    """`context:include` is emitted once for each file that was loaded."""
-    (tmp_path / "NOTES.md").write_text(SECRET, encoding="utf-8")
-    session = await start_session(configured(tmp_path / "log.jsonl", memory_files=["NOTES.md"]))
-    events = record_events(session.coordinator)
-    await context_of(session).get_messages()
-    await context_of(session).get_messages()
-    (told,) = named(events, "context:include")
-    assert told["source"] == str(tmp_path / "NOTES.md")
-    assert told["size"] >= len(SECRET)
-    assert SECRET not in json.dumps(events)
-
-
 class BrokenHost:
     """A coordinator whose hooks and display raise."""
 
@@ -277,74 +217,3 @@ async def test_what_a_host_does_wrong_does_no_harm(
 
 
 # -- degradation -------------------------------------------------------------------------------------------------------
-
-
-async def test_a_session_without_a_place_goes_on_in_memory_and_says_so(
-    start_session: StartSession, record_events: RecordEvents, impossible: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An error in the log, an event and one line on the display; the session works, and obeys `set_messages`."""
-    display = Display()
-    session = await start_session(configured(impossible), display_system=display)
-    context, events = context_of(session), record_events(session.coordinator)
-    await context.add_message(user(SECRET))
-    await context.add_message({"role": "assistant", "content": "kept"})
-    assert [r.levelno for r in caplog.records if "memory only" in r.message] == [logging.ERROR]
-    ((message, level, source),) = display.shown
-    assert "NOT saved" in message
-    assert level == "warning"
-    assert source == "context-persistent"
-    (told,) = named(events, "context:degraded")
-    assert str(impossible) in told["reason"]
-    assert SECRET not in json.dumps(events)
-    assert context.log_path is None
-    assert texts(await context.get_messages()) == [SECRET, "kept"]
-    await context.set_messages([user("instead")])
-    assert texts(await context.get_messages_for_request()) == ["instead"]
-
-
-async def test_require_persistence_raises_instead(
-    start_session: StartSession, impossible: Path, tmp_path: Path
-) -> None:
-    """Every append raises until a log can be created, and then works."""
-    context = context_of(await start_session(configured(impossible, require_persistence=True)))
-    for _ in range(2):
-        with pytest.raises(LogCreateError, match="no log can be created here"):
-            await context.add_message(user("hello"))
-    assert await context.get_messages() == []
-    (tmp_path / "file").unlink()
-    await context.add_message(user("hello"))
-    assert texts(await context.get_messages()) == ["hello"]
-    assert files_below(tmp_path) == ["file", "file/below", "file/below/log.jsonl"]
-
-
-@pytest.mark.parametrize("closed", [False, True])
-async def test_what_was_acknowledged_on_disk_is_never_gone_on_with_in_memory(
-    start_session: StartSession, record_events: RecordEvents, tmp_path: Path, closed: bool
-) -> None:
-    """A log that vanishes after the first append raises; the session does not degrade in silence."""
-    path = tmp_path / "logs" / "log.jsonl"
-    session = await start_session(configured(path))
-    context, events = context_of(session), record_events(session.coordinator)
-    await context.add_message(user("one"))
-    if closed:
-        await context.close()
-    path.unlink()
-    path.parent.rmdir()
-    path.parent.write_text("in the way", encoding="utf-8")
-    with pytest.raises(LogError):
-        await context.add_message(user("two"))
-    assert named(events, "context:degraded") == []
-    assert context.log_path == str(path)
-
-
-async def test_memory_files_over_the_budget_are_refused(start_session: StartSession, tmp_path: Path) -> None:
-    """The error lists each file's tokens, and nothing is created."""
-    for name in ("one.md", "two.md"):
-        (tmp_path / name).write_text("word " * 400, encoding="utf-8")
-    path = tmp_path / "log.jsonl"
-    context = context_of(await start_session(configured(path, max_tokens=500, memory_files=["one.md", "two.md"])))
-    with pytest.raises(MemoryFilesError, match=r"(?s)one\.md.*two\.md") as refused:
-        await context.add_message(user("hello"))
-    rows = [line.split() for line in str(refused.value).splitlines() if line.startswith("  ")]
-    assert [int(tokens.replace(",", "")) >= 400 for tokens, _ in rows] == [True, True]
-    assert not path.exists()

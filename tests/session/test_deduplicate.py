@@ -1,0 +1,148 @@
+"""What hosts do at a resume: nothing that is stored is stored again, and nothing is lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.support.checker import assert_valid, is_human
+from tests.support.histories import messages as any_histories
+from tests.support.messages import Message, user
+from tests.support.resumed_sessions import (
+    SYSTEM,
+    bytes_of,
+    calling,
+    fill,
+    first_session,
+    open_manager,
+    repaired,
+    result,
+    sanitised,
+    session_history,
+    stored_bytes,
+    transcript_of,
+    without_stamps,
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.jsonl"
+
+
+async def test_the_command_lines_resume_changes_nothing(path: Path) -> None:
+    """get, set filtered, get, set with system: the history stays as it was, to the byte."""
+    history, view = await first_session(path, session_history())
+    stored = stored_bytes(path)
+    manager = open_manager(path)
+    assert await manager.get_messages() == history
+    await manager.set_messages(transcript_of(history))
+    restored = await manager.get_messages()
+    assert restored == history
+    await manager.set_messages([SYSTEM, *restored])
+    assert await manager.get_messages() == history
+    resumed_view = await manager.get_messages_for_request()
+    assert bytes_of(resumed_view) == bytes_of(view)
+    assert_valid(resumed_view, history=history)
+    assert stored_bytes(path) == stored
+
+
+async def test_the_repair_before_a_turn_is_ignored_and_not_needed(path: Path) -> None:
+    """The host sees a call without a result and sets a repaired history; the view is valid without it."""
+    history, _ = await first_session(path, session_history())
+    manager = open_manager(path)
+    await manager.set_messages(repaired(await manager.get_messages()))
+    assert await manager.get_messages() == history
+    await manager.add_message(user("Go on."))
+    assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
+    await manager.set_messages(repaired(await manager.get_messages()))
+    await fill(manager, [calling("c9"), result("c9")])
+    assert without_stamps(await manager.get_messages()) == [
+        *session_history(),
+        user("Go on."),
+        calling("c9"),
+        result("c9"),
+    ]
+    assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
+
+
+async def test_a_replayed_transcript_is_not_stored_again(path: Path) -> None:
+    """Sub-session resume sends the whole sanitised transcript through add_message, at every resume."""
+    history, view = await first_session(path, session_history())
+    stored = stored_bytes(path)
+    for _ in range(2):
+        manager = open_manager(path, receipts=False)
+        for message in sanitised(history):
+            await manager.add_message(message)
+            assert_valid(await manager.get_messages_for_request(), history=history)
+        assert await manager.get_messages() == history
+        assert bytes_of(await manager.get_messages_for_request()) == bytes_of(view)
+        assert stored_bytes(path) == stored
+        await manager.close()
+
+
+async def test_after_a_replay_new_messages_are_stored_as_ever(path: Path) -> None:
+    """What is said behind a replay is added, even if it was said before in the same words."""
+    history, _ = await first_session(path, session_history())
+    manager = open_manager(path)
+    await fill(manager, sanitised(history))
+    await fill(manager, [user("ok"), user("ok")])
+    assert without_stamps(await manager.get_messages()) == [*session_history(), user("ok"), user("ok")]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_histories(max_messages=14))
+async def test_any_history_survives_resume_and_replay(tmp_path_factory: Any, drawn: list[Message]) -> None:
+    """Whatever was stored: resume and replay change no byte, and every view is valid and the same."""
+    path = tmp_path_factory.mktemp("any") / "log.jsonl"
+    drawn = [message for message in drawn if not (message.get("metadata") or {}).get("ephemeral")]
+    history, view = await first_session(path, drawn, durability="write")
+    stored = stored_bytes(path)
+    manager = open_manager(path, durability="write")
+    if history:
+        await manager.set_messages(transcript_of(history))
+    await fill(manager, [message for message in sanitised(history) if "role" in message])
+    resumed = await manager.get_messages()
+    assert bytes_of(resumed) == bytes_of(history)
+    assert bytes_of(await manager.get_messages_for_request()) == bytes_of(view)
+    assert stored_bytes(path) == stored
+    await manager.close()
+
+
+async def test_resume_by_set_messages_on_a_fresh_session_is_obeyed(path: Path) -> None:
+    """Where the log holds no conversation, what the host sets is the history, and lies in the log."""
+    manager = open_manager(path)
+    await manager.set_messages([user("one"), {"role": "assistant", "content": "two"}])
+    await manager.set_messages([SYSTEM, *await manager.get_messages()])
+    await manager.add_message(user("three"))
+    expected = [SYSTEM, user("one"), {"role": "assistant", "content": "two"}, user("three")]
+    assert without_stamps(await manager.get_messages()) == expected
+    await manager.close()
+    manager = open_manager(path)
+    assert without_stamps(await manager.get_messages()) == expected
+    await manager.set_messages([])
+    assert without_stamps(await manager.get_messages()) == expected
+
+
+async def test_a_cleared_session_stays_clear_when_it_is_resumed(path: Path) -> None:
+    """`/clear` survives the restart, what it hid stays in the file, and the log still decides."""
+    history, _ = await first_session(path, [user("before"), {"role": "assistant", "content": "yes"}])
+    manager = open_manager(path)
+    await manager.clear()
+    await manager.close()
+    manager = open_manager(path)
+    assert await manager.get_messages() == []
+    await manager.set_messages(transcript_of(history))
+    assert await manager.get_messages() == []
+    await manager.add_message(user("after"))
+    assert without_stamps(await manager.get_messages_for_request()) == [user("after")]
+    assert b'"before"' in stored_bytes(path)
+
+
+def test_the_history_of_these_tests_is_one_that_needs_care() -> None:
+    """It has what sanitising drops, an open call, equal messages and a hook's word."""
+    history = session_history()
+    assert sanitised(history) != history
+    assert repaired(history) != history
+    assert sum(is_human(message) for message in history) == 4
