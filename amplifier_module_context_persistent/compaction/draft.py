@@ -9,8 +9,9 @@ from itertools import chain
 
 from ..config import Config
 from ..messages.elide import Cut
-from ..view.arrangement import Count, Fetch, shorten, stand_in
+from ..view.arrangement import Count, Fetch, stand_in
 from ..view.entry import Entry
+from ..view.render import shorten
 from ..view.rules import Group, tool_groups, untouchable
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
@@ -51,7 +52,7 @@ class Draft:
     """So many of the first groups stay as they are, for the provider's cache, until that costs too much."""
 
     _estimated: dict[str, tuple[int, Entry, Cut | None, int]] = field(default_factory=dict)
-    """By id, messages whose tokens are estimated: place, message, and the cut and the tokens that it had before."""
+    """By id, messages whose tokens are estimated: position, message, and the cut and the tokens that it had before."""
 
     @classmethod
     def of(
@@ -87,7 +88,7 @@ class Draft:
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )
         draft.members = [group.entries() for group in groups]
-        draft.sizes = [draft._group_tokens(place) for place in range(len(groups))]
+        draft.sizes = [draft._group_tokens(position) for position in range(len(groups))]
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         draft.total_messages = sum(1 + len(group.results) for group in groups)
         shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
@@ -111,69 +112,76 @@ class Draft:
         known = self.cuts.get(entry.id)
         return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
 
-    def _group_tokens(self, place: int) -> int:
-        tokens, group = sum(map(self.tokens_of, self.members[place])), self.groups[place]
+    def _group_tokens(self, position: int) -> int:
+        tokens, group = sum(map(self.tokens_of, self.members[position])), self.groups[position]
         if group.unanswered:
             pairs = zip(group.head.calls, group.results, strict=True)
             tokens += sum(self.count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
         return tokens
 
-    def drop(self, place: int) -> None:
+    def reserve(self, tokens: int) -> None:
+        """Leave room for what is inserted."""
+        self.fixed_tokens += tokens
+        self.total_tokens += tokens
+
+    def drop(self, position: int) -> None:
         """Leave a group out."""
-        self.kept[place] = False
-        self.total_tokens -= self.sizes[place]
-        self.total_messages -= 1 + len(self.groups[place].results)
-        for entry in self.members[place]:
+        self.kept[position] = False
+        self.total_tokens -= self.sizes[position]
+        self.total_messages -= 1 + len(self.groups[position].results)
+        for entry in self.members[position]:
             self._hide(entry.terms.shown(self.cuts.get(entry.id)))
 
-    def cut(self, place: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
+    def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
         """Shorten a message of a group if that saves enough."""
         (message,) = self.fetch([entry])
         before = self._whole_tokens(entry)
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
             self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
-            self._set_cut(place, entry, cut, after)
+            self._set_cut(position, entry, cut, after)
 
-    def cut_about(self, place: int, entry: Entry, cut: Cut, tokens: int) -> None:
-        """Shorten a message of a group to about so many tokens; `settle` counts what stands of it in the end."""
+    def cut_about(self, position: int, entry: Entry, cut: Cut, tokens: int) -> None:
+        """Shorten a message of a group to about so many tokens; `settle` counts it exactly."""
         known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
-        self._estimated.setdefault(entry.id, (place, entry, known, before))
+        self._estimated.setdefault(entry.id, (position, entry, known, before))
         self._hide(entry.terms.lost(known, cut))
-        self._set_cut(place, entry, cut, tokens)
+        self._set_cut(position, entry, cut, tokens)
 
     def settle(self) -> None:
-        """Count the cuts of `cut_about` that still stand, and take back those that save too little."""
+        """Count the cuts of `cut_about` that are still made, and take back those that save too little."""
         standing = [one for one in self._estimated.values() if self.kept[one[0]]]
         self._estimated.clear()
-        for (place, entry, known, before), message in zip(standing, self.fetch([s[1] for s in standing]), strict=True):
+        for (position, entry, known, before), message in zip(
+            standing, self.fetch([s[1] for s in standing]), strict=True
+        ):
             cut = self.cuts[entry.id]
             after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
             if before - after >= MIN_SAVED_TOKENS:
-                self._set_cut(place, entry, cut, after)
+                self._set_cut(position, entry, cut, after)
             else:
                 self.holders.update(entry.terms.lost(known, cut))
-                self._set_cut(place, entry, known, before)
+                self._set_cut(position, entry, known, before)
 
     def _whole_tokens(self, entry: Entry) -> int:
         """What a message comes to, cut as it is, with its thinking."""
         return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
 
-    def _set_cut(self, place: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
+    def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
         freed = self._whole_tokens(entry) - tokens
-        self.sizes[place] -= freed
+        self.sizes[position] -= freed
         self.total_tokens -= freed
         if cut is None:
             self.cuts.pop(entry.id, None)
         else:
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
 
-    def silence(self, place: int) -> None:
+    def silence(self, position: int) -> None:
         """Leave out the thinking of a group."""
-        head = self.groups[place].head
+        head = self.groups[position].head
         if head.id and head.id not in self.silent:
             self.silent.add(head.id)
-            self.sizes[place] -= head.thinking_tokens
+            self.sizes[position] -= head.thinking_tokens
             self.total_tokens -= head.thinking_tokens
 
     def _hide(self, names: Iterable[str]) -> None:
@@ -183,13 +191,13 @@ class Draft:
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""
         room = share * self.target_tokens
-        for place in reversed(range(len(self.groups))):
-            if self.kept[place]:
-                room -= self.sizes[place]
+        for position in reversed(range(len(self.groups))):
+            if self.kept[position]:
+                room -= self.sizes[position]
                 if room < 0:
-                    return place + 1
+                    return position + 1
         return 0
 
     def left(self) -> list[int]:
-        """The places of the groups that stay."""
-        return [place for place, kept in enumerate(self.kept) if kept]
+        """The positions of the groups that stay."""
+        return [position for position, kept in enumerate(self.kept) if kept]

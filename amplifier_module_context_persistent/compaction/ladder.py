@@ -27,42 +27,46 @@ def supersede_results(draft: Draft) -> None:
     """Step 0: a result goes, but for its reference, where the same tool was called with the same arguments later."""
     answered: set[bytes] = set()
     older: list[tuple[int, Entry]] = []
-    for place in reversed(draft.left()):
-        group = draft.groups[place]
+    for position in reversed(draft.left()):
+        group = draft.groups[position]
         for call, result in zip(reversed(group.head.calls), reversed(group.results), strict=True):
             if result is None:
                 continue
-            if call.asks in answered and result.id and place not in draft.fixed and place >= draft.sealed:
-                older.append((place, result))
+            if call.asks in answered and result.id and position not in draft.fixed and position >= draft.sealed:
+                older.append((position, result))
             answered.add(call.asks)
-    for place, result in reversed(older):
+    for position, result in reversed(older):
         if draft.fits:
             return
-        draft.cut(place, result, cut_for(0))
+        draft.cut(position, result, cut_for(0))
 
 
 def silence_turns(draft: Draft) -> None:
     """Step 2: the thinking of finished turns goes, the oldest turn first; pins keep theirs."""
     turn = last_human(draft.groups) or 0
-    for place in draft.left():
-        if draft.fits or place >= turn:
+    for position in draft.left():
+        if draft.fits or position >= turn:
             return
-        if not draft.groups[place].pinned and draft.groups[place].head.thinking_tokens:
-            draft.silence(place)
+        if not draft.groups[position].pinned and draft.groups[position].head.thinking_tokens:
+            draft.silence(position)
 
 
 def shorten_humans(draft: Draft) -> None:
     """Step 4: long old human messages are shortened, block lists too; the first one last."""
     first, last = first_human(draft.groups), last_human(draft.groups)
-    humans = [place for place in draft.left() if draft.groups[place].head.human and place not in draft.fixed]
-    ordered = [place for place in humans if place != first] + [place for place in humans if place == first]
+    humans = [
+        position for position in draft.left() if draft.groups[position].head.human and position not in draft.fixed
+    ]
+    ordered = [position for position in humans if position != first] + [
+        position for position in humans if position == first
+    ]
     chars = HUMAN_FACTOR * draft.config.truncate_chars
-    for place in ordered:
+    for position in ordered:
         if draft.fits:
             return
-        head = draft.groups[place].head
-        if place != last and head.id and draft.chars_of(head) > chars:
-            draft.cut(place, head, cut_for(chars))
+        head = draft.groups[position].head
+        if position != last and head.id and draft.chars_of(head) > chars:
+            draft.cut(position, head, cut_for(chars))
 
 
 def narrow_protections(draft: Draft) -> None:
@@ -72,36 +76,40 @@ def narrow_protections(draft: Draft) -> None:
         spared = int(config.protected_tool_results * share / config.protected_recent) if share else 0
         lose_least(draft, share=share, spared=spared)
     first = first_human(draft.groups)
-    humans = [place for place in draft.left() if draft.groups[place].head.human and place not in draft.fixed]
-    for place in [place for place in humans if place != first] + [place for place in humans if place == first]:
+    humans = [
+        position for position in draft.left() if draft.groups[position].head.human and position not in draft.fixed
+    ]
+    for position in [position for position in humans if position != first] + [
+        position for position in humans if position == first
+    ]:
         if draft.fits:
             return
-        draft.drop(place)
+        draft.drop(position)
 
 
 def shorten_largest(draft: Draft) -> None:
     """Step 6: the largest pieces that remain are brought down to one level, as high as the goal allows."""
     last = last_human(draft.groups)
     pieces = [
-        (place, entry)
-        for place in draft.left()
-        for entry in draft.members[place]
-        if place != last and not draft.groups[place].pinned and not entry.instructs and entry.id
+        (position, entry)
+        for position in draft.left()
+        for entry in draft.members[position]
+        if position != last and not draft.groups[position].pinned and not entry.instructs and entry.id
     ]
     for tightening in (1.0, 0.9, 0.75, 0.5, 0.0):
         if draft.total_tokens <= draft.goal_tokens:
             return
         excess = draft.total_tokens - draft.goal_tokens
         level = _level([draft.tokens_of(entry) for _, entry in pieces], excess) * tightening
-        for place, entry in pieces:
+        for position, entry in pieces:
             chars = max(entry.terms.text_chars, default=0)
             if draft.tokens_of(entry) > level and chars > LEAST_CHARS:
                 keep = max(LEAST_CHARS, int(chars * level / max(1, entry.tokens)))
-                draft.cut(place, entry, cut_for(keep), least_saved=1)
+                draft.cut(position, entry, cut_for(keep), least_saved=1)
 
 
 LAST_STEPS: tuple[tuple[int, Step], ...] = ((4, shorten_humans), (5, narrow_protections))
-"""The steps that every strategy falls on to; `shorten_largest` comes behind them."""
+"""The last steps of every strategy; `shorten_largest` comes after them."""
 
 LADDER: tuple[tuple[int, Step], ...] = (
     (0, supersede_results),

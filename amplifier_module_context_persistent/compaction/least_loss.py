@@ -3,12 +3,12 @@
 An operation shortens an old tool result to one of a few lengths, or leaves out an old group that no person wrote. Its
 loss is what no other kept message shows any more: each term (`terms.py`) weighs 1, and `NEEDED` if the arguments of a
 call in the view use it, for what was needed once is needed again; and the words that are no terms weigh `CUT`, by how
-little of them stays, or `DROPPED`. The newer a group stands, the more its loss weighs, up to `AGE` times. The operation
+little of them stays, or `DROPPED`. The newer a group is, the more its loss weighs, up to `AGE` times. The operation
 with the least loss for a saved token comes first. Losses only grow while others go, so a heap whose top is looked at
 anew gives the true order.
 
 The beginning of the view that the plan before left (`Draft.sealed`) is in the provider's cache as long as nothing of it
-changes: what stands there counts `SEALED` times, until the first operation on it is the cheapest that is left.
+changes: a loss there counts `SEALED` times, until the first operation on it is the cheapest that is left.
 
 All of it is in whole numbers, so that the order in which terms are added changes nothing (I4).
 """
@@ -36,7 +36,7 @@ _MARKER_TOKENS = 20
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    place: int
+    position: int
     entry: Entry | None = None
     """The result to be cut; None leaves the group out."""
     chars: int = 0
@@ -56,7 +56,7 @@ class Candidates:
     most_marked: int
     """No more of them are cut: a marker says nothing of the session."""
     tried: set[tuple[int, int]] = field(default_factory=set)
-    """Cuts that were made, by key and characters; some turn out to save too little."""
+    """Cuts that were made, by ordinal and characters; some turn out to save too little."""
     estimates: dict[int, list[tuple[int, Cut, int]]] = field(default_factory=dict)
 
     def weight(self, names: Iterable[str]) -> int:
@@ -65,7 +65,7 @@ class Candidates:
         return sum([NEEDED if name in needed else TERM for name in names if holders[name] <= 1])
 
     def group_weight(self, entries: tuple[Entry, ...]) -> int:
-        """What the terms weigh of which all holders stand in a group."""
+        """What the terms weigh that only this group shows."""
         cuts = self.draft.cuts
         if len(entries) == 1:
             return self.weight(entries[0].terms.shown(cuts.get(entries[0].id)))
@@ -75,20 +75,20 @@ class Candidates:
         lost = Counter(rare) if rare else {}
         return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
 
-    def best(self, place: int) -> tuple[float, _Operation]:
+    def best(self, position: int) -> tuple[float, _Operation]:
         """The operation on a group that costs least, with what it costs."""
-        loss, operation = self._least(place)
-        return (loss * SEALED if place < self.draft.sealed else loss), operation
+        loss, operation = self._least(position)
+        return (loss * SEALED if position < self.draft.sealed else loss), operation
 
-    def _least(self, place: int) -> tuple[float, _Operation]:
+    def _least(self, position: int) -> tuple[float, _Operation]:
         """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
         draft = self.draft
-        entries = draft.members[place]
-        age = 100 + (AGE - 1) * 100 * place // max(1, len(draft.groups) - 1)
-        loss = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[place])
-        found = loss, _Operation(place)
+        entries = draft.members[position]
+        age = 100 + (AGE - 1) * 100 * position // max(1, len(draft.groups) - 1)
+        loss = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[position])
+        found = loss, _Operation(position)
         for result in entries[1:]:
-            if result.key not in self.elidable:
+            if result.ordinal not in self.elidable:
                 continue
             known, now, tokens = draft.cuts.get(result.id), draft.chars_of(result), draft.tokens_of(result)
             if known is None and len(self.marked) >= self.most_marked:
@@ -97,22 +97,22 @@ class Candidates:
                 saved = tokens - after
                 if saved < MIN_SAVED_TOKENS or chars >= now or plain * age >= found[0] * saved:
                     continue
-                if (result.key, chars) not in self.tried:
+                if (result.ordinal, chars) not in self.tried:
                     loss = (plain + self.weight(result.terms.lost(known, cut))) * age / saved
                     if loss < found[0]:
-                        found = loss, _Operation(place, result, chars)
+                        found = loss, _Operation(position, result, chars)
         return found
 
     def shorter(self, result: Entry) -> list[tuple[int, Cut, int]]:
         """The lengths that a result may be cut to, with the cuts and about what it comes to then.
 
-        It is counted only where a cut stands in the end.
+        Tokens are counted exactly only for cuts that are made in the end.
         """
-        known = self.estimates.get(result.key)
+        known = self.estimates.get(result.ordinal)
         if known is None:
             texts = result.terms.text_chars
             whole, markers = max(1, sum(texts)), _MARKER_TOKENS * len(texts)
-            known = self.estimates[result.key] = [
+            known = self.estimates[result.ordinal] = [
                 (chars, cut, result.tokens * min(whole, chars * len(texts)) // whole + markers)
                 for chars, cut in self.lengths
             ]
@@ -122,13 +122,13 @@ class Candidates:
         """Do it."""
         draft, entry = self.draft, operation.entry
         if entry is None:
-            draft.drop(operation.place)
-            self.marked.difference_update(entry.id for entry in draft.members[operation.place])
+            draft.drop(operation.position)
+            self.marked.difference_update(entry.id for entry in draft.members[operation.position])
             return
         self.marked.add(entry.id)
-        self.tried.add((entry.key, operation.chars))
+        self.tried.add((entry.ordinal, operation.chars))
         cut, tokens = next((cut, tokens) for chars, cut, tokens in self.shorter(entry) if chars == operation.chars)
-        draft.cut_about(operation.place, entry, cut, tokens)
+        draft.cut_about(operation.position, entry, cut, tokens)
 
 
 def lose_least(draft: Draft, *, share: float | None = None, spared: int | None = None) -> None:
@@ -143,41 +143,41 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
         return
     start = draft.recent_start(draft.config.protected_recent if share is None else share)
     groups, fixed = draft.groups, draft.fixed
-    places = [p for p in draft.left() if p < start and p not in fixed and not groups[p].head.human]
+    positions = [p for p in draft.left() if p < start and p not in fixed and not groups[p].head.human]
     choice = _choice(draft, draft.config.protected_tool_results if spared is None else spared)
-    heap = [(choice.best(place)[0], place) for place in places]
+    heap = [(choice.best(position)[0], position) for position in positions]
     heapq.heapify(heap)
     while heap:
         if draft.fits:
             draft.settle()
             if draft.fits:
                 return
-        place = heap[0][1]
-        loss, operation = choice.best(place)
-        if len(heap) > 1 and (loss, place) > min(heap[1:3]):  # it has grown since; another one may lose less now
-            heapq.heapreplace(heap, (loss, place))
+        position = heap[0][1]
+        loss, operation = choice.best(position)
+        if len(heap) > 1 and (loss, position) > min(heap[1:3]):  # it has grown since; another one may lose less now
+            heapq.heapreplace(heap, (loss, position))
             continue
-        if place < draft.sealed:  # from here on nothing of the view stays in the cache
+        if position < draft.sealed:  # from here on nothing of the view stays in the cache
             heap = [(cost / SEALED if at < draft.sealed else cost, at) for cost, at in heap]
             heapq.heapify(heap)
             draft.sealed = 0
             continue
         choice.apply(operation)
-        if draft.kept[place]:
-            heapq.heapreplace(heap, (choice.best(place)[0], place))
+        if draft.kept[position]:
+            heapq.heapreplace(heap, (choice.best(position)[0], position))
         else:
             heapq.heappop(heap)
     draft.settle()
 
 
 def _choice(draft: Draft, spared: int) -> Candidates:
-    results = [result for place in draft.left() for result in draft.members[place][1:]]
+    results = [result for position in draft.left() for result in draft.members[position][1:]]
     old = results[: max(0, len(results) - spared)]
     kept = draft.config.truncate_chars
     return Candidates(
         draft,
-        elidable={result.key for result in old if result.id and result.terms.text_chars},
-        marked={entry.id for place in draft.left() for entry in draft.members[place] if entry.id in draft.cuts},
+        elidable={result.ordinal for result in old if result.id and result.terms.text_chars},
+        marked={entry.id for position in draft.left() for entry in draft.members[position] if entry.id in draft.cuts},
         most_marked=max(LEAST_MARKED, int(MARKERS_SHARE * draft.target_tokens / _MARKER_TOKENS)),
         lengths=tuple((chars, cut_for(chars)) for chars in (kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS))),
     )

@@ -24,16 +24,20 @@ def protect(entries: Sequence[Entry], live: Sequence[int], **how: Any) -> Sequen
 
     Args:
         entries: what the plan is made of, in the history's order.
-        live: the keys of the live history.
-        how: as `protected_keys`.
+        live: the ordinals of the live history.
+        how: as `protected_ordinals`.
     """
     config: Config = how["config"]
     first, last = live[: config.protect_first], live[max(0, len(live) - config.protect_last) :]
-    keys = protected_keys(entries, first=set(first), last=set(last), **how)
-    return [replace(entry, protected=True) if entry.key in keys else entry for entry in entries] if keys else entries
+    ordinals = protected_ordinals(entries, first=set(first), last=set(last), **how)
+    return (
+        [replace(entry, protected=True) if entry.ordinal in ordinals else entry for entry in entries]
+        if ordinals
+        else entries
+    )
 
 
-def protected_keys(
+def protected_ordinals(
     entries: Sequence[Entry],
     *,
     first: AbstractSet[int],
@@ -47,8 +51,8 @@ def protected_keys(
 
     Args:
         entries: what the plan is made of, in the history's order.
-        first: keys of the messages that `protect_first` names.
-        last: keys of those that `protect_last` names.
+        first: ordinals of the messages that `protect_first` names.
+        last: ordinals of those that `protect_last` names.
         config: the policy.
         budget_tokens: the budget of the whole request.
         fixed_tokens: what of it is taken by head text, tool definitions and overhead.
@@ -60,38 +64,38 @@ def protected_keys(
     sizes = [sum(map(tokens_of, group.entries())) for group in groups]
     stays = _stays_anyway(groups, preserve_system=config.preserve_system)
     target = int(budget_tokens * config.target_usage)
-    room = min(target // 2, target - fixed_tokens - sum(sizes[place] for place in stays))
+    room = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
     most = len(entries) if config.max_messages is None else int(config.max_messages * config.target_usage) // 2
 
-    def named(keys: AbstractSet[int]) -> list[int]:
-        held = (place for place in range(len(groups)) if place not in stays and sizes[place] <= room)
-        return [place for place in held if any(entry.key in keys for entry in groups[place].entries())]
+    def named(ordinals: AbstractSet[int]) -> list[int]:
+        held = (position for position in range(len(groups)) if position not in stays and sizes[position] <= room)
+        return [position for position in held if any(entry.ordinal in ordinals for entry in groups[position].entries())]
 
-    def take(places: Iterable[int], tokens: int, messages: int) -> set[int]:
+    def take(positions: Iterable[int], tokens: int, messages: int) -> set[int]:
         taken: set[int] = set()
-        for place in places:
-            tokens, messages = tokens - sizes[place], messages - 1 - len(groups[place].results)
+        for position in positions:
+            tokens, messages = tokens - sizes[position], messages - 1 - len(groups[position].results)
             if tokens < 0 or messages < 0:
                 break
-            taken.add(place)
+            taken.add(position)
         return taken
 
     def left(taken: AbstractSet[int]) -> tuple[int, int]:
-        used = sum(1 + len(groups[place].results) for place in taken)
-        return room - sum(sizes[place] for place in taken), most - used
+        used = sum(1 + len(groups[position].results) for position in taken)
+        return room - sum(sizes[position] for position in taken), most - used
 
     oldest, newest = named(first), named(last)[::-1]
     ahead = take(oldest, room // 2, most // 2)
-    behind = take((place for place in newest if place not in ahead), *left(ahead))
-    ahead = take((place for place in oldest if place not in behind), *left(behind))
-    return {entry.key for place in ahead | behind for entry in groups[place].entries()}
+    at_end = take((position for position in newest if position not in ahead), *left(ahead))
+    ahead = take((position for position in oldest if position not in at_end), *left(at_end))
+    return {entry.ordinal for position in ahead | at_end for entry in groups[position].entries()}
 
 
 def _stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
     """What no step ever touches."""
     turn = last_human(groups)
     return {
-        place
-        for place, group in enumerate(groups)
-        if group.pinned or place == turn or (group.head.instructs and (preserve_system or place == 0))
+        position
+        for position, group in enumerate(groups)
+        if group.pinned or position == turn or (group.head.instructs and (preserve_system or position == 0))
     }

@@ -2,7 +2,7 @@
 
 All of them share the rules, the plan, the writing of views and the budget: system text, pins, the last human message,
 open calls and the newest group stay, whole tool groups go, and where a strategy's own steps are not enough the ladder's
-take over, down to the largest pieces. A strategy that needs a provider is not made of steps; it goes before them.
+take over, down to the largest pieces. A strategy that needs a provider runs before the steps.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ def slide(draft: Draft) -> None:
     if draft.fits:
         return
     first, left = first_human(draft.groups), draft.config.keep_recent
-    for place in reversed(draft.left()):
-        if left <= 0 and place not in draft.fixed and place != first:
-            draft.drop(place)
-        left -= len(draft.members[place])
+    for position in reversed(draft.left()):
+        if left <= 0 and position not in draft.fixed and position != first:
+            draft.drop(position)
+        left -= len(draft.members[position])
 
 
 def lose_unimportant(draft: Draft) -> None:
     """Shorten results and then leave out groups, the least important first (`scores`); the recent share is spared."""
     scored = scores(draft)
     start = draft.recent_start(draft.config.protected_recent)
-    old = [place for place in draft.left() if place < start and place not in draft.fixed]
-    ordered = sorted(old, key=lambda place: (scored[place], place))
+    old = [position for position in draft.left() if position < start and position not in draft.fixed]
+    ordered = sorted(old, key=lambda position: (scored[position], position))
     cut = cut_for(draft.config.truncate_chars)
-    for place in ordered:
-        for result in draft.members[place][1:]:
+    for position in ordered:
+        for result in draft.members[position][1:]:
             if draft.fits:
                 return
             if result.id and draft.chars_of(result) > draft.config.truncate_chars:
-                draft.cut(place, result, cut)
+                draft.cut(position, result, cut)
     first = first_human(draft.groups)
-    for place in ordered:
+    for position in ordered:
         if draft.fits:
             return
-        if place != first:
-            draft.drop(place)
+        if position != first:
+            draft.drop(position)
 
 
 def scores(draft: Draft) -> list[int]:
@@ -65,25 +65,25 @@ def scores(draft: Draft) -> list[int]:
     `RECENT` by how new it is.
     """
     last_used: dict[str, int] = {}
-    for place, group in enumerate(draft.groups):
-        last_used.update(dict.fromkeys(group.head.terms.used, place))
+    for position, group in enumerate(draft.groups):
+        last_used.update(dict.fromkeys(group.head.terms.used, position))
     newest = max(1, len(draft.groups) - 1)
     found = []
-    for place, (group, members) in enumerate(zip(draft.groups, draft.members, strict=True)):
+    for position, (group, members) in enumerate(zip(draft.groups, draft.members, strict=True)):
         names = {name for entry in members for name in entry.terms.names}
-        references = sum(last_used.get(name, -1) > place for name in names)
+        references = sum(last_used.get(name, -1) > position for name in names)
         found.append(
             REFERENCED * min(references, MOST_REFERENCES)
             + HUMAN * group.head.human
             + ERROR * any(entry.failed for entry in members)
-            + RECENT * place // newest
+            + RECENT * position // newest
         )
     return found
 
 
 STRATEGIES: Mapping[str, tuple[tuple[int, Step], ...]] = {
     "truncate": LADDER,
-    SUMMARIZE: LADDER,  # behind the summary
+    SUMMARIZE: LADDER,  # after the summary
     "sliding_window": ((3, slide), (3, lose_least), *LAST_STEPS),
     "importance": ((3, lose_unimportant), *LAST_STEPS),
 }

@@ -1,4 +1,4 @@
-"""The span of a history that a summary stands for. Pure."""
+"""The span of a history that a summary replaces. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .draft import Draft
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that stands for the messages with these keys, as long as the history's `basis` is that one."""
+    """A text that replaces the messages with these ordinals, as long as the history's `basis` is the same."""
 
     text: str
-    keys: frozenset[int]
+    ordinals: frozenset[int]
     basis: Hashable
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The messages that a summary is to stand for, by their keys, and the request that asks for it."""
+    """The messages that a summary will replace, by their ordinals, and the request that asks for it."""
 
-    keys: frozenset[int]
+    ordinals: frozenset[int]
     basis: Hashable
     request: list[Message]
     with_tools: bool
@@ -32,25 +32,25 @@ class Span:
 
     def summed_up(self, text: str) -> Summary:
         """The summary of this span."""
-        return Summary(text, self.keys, self.basis)
+        return Summary(text, self.ordinals, self.basis)
 
 
-def older_keys(draft: Draft) -> frozenset[int]:
-    """The keys of what is older than the protected share and may go: no person's words, system text or pins."""
+def older_ordinals(draft: Draft) -> frozenset[int]:
+    """The ordinals of what is older than the protected share and may go: no person's words, system text or pins."""
     start = draft.recent_start(draft.config.protected_recent)
-    places = [place for place in draft.left() if place < start and place not in draft.fixed]
-    groups = [draft.groups[place] for place in places if not draft.groups[place].head.human]
-    return frozenset(entry.key for group in groups for entry in group.entries())
+    positions = [position for position in draft.left() if position < start and position not in draft.fixed]
+    groups = [draft.groups[position] for position in positions if not draft.groups[position].head.human]
+    return frozenset(entry.ordinal for group in groups for entry in group.entries())
 
 
 def drop_span(draft: Draft, summary: Summary) -> None:
-    """Leave out what a summary stands for, whole groups only."""
-    for place in draft.left():
-        group = draft.groups[place]
-        if place not in draft.fixed and all(entry.key in summary.keys for entry in group.entries()):
-            draft.drop(place)
+    """Leave out what a summary replaces, whole groups only."""
+    for position in draft.left():
+        group = draft.groups[position]
+        if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):
+            draft.drop(position)
 
 
 def summary_text(text: str) -> str:
-    """A summary as it stands in a view."""
+    """A summary as a view shows it."""
     return text.join(SUMMARY_TAGS)

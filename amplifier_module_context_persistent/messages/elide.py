@@ -1,4 +1,4 @@
-"""Elision: a long text shortened to its head and its tail, with the reference by which the rest can be had again.
+"""Elision: a long text shortened to its head and its tail, with the reference by which the rest can be recalled.
 
 The text that is put in the middle depends on the message's id and the cut alone. Thinking, calls and images are not
 touched here. A message is a new object where it is cut; nothing is mutated.
@@ -28,7 +28,7 @@ _BOUNDARY_CHARS = 200  # how far from the place of the cut the end of a line is 
 
 
 def cut_for(keep_chars: int) -> Cut:
-    """The cut that keeps `keep_chars` characters, as many of the end (where errors stand) as of the beginning."""
+    """The cut that keeps `keep_chars` characters, as many of the end (where errors are) as of the beginning."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
@@ -45,11 +45,11 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
         shorter: Any = elide_text(content, cut, reference=reference, boundary=boundary)
     elif isinstance(content, list):
         shorter = list(content)
-        for place, text in _texts(content):
-            block = content[place]
+        for position, text in _texts(content):
+            block = content[position]
             key = "text" if block["type"] == "text" else "output"
             elided = elide_text(text, cut, reference=reference, boundary=boundary)
-            shorter[place] = {**block, key: elided}
+            shorter[position] = {**block, key: elided}
     else:
         return message
     return {**message, "content": shorter}
@@ -69,14 +69,14 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     return shorter if len(shorter) < len(text) else text
 
 
-def _line_start(text: str, place: int) -> int:
-    found = text.rfind("\n", max(0, place - _BOUNDARY_CHARS, place // 2), place)
-    return place if found < 0 else found + 1
+def _line_start(text: str, position: int) -> int:
+    found = text.rfind("\n", max(0, position - _BOUNDARY_CHARS, position // 2), position)
+    return position if found < 0 else found + 1
 
 
-def _line_end(text: str, place: int) -> int:
-    found = text.find("\n", place, min(len(text), place + _BOUNDARY_CHARS, (place + len(text)) // 2 + 1))
-    return place if found < 0 else found + 1
+def _line_end(text: str, position: int) -> int:
+    found = text.find("\n", position, min(len(text), position + _BOUNDARY_CHARS, (position + len(text)) // 2 + 1))
+    return position if found < 0 else found + 1
 
 
 def _texts(content: Any) -> list[tuple[int, str]]:
@@ -84,8 +84,8 @@ def _texts(content: Any) -> list[tuple[int, str]]:
     if not isinstance(content, list):
         return []
     return [
-        (place, text)
-        for place, block in enumerate(content)
+        (position, text)
+        for position, block in enumerate(content)
         if isinstance(block, dict)
         and block.get("type") in ("text", "tool_result")
         and isinstance(text := block.get("text" if block["type"] == "text" else "output"), str)

@@ -1,8 +1,8 @@
-"""Terms: the paths, names and ids of a text that somebody may need again, and where they stand in it. Pure.
+"""Terms: the paths, names and ids of a text that somebody may need again, and where in it they are. Pure.
 
 A term is a path (a word with a slash), a file name (with a dot and an ending), a compound name (snake_case or
 CamelCase, also as a part of a path or a dotted name), or a hexadecimal id; of six characters or more. Plain words are
-none: what they say stands in many places.
+not terms: they occur in many texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from .elide import Cut, texts_of
-from .message import Message, blocks_of
+from .message import Message, blocks_of, given_arguments_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200
@@ -125,9 +125,6 @@ def _strings(value: Any) -> Iterator[str]:
 def _arguments(message: Message) -> Iterator[Any]:
     listed = message.get("tool_calls")
     if isinstance(listed, list) and listed:
-        for call in listed:
-            function = call.get("function")
-            yield function.get("arguments") if isinstance(function, dict) else call.get("arguments")
+        yield from map(given_arguments_of, listed)
     else:
-        for block in blocks_of(message, frozenset({"tool_call"})):
-            yield block.get("input")
+        yield from map(given_arguments_of, blocks_of(message, frozenset({"tool_call"})))

@@ -1,6 +1,6 @@
 """The parts of one message: its calls, its text, its blocks. Accessors only; nothing is changed or mutated.
 
-Calls stand in `tool_calls`, as `tool_call` / `tool_use` blocks in `content`, or in both; `calls_of` reads every form
+Calls are in `tool_calls`, as `tool_call` / `tool_use` blocks in `content`, or in both; `calls_of` reads every form
 that Amplifier and providers use.
 """
 
@@ -29,7 +29,7 @@ class Call:
 
 
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message in order: those of `tool_calls`, then those that stand in `content` only."""
+    """The calls of a message in order: those of `tool_calls`, then those that are in `content` only."""
     if message.get("role") != "assistant":
         return ()
     calls: dict[str, Call] = {}
@@ -105,10 +105,20 @@ def call_name_of(call: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name else "unknown"
 
 
-def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call; JSON text is parsed, and what is no object stands under `arguments`."""
+def given_arguments_of(call: Mapping[str, Any]) -> Any:
+    """The arguments of a call as they were given: mostly an object, sometimes the JSON text of one."""
     function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
+    return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON text without spaces; what JSON lacks is written as a string."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call; JSON text is parsed, and what is no object is put under `arguments`."""
+    given = given_arguments_of(call)
     if isinstance(given, str):
         try:
             given = json.loads(given)

@@ -40,7 +40,7 @@ def is_human(message: Mapping[str, Any]) -> bool:
 
 
 def tells_error(message: Mapping[str, Any]) -> bool:
-    """Whether a result tells of an error, at its beginning or at its end, where errors stand."""
+    """Whether a result tells of an error, at its beginning or at its end, where errors usually are."""
     if message.get("role") not in ("tool", "function"):
         return False
     text = text_of(message)

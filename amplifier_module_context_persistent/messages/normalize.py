@@ -11,10 +11,9 @@ Rules:
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
 
-from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, call_arguments_of, call_id_of, call_name_of
+from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, as_json, call_arguments_of, call_id_of, call_name_of
 
 NO_OUTPUT = "(no output)"
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -76,7 +75,7 @@ def _content(message: Message, has_calls: bool) -> Any:  # noqa: FBT001 - privat
     if isinstance(content, dict) and "type" in content:
         content = [content]
     if not isinstance(content, str | list):
-        content = "" if content is None else _json(content)
+        content = "" if content is None else as_json(content)
     if isinstance(content, list):
         blocks = [kept for block in content if (kept := _block(block, role)) is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
@@ -94,7 +93,7 @@ def _block(given: Any, role: str) -> Message | None:
     if isinstance(given, str):
         return {"type": "text", "text": given} if given.strip() else None
     if not isinstance(given, dict):
-        return {"type": "text", "text": _json(given)}
+        return {"type": "text", "text": as_json(given)}
     block: Message = given
     if block.get("visibility") not in _VISIBILITY:
         block = {key: value for key, value in block.items() if key != "visibility"}
@@ -102,7 +101,7 @@ def _block(given: Any, role: str) -> Message | None:
     if kind == "text":
         text = block.get("text")
         if not isinstance(text, str):
-            return None if text is None else {**block, "text": _json(text)}
+            return None if text is None else {**block, "text": as_json(text)}
         return block if text.strip() else None
     if kind == "thinking" and role == "assistant":
         well = isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str | None)
@@ -117,7 +116,7 @@ def _block(given: Any, role: str) -> Message | None:
         return block
     if kind == "image" and isinstance(block.get("source"), dict):
         return block
-    encoded = _json(block)
+    encoded = as_json(block)
     if len(encoded) > _UNKNOWN_BLOCK_CHARS:
         encoded = f"[a {kind} block of {len(encoded):,} characters, which requests cannot carry]"
     return {"type": "text", "text": encoded}
@@ -173,7 +172,3 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
     )
     same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
     return (content if same else agreed), calls
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

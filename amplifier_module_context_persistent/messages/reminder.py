@@ -1,7 +1,7 @@
-"""System text in a user's place: `late_system: reminder`.
+"""System text as a user's message: `late_system: reminder`.
 
-Providers take system messages out of their places and put them in front of all others, so that one that comes late
-changes what stands first, and all that was cached behind it is lost. A reminder of the user's role stays where it is.
+Providers move system messages before all others, so that a late one changes the beginning of the request, and all that
+was cached after it is lost. A reminder in the user's role stays where it is.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """A stored message as one text: what `recall` pages through and searches.
 
-A message whose content is a string and that calls nothing is that string, so that an elided text is had again as
+A message whose content is a string and that calls nothing is that string, so that an elided text is recalled as
 it was. Of a medium its kind and size are told.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .message import Message, calls_of
+from .message import Message, as_json, calls_of, given_arguments_of
 from .metadata import RECALL_TOOL
 
 _CALLS = ("tool_call", "tool_use")
@@ -38,7 +37,7 @@ def parts_of(message: Message) -> Iterator[Part]:
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     if not isinstance(content, list | None):
-        yield Part("text", content if isinstance(content, str) else _json(content))
+        yield Part("text", content if isinstance(content, str) else as_json(content))
     thinking = message.get("thinking_block")
     if thinking and not any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks):
         blocks = [thinking, *blocks]
@@ -56,7 +55,7 @@ def parts_of(message: Message) -> Iterator[Part]:
 
 
 def full_text(message: Message) -> tuple[str, int]:
-    """Give a message's text, and how much of it is searched: all but calls of `recall`, which stand at its end."""
+    """Give a message's text, and how much of it is searched: all but calls of `recall`, which come last."""
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
         return content, len(content)  # as most messages are, and a search reads very many
@@ -71,7 +70,7 @@ def full_text(message: Message) -> tuple[str, int]:
 def _call_part(call: Any, names: Mapping[str, str]) -> Part:
     call_id = _call_id(call)
     name = names.get(call_id, "")
-    return Part("call", _arguments(call), name, call_id) if name else Part("text", _json(call))
+    return Part("call", _arguments(call), name, call_id) if name else Part("text", as_json(call))
 
 
 def _block_part(block: Any) -> Part:
@@ -84,18 +83,18 @@ def _block_text(block: Any) -> str:
     if isinstance(block, str):
         return block
     if not isinstance(block, dict):
-        return _json(block)
+        return as_json(block)
     kind = block.get("type")
     if kind == "text" and isinstance(text := block.get("text"), str):
         return text
     if kind == "tool_result" and "output" in block:
         output = block["output"]
-        return output if isinstance(output, str) else _json(output)
+        return output if isinstance(output, str) else as_json(output)
     if kind == "redacted_thinking":
         return "[thinking that the provider keeps to itself]"
     if isinstance(source := block.get("source"), dict) and isinstance(data := source.get("data"), str):
         return f"[{kind} {source.get('media_type', '')}, {len(data):,} characters of {source.get('type', 'data')}]"
-    return _json(block)
+    return as_json(block)
 
 
 def _call_id(call: Any) -> str:
@@ -104,10 +103,5 @@ def _call_id(call: Any) -> str:
 
 
 def _arguments(call: Mapping[str, Any]) -> str:
-    function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
-    return given if isinstance(given, str) else _json({} if given is None else given)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    given = given_arguments_of(call)
+    return given if isinstance(given, str) else as_json({} if given is None else given)

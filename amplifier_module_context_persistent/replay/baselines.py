@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..compaction.planner import compact, needs_plan
+from ..compaction.plan_request import PlanRequest
+from ..compaction.planner import compact
+from ..compaction.thresholds import needs_plan
 from ..config import Config
 from ..errors import FloorError
 from ..tokens.counter import TokenCounter, count_message
-from ..view.arrangement import Arrangement, arrange, render
+from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, classify
+from ..view.render import render
 from ..view.rules import Group, first_human, last_human, tool_groups
 from .excerpt_summarizer import Asked
 
@@ -39,7 +42,7 @@ class Whole:
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
         """The messages of entries; they are never altered here, so they are not copied."""
-        return (self._messages[entry.key] for entry in entries)
+        return (self._messages[entry.ordinal] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
         """Write a view."""
@@ -89,13 +92,15 @@ class Stateless(Whole):
             return self.render(arrangement)
         try:
             made = compact(
-                self.entries,
-                config=self.config,
-                budget_tokens=self.budget_tokens,
-                fixed_tokens=0,
-                count=self.count,
-                fetch=self.fetch,
-                plan_id="plan",
+                PlanRequest(
+                    self.entries,
+                    config=self.config,
+                    budget_tokens=self.budget_tokens,
+                    fixed_tokens=0,
+                    count=self.count,
+                    fetch=self.fetch,
+                    plan_id="plan",
+                )
             )
         except FloorError:
             return None
@@ -119,10 +124,10 @@ class Sliding(Whole):
 
     def arrange(self) -> Arrangement:
         """Arrange what the window shows."""
-        return arrange([entry for entry in self.entries if entry.key not in self._dropped], self.count)
+        return arrange([entry for entry in self.entries if entry.ordinal not in self._dropped], self.count)
 
     def _move(self) -> None:
-        groups = [group for group in tool_groups(self.entries) if group.head.key not in self._dropped]
+        groups = [group for group in tool_groups(self.entries) if group.head.ordinal not in self._dropped]
         always = {first_human(groups), last_human(groups), len(groups) - 1}
         tokens = sum(map(_tokens, groups))
         target = self.config.target_usage * self.budget_tokens
@@ -130,7 +135,7 @@ class Sliding(Whole):
             if tokens <= target:
                 return
             if place not in always:
-                self._dropped.update(entry.key for entry in group.entries())
+                self._dropped.update(entry.ordinal for entry in group.entries())
                 tokens -= _tokens(group)
 
 

@@ -145,7 +145,7 @@ def _thinking(alone: Numbered) -> Iterator[str]:
 
 
 def _groups(view: Messages) -> Iterator[str]:
-    """Calls in their place, results right behind them, in order, each once."""
+    """Calls in their place, results right after them, in order, each once."""
     before: str | None = None
     expected: list[Call] = []
     answered: list[str] = []
@@ -183,7 +183,7 @@ def _group_end(caller: int, expected: list[Call], answered: list[str]) -> Iterat
     ids = list(dict.fromkeys(c.id for c in expected))
     missing = [call_id for call_id in ids if call_id not in answered]
     for call_id in missing:
-        yield f"results: message {caller} has call {call_id!r} without a result right behind it"
+        yield f"results: message {caller} has call {call_id!r} without a result right after it"
     if not missing and answered != ids:
         yield f"results: message {caller} has its results in another order than its calls"
 

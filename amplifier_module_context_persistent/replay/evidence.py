@@ -4,7 +4,7 @@
 
 - *paths*: words with a slash before name characters, addresses, and file names with a known extension, of 6 characters
   or more; `/dev/null` and the like are none;
-- *names* of 6 characters or more in snake_case or CamelCase (an inner underscore, or a capital behind a small letter or
+- *names* of 6 characters or more in snake_case or CamelCase (an inner underscore, or a capital after a small letter or
   a digit), outside of paths; of a dotted name each part by itself;
 - *hex ids*: 7 to 40 digits of small hexadecimal with at least one figure and one letter;
 - *quoted strings* of 6 to 80 characters without white space that hold a letter.

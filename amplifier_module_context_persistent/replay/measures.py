@@ -4,7 +4,7 @@
 - *cached*: tokens in the longest common prefix of whole messages with the request before;
 - *billed equivalents*: uncached tokens x 1.25 + cached ones x 0.1, those of requests for summaries too, and the
   answers to these x 5;
-- *far evidence*: as `evidence` defines it; *recoverable* is what of it stands in the view's original text or on the
+- *far evidence*: as `evidence` defines it; *recoverable* is what of it is in the view's original text or on the
   first page of a recall.
 """
 

@@ -162,10 +162,10 @@ class Player:
         for at, item in enumerate(arrangement.items):
             if item.entry is None:
                 continue
-            if item.entry.key < len(before):
+            if item.entry.ordinal < len(before):
                 return None
             led = at > 0 and item.result is None and _leads(arrangement.items[at - 1])
-            before += [at - led] * (item.entry.key + 1 - len(before))
+            before += [at - led] * (item.entry.ordinal + 1 - len(before))
         before += [len(arrangement.items)] * (len(self.session.messages) - len(before))
         view = whole.render(arrangement)
         valid = self._check is None or not self._check(view, self.session.messages, range(len(view)))

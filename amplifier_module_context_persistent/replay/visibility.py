@@ -21,7 +21,7 @@ _SUMMARY = "<summary>"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbours in the history that fared alike: from `start` to before `stop`, counted from 0."""
+    """Neighbouring messages with the same mark: from `start` to before `stop`, counted from 0."""
 
     mark: str
     start: int
@@ -30,25 +30,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How each of the `total` messages before a request fared in its view."""
+    """The mark of each of the `total` messages before a request."""
 
     total: int
     shown: Mapping[int, str] = field(default_factory=dict)
-    """By place, those that the view holds: kept or elided."""
+    """By position, those that the view holds: kept or elided."""
     summaries: Sequence[tuple[int, int]] = ()
-    """From where to before where a summary stands for what the view does not hold."""
+    """Spans (start, stop) in which a summary replaces what the view does not show."""
     inserted: int = 0
     """Messages of the view that the history does not hold."""
 
-    def of(self, place: int) -> str:
-        """How one message fared."""
-        covered = any(start <= place < stop for start, stop in self.summaries)
-        return self.shown.get(place, SUMMARISED if covered else DROPPED)
+    def of(self, position: int) -> str:
+        """The mark of one message."""
+        covered = any(start <= position < stop for start, stop in self.summaries)
+        return self.shown.get(position, SUMMARISED if covered else DROPPED)
 
     def runs(self) -> list[Run]:
         """All messages in order, as runs."""
         edges = {0, self.total, *(edge for span in self.summaries for edge in span if edge <= self.total)}
-        edges.update(edge for place in self.shown for edge in (place, place + 1))
+        edges.update(edge for position in self.shown for edge in (position, position + 1))
         ordered = sorted(edges)
         runs: list[Run] = []
         for start, stop in pairwise(ordered):
@@ -59,7 +59,7 @@ class Marks:
         return runs
 
     def counts(self) -> dict[str, int]:
-        """How many messages fared how."""
+        """How many messages have each mark."""
         counts = dict.fromkeys(MARKS, 0)
         for run in self.runs():
             counts[run.mark] += run.stop - run.start
@@ -79,11 +79,11 @@ class Compacted:
 
 def lost(before: Marks, after: Marks, *, tokens_before: int, tokens_after: int) -> Compacted | None:
     """Tell what one view lost against another; None where it lost nothing."""
-    elided = sum(mark == ELIDED and before.shown.get(place) == KEPT for place, mark in after.shown.items())
-    gone = [after.of(place) for place in before.shown if place not in after.shown and place < after.total]
+    elided = sum(mark == ELIDED and before.shown.get(position) == KEPT for position, mark in after.shown.items())
+    gone = [after.of(position) for position in before.shown if position not in after.shown and position < after.total]
     if not elided and not gone:
         return None
-    newly = [after.of(place) for place in range(before.total, after.total) if place not in after.shown]
+    newly = [after.of(position) for position in range(before.total, after.total) if position not in after.shown]
     missing = gone + newly
     return Compacted(elided, missing.count(DROPPED), missing.count(SUMMARISED), tokens_before, tokens_after)
 
@@ -92,40 +92,40 @@ class Marker:
     """Marks the messages of a history by what its views show of them.
 
     Args:
-        place_of: the place of a message by its id, or None.
-        messages_at: the messages at places, in the given order.
+        position_of: the position of a message by its id, or None.
+        messages_at: the messages at positions, in the given order.
     """
 
     def __init__(
-        self, place_of: Callable[[str], int | None], messages_at: Callable[[Sequence[int]], Iterable[Message]]
+        self, position_of: Callable[[str], int | None], messages_at: Callable[[Sequence[int]], Iterable[Message]]
     ) -> None:
-        self._place_of, self._messages_at = place_of, messages_at
+        self._place_of, self._messages_at = position_of, messages_at
         self._known: dict[int, tuple[Message, str]] = {}
 
     def mark(self, view: Sequence[Message], total: int) -> Marks:
         """Mark the first `total` messages by a view."""
-        places: list[int | None] = []
+        positions: list[int | None] = []
         for message in view:
             message_id = metadata_of(message).get("message_id")
-            place = self._place_of(message_id) if isinstance(message_id, str) else None
-            places.append(place if place is not None and place < total else None)
+            position = self._place_of(message_id) if isinstance(message_id, str) else None
+            positions.append(position if position is not None and position < total else None)
         known, self._known = self._known, {}
         new: list[tuple[int, Message]] = []
-        for place, message in zip(places, view, strict=True):
-            if place is None:
+        for position, message in zip(positions, view, strict=True):
+            if position is None:
                 continue
-            if place in known and known[place][0] == message:
-                self._known[place] = known[place]
+            if position in known and known[position][0] == message:
+                self._known[position] = known[position]
             else:
-                new.append((place, message))
-        originals = self._messages_at([place for place, _ in new])
-        for (place, message), original in zip(new, originals, strict=True):
-            self._known[place] = message, KEPT if _says_all(message, original) else ELIDED
+                new.append((position, message))
+        originals = self._messages_at([position for position, _ in new])
+        for (position, message), original in zip(new, originals, strict=True):
+            self._known[position] = message, KEPT if _says_all(message, original) else ELIDED
         return Marks(
             total,
-            {place: mark for place, (_, mark) in sorted(self._known.items())},
-            tuple(_summaries(view, places, total)),
-            sum(place is None for place in places),
+            {position: mark for position, (_, mark) in sorted(self._known.items())},
+            tuple(_summaries(view, positions, total)),
+            sum(position is None for position in positions),
         )
 
 
@@ -135,13 +135,13 @@ def _says_all(message: Message, original: Message) -> bool:
     return all(part in said or any(part in text for text in said) for part in parts_of(original) if part.strip())
 
 
-def _summaries(view: Sequence[Message], places: Sequence[int | None], total: int) -> Iterable[tuple[int, int]]:
-    """The gaps in which a summary stands."""
+def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: int) -> Iterable[tuple[int, int]]:
+    """The gaps that a summary fills."""
     for at, message in enumerate(view):
         if metadata_of(message).get("source") != COMPACTION_SOURCE or _SUMMARY not in text_of(message):
             continue
-        before = [place for place in places[:at] if place is not None]
-        behind = [place for place in places[at:] if place is not None]
-        start, stop = max(before, default=-1) + 1, min(behind, default=total)
+        before = [position for position in positions[:at] if position is not None]
+        later = [position for position in positions[at:] if position is not None]
+        start, stop = max(before, default=-1) + 1, min(later, default=total)
         if start < stop:
             yield start, stop

@@ -15,7 +15,7 @@ from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..messages.metadata import given_id
 from ..window.ephemeral import Extras
-from ..window.plan_record import keep_runs, live_places
+from ..window.plan_record import keep_runs, live_positions
 from .deduplicate import TimestampReplays, find_by_id
 from .memory_files import is_memory_file
 
@@ -157,7 +157,7 @@ class RecordBuilder:
                 continue
             if run:
                 ids = [str(given_id(message)) for message in self._log.read(run)]
-                places = live_places(index.live, run)
+                places = live_positions(index.live, run)
                 pairs = keep_runs(zip(places, ids, strict=True))
                 content.extend(encode_control("keep", **{"from": first, "to": last}) for first, last in pairs)
                 run = []

@@ -14,7 +14,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from ..config import Config
 from ..errors import FloorError, RetentionError
 from ..messages.message import Message
-from ..window.request import Answer, Ask, sizes
+from ..window.request import ViewRequest, ViewResult, sizes
 from .host import Host, NotRetainedError, provider_name, provider_window
 from .store import Store
 from .summarizer import sum_up
@@ -38,14 +38,16 @@ class RequestFlow:
         self.factory: SystemPromptFactory | None = None
         """Gives the system text that heads every view; None leaves the stored system messages."""
 
-    async def ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> Ask:
+    async def ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> ViewRequest:
         """Gather what a request is made from: budget, the provider's window, system text, tools."""
         await self._usage.settle(self._store)
         head_text = str(await self.factory()) if self.factory is not None else None
         window = await provider_window(provider)
-        return Ask(token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider)
+        return ViewRequest(
+            token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider
+        )
 
-    async def view(self, ask: Ask) -> list[Message]:
+    async def view(self, ask: ViewRequest) -> list[Message]:
         """Make a request's view, with a new plan where it needs one.
 
         Raises:
@@ -68,7 +70,7 @@ class RequestFlow:
         ask, session = await self.ask(None, None), await self._store.open()
         return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
 
-    async def _answer(self, ask: Ask, *, may_plan: bool) -> Answer:
+    async def _answer(self, ask: ViewRequest, *, may_plan: bool) -> ViewResult:
         session = await self._store.open()
         try:
             return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
@@ -77,14 +79,14 @@ class RequestFlow:
         except RetentionError as error:
             raise NotRetainedError(str(error)) from error
 
-    async def _compact(self, ask: Ask, before: Answer) -> Answer:
+    async def _compact(self, ask: ViewRequest, before: ViewResult) -> ViewResult:
         """Make a plan and the view that follows it, and report both."""
         await self._host.emit("context:pre_compact", sizes(before.messages, before.tokens))
         summary = await sum_up(self._store, self._usage.meter, ask, config=self._config, host=self._host)
         after = await self._answer(replace(ask, summary=summary), may_plan=True)
         made = after.compaction
-        if after.futile:
-            await self._host.emit("context:compaction_futile", after.futile)
+        if futile := after.futile():
+            await self._host.emit("context:compaction_futile", futile)
         if made is not None:
             messages, tokens = len(made.arrangement.items), made.plan.tokens_after
             await self._host.emit("context:compaction", after.report())

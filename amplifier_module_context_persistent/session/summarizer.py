@@ -20,7 +20,7 @@ from ..config import SUMMARIZE, Config
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..tokens.meter import Meter
-from ..window.request import Ask
+from ..window.request import ViewRequest
 from ..window.summary_request import instruction
 from .host import Host
 from .store import Store
@@ -30,7 +30,7 @@ _MOST_TIMES = 2  # an answer may have this many times the tokens of its cap
 _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
-async def sum_up(store: Store, meter: Meter, ask: Ask, *, config: Config, host: Host) -> Summary | None:
+async def sum_up(store: Store, meter: Meter, ask: ViewRequest, *, config: Config, host: Host) -> Summary | None:
     """Ask the provider of a request to sum up what its plan leaves out, if that is the strategy.
 
     Returns:
@@ -51,7 +51,7 @@ async def sum_up(store: Store, meter: Meter, ask: Ask, *, config: Config, host: 
     except SummaryError as failed:
         await host.emit("context:summary_failed", {"reason": str(failed)})
         return None
-    sizes = {"summarized_messages": len(span.keys), "request_tokens": span.tokens, "summary_tokens": tokens}
+    sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
     await host.emit("context:summary", sizes)
     return span.summed_up(text)
 

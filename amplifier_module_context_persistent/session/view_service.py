@@ -5,21 +5,21 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..compaction.budget import budget_tokens
-from ..compaction.planner import OTHER_MESSAGES, needs_plan
 from ..compaction.summary_span import Span
+from ..compaction.thresholds import needs_plan
 from ..config import Config
 from ..errors import LogError, RetentionError, SummaryError
 from ..log.base import Log
-from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import Item
 from ..view.receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from ..window.ephemeral import Extras
-from ..window.request import Answer, Ask, Request, View
+from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
 from ..window.window import ViewState
 from .record_builder import RecordBuilder
@@ -54,7 +54,7 @@ class ViewService:
         self._heads: set[str] = set()
         """Hashes of head texts that are queued for the log."""
 
-    def answer(self, log: Log, ask: Ask, *, may_plan: bool) -> Answer:
+    def answer(self, log: Log, ask: ViewRequest, *, may_plan: bool) -> ViewResult:
         """Make the view of a request.
 
         Raises:
@@ -68,37 +68,28 @@ class ViewService:
         request = self._request(log, ask, budget)
         window = self._side_window(log, request, (budget, frozenset()), self._window) if side else self._window
         built = window.build(log, request, may_plan=may_plan)
-        if built.view is not None and request.retain and not window.retains(log, request):
+        if built.view is not None and request.retained and not window.retains(log, request):
             window, side = self._retaining_window(log, request, budget, window), True
             built = window.build(log, request, may_plan=may_plan)
         if built.view is not None and not shows_all(built.view, ask.retain):
             raise RetentionError("a text that the view must hold is in a message that no view can show")
         if self._config.receipts and built.view is not None and not ask.force and len(log.index):
             try:
-                self._note(log, ask, request, window, built, budget)
+                self._note(log, request, window, built, budget)
             except ValueError as refused:
                 logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
         line = (id(window), window.plan.id if window.plan else "")
-        futile = None
-        if built.floor is not None:
-            fixed = sum(built.floor.values()) - built.floor.get(OTHER_MESSAGES, 0)
-            futile = {
-                "tokens": built.tokens,
-                "budget": request.budget_tokens,
-                "floor_tokens": fixed,
-                "floor": built.floor,
-            }
-        return Answer(built.view, built.tokens, built.messages, budget, line, built.compaction, error, futile)
+        return replace(built, line=line, plan_error=error)
 
-    def wants_compaction(self, log: Log, ask: Ask) -> bool:
+    def wants_compaction(self, log: Log, ask: ViewRequest) -> bool:
         """Whether the current view has reached the threshold."""
         budget, _ = self._budget(ask)
         request = self._request(log, ask, budget)
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
 
-    def span(self, log: Log, ask: Ask) -> Span:
+    def span(self, log: Log, ask: ViewRequest) -> Span:
         """What a summary in the next plan would replace.
 
         Raises:
@@ -113,7 +104,7 @@ class ViewService:
         """Drop the side windows, after the history was replaced."""
         self._side.clear()
 
-    def _budget(self, ask: Ask) -> tuple[int, bool]:
+    def _budget(self, ask: ViewRequest) -> tuple[int, bool]:
         """The budget, and whether it is an explicit one below the session's own."""
         own = budget_tokens(self._config, None, ask.provider)
         if ask.provider is None and ask.explicit_tokens is not None and self._own_budget is not None:
@@ -124,25 +115,21 @@ class ViewService:
         budget = budget_tokens(self._config, ask.explicit_tokens, ask.provider)
         return budget, budget < own and not ask.hard_fit
 
-    def _request(self, log: Log, ask: Ask, budget: int) -> Request:
-        head: tuple[Message, ...] = ()
-        if ask.head_text is not None and ask.head_text.strip():
-            head = ({"role": "system", "content": ask.head_text},)
+    def _request(self, log: Log, ask: ViewRequest, budget: int) -> ViewRequest:
         if ask.tools_json != self._tools[0]:
             self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json))
-        bodies = [body for body in ask.retain if not shows_all(head, [body])]
-        fixed = self._tools[1] + sum(count_message(message, self._counter) for message in head)
-        return Request(
+        bodies = [body for body in ask.retain if not shows_all(ask.head, [body])]
+        fixed = self._tools[1] + sum(count_message(message, self._counter) for message in ask.head)
+        return replace(
+            ask,
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
-            head=head,
-            has_factory=ask.head_text is not None,
-            force=ask.force or ask.hard_fit,
-            retain=self._holders.find(log, bodies, has_factory=ask.head_text is not None),
-            summary=ask.summary,
+            retained=self._holders.find(log, bodies, has_factory=ask.has_factory),
         )
 
-    def _side_window(self, log: Log, request: Request, name: tuple[int, frozenset[int]], base: ViewState) -> ViewState:
+    def _side_window(
+        self, log: Log, request: ViewRequest, name: tuple[int, frozenset[int]], base: ViewState
+    ) -> ViewState:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
         window = self._side.get(name)
         if window is None:
@@ -155,24 +142,24 @@ class ViewService:
         self._side.move_to_end(name)
         return window
 
-    def _retaining_window(self, log: Log, request: Request, budget: int, base: ViewState) -> ViewState:
+    def _retaining_window(self, log: Log, request: ViewRequest, budget: int, base: ViewState) -> ViewState:
         """A window that shows in full what a request must hold; the session's plan does not change."""
-        window = self._side_window(log, request, (budget, request.retain), base)
+        window = self._side_window(log, request, (budget, request.retained), base)
         if not window.retains(log, request):
             window.bring_back(log, request)
             if window.plan is not None:
                 self._store_plan(log, window, side=True)
         return window
 
-    def _note(self, log: Log, ask: Ask, request: Request, window: ViewState, built: View, budget: int) -> None:
+    def _note(self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, budget: int) -> None:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         view, head = built.view or [], ""
-        if ask.head_text is not None:
-            head = text_hash(ask.head_text)
+        if request.head_text is not None:
+            head = text_hash(request.head_text)
             if head in log.index.heads:
                 self._heads.discard(head)
             elif head not in self._heads:
-                self._history.defer(encode_head(ask.head_text))
+                self._history.defer(encode_head(request.head_text))
                 self._heads.add(head)
         receipt = Receipt(
             id=self._new_id(),
@@ -182,7 +169,7 @@ class ViewService:
             messages=len(view),
             tokens=built.compaction.plan.tokens_after if built.compaction else built.tokens,
             budget_tokens=budget,
-            provider=ask.provider_name,
+            provider=request.provider_name,
             head=head,
             extras=extras_in(built.items),
             hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
@@ -216,6 +203,6 @@ def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:
     if ordinal is None:
         return ""
     for item in items[-3:]:
-        if item.entry is not None and item.entry.key == ordinal:
+        if item.entry is not None and item.entry.ordinal == ordinal:
             return item.entry.id
     return next(str(metadata_of(message).get("message_id", "")) for message in log.read([ordinal]))

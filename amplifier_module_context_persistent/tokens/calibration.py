@@ -3,7 +3,7 @@
 The true size of a view is modelled as `overhead + ratio * counted`: a constant for what is not counted here (the
 provider's framing of messages and tools), and the ratio between its tokenizer and ours. Two ratios are kept, as means
 of increments weighted by their tokens: a fast one, which follows what the session is doing now, predicts what was
-appended to the last answered view; a slow one and the overhead predict a view as a whole, behind a compaction.
+appended to the last answered view; a slow one and the overhead predict a view as a whole, after a compaction.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _pieces(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _PIECE_CHARS:
         limit = start + _PIECE_CHARS
-        # Cut before the white space, which belongs to the word behind it.
+        # Cut before the white space, which belongs to the word after it.
         cut = max(text.rfind("\n", start + _PIECE_CHARS // 2, limit), text.rfind(" ", limit - 1000, limit))
         cut = cut if cut > start else limit
         yield text[start:cut]
@@ -302,5 +302,5 @@ def _leaf_texts(value: object) -> Iterator[str]:
             waiting += item
         elif isinstance(item, str):
             yield item
-        else:  # a number beyond Python's limit for conversion stands for as many digits
+        else:  # a number beyond Python's limit for conversion counts as that many digits
             yield "9" * (item.bit_length() * 3 // 10 + 1 if isinstance(item, int) else 4)

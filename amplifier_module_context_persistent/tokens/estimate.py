@@ -7,7 +7,7 @@ The rules of this room:
 - Tokens are counted by where they begin. At each byte of a text a small network of tables looks at the bytes around
   it and says how likely a token begins there, in hundredths; the estimate is the sum.
 - A layer of a network is a table. It gives each byte two labels of four bits: one for when it comes first in a pair,
-  one for when it comes second. The labels of a byte and of the one that stands `distance` after it are a byte again,
+  one for when it comes second. The labels of a byte and of the one `distance` after it are a byte again,
   which is what the next layer reads; so each layer sees further. The last table gives the hundredths.
 - Two networks share the work: one says where tokens begin at ASCII bytes, and reads of every other character only its
   first byte in UTF-8; one says where they begin at other bytes, and is not asked about a text without any.

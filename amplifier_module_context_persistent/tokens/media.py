@@ -43,7 +43,7 @@ _OPENAI_BASE_TOKENS = 85
 _OPENAI_TILE_TOKENS = 170
 
 _HEADER_BYTES = 4096
-_JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles stand before the frame header, 64 kB a segment
+_JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles come before the frame header, 64 kB a segment
 _PDF_SCAN_BYTES = 4 << 20
 _PDF_PAGE_BYTES = 60_000
 _PDF_MAX_PAGES = 1000
@@ -61,7 +61,7 @@ def decode_head(data: str, limit_bytes: int) -> bytes:
     """Decode the first bytes of a base64 text.
 
     Args:
-        data: base64, standard or URL-safe, perhaps with line breaks or behind a `data:` prefix.
+        data: base64, standard or URL-safe, perhaps with line breaks or after a `data:` prefix.
         limit_bytes: how many bytes are wanted at most.
 
     Returns:
@@ -85,7 +85,7 @@ def _padded(rest: bytes) -> bytes:
 
 
 def decoded_bytes(data: str) -> int:
-    """Return about how many bytes a base64 text stands for, without decoding it (line breaks count as text)."""
+    """Return about how many bytes a base64 text encodes, without decoding it (line breaks count as text)."""
     start = data.find(",") + 1 if data.startswith("data:") else 0
     return (len(data) - start - data.count("=", max(start, len(data) - 2))) * 3 // 4
 

@@ -25,8 +25,8 @@ from ..tokens.counter import EstimateCounter
 from ..view.plan import Plan
 from ..view.receipts import RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
-from ..window.plan_record import kept_ordinals, live_places
-from ..window.request import Request
+from ..window.plan_record import kept_ordinals, live_positions
+from ..window.request import ViewRequest
 from ..window.window import ViewState
 
 
@@ -146,7 +146,8 @@ def rebuild(reader: LogReader, book: ReceiptLog, noted: Noted) -> Rebuilt:
     if receipt.plan and record is None:
         return Rebuilt(None, reasons)
     text = book.heads.get(receipt.head)
-    head = ({"role": "system", "content": text},) if text is not None and text.strip() else ()
+    request = ViewRequest(budget_tokens=sys.maxsize, head_text=(text or "") if receipt.head else None)
+    head = request.head
     known = _index_of(book.index, noted.records)
     first: Rebuilt | None = None
     for live in (noted.live, *reversed(book.replaced[: noted.resets])):
@@ -154,7 +155,6 @@ def rebuild(reader: LogReader, book: ReceiptLog, noted: Noted) -> Rebuilt:
         if index is None:
             continue
         window = ViewState(config, EstimateCounter(), Extras(), lambda: "", store=True)
-        request = Request(sys.maxsize, head=head, has_factory=bool(receipt.head))
         view = window.build(_Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -177,7 +177,7 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
     """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
     index = replace(known, live=live, plan=record)
     try:
-        places = live_places(live, [index.find_all([upto])[upto]]) if upto else [-1]
+        places = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
         index.live = live[: places[0] + 1]
         if record is not None:
             Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]

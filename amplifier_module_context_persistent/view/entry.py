@@ -1,7 +1,7 @@
 """An entry: what the pure half knows of one message without holding the message.
 
-`classify` is the one place that decides what a message is to the engine: a human's word, an instruction, a pin, a call,
-a result, or nothing that a provider could be sent.
+Only `classify` decides what a message is to the engine: a human's message, an instruction, a pin, a call, a result, or
+nothing that a provider accepts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..messages.reminder import as_reminder
 class Entry:
     """One message of a history, as the engine sees it.
 
-    `key` is its ordinal in the log, or negative for an ephemeral message that is in no log. `tokens` counts it as it
-    is shown where no plan shortens it. `result_of` is the id of the call that it answers.
+    `ordinal` is its position among the records of the log, or negative for a message that is in no log. `tokens` counts
+    it as it is shown where no plan shortens it. `result_of` is the id of the call that it answers.
     """
 
-    key: int
+    ordinal: int
     id: str
     role: str
     tokens: int
@@ -40,7 +40,7 @@ class Entry:
     """Whether it can be handed out as it was stored."""
     calls: tuple[Call, ...] = ()
     closed: frozenset[str] = frozenset()
-    """The ids of its calls that nothing behind can answer: a later call that no view shows took them over."""
+    """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
     result_of: str | None = None
     failed: bool = False
     """A result: whether it tells of an error."""
@@ -48,7 +48,7 @@ class Entry:
     """A result: whether it says the tool's name."""
     source: str | None = None
     late: bool = False
-    """System text behind the first message of the conversation that is shown as a user's reminder."""
+    """System text after the first message of the conversation that is shown as a user's reminder."""
     thinking_tokens: int = 0
     """What of its tokens is thinking."""
     offload: Cut | None = None
@@ -64,17 +64,17 @@ class Entry:
         return self.role in ("system", "developer")
 
 
-def classify(key: int, message: Message, count: Callable[[Message], int], *, late: bool = False) -> Entry:
+def classify(ordinal: int, message: Message, count: Callable[[Message], int], *, late: bool = False) -> Entry:
     """Describe a message; `count` counts the form in which it would be sent.
 
-    `late` says that system text in this place is shown as a reminder.
+    `late` says that system text is shown as a reminder.
     """
     metadata = metadata_of(message)
     accepted = normalise(message)
     late = late and message.get("role") in ("system", "developer")
     message_id = metadata.get("message_id")
     source = metadata.get("source")
-    offload = offload_cut(message) if key >= 0 and message_id else None
+    offload = offload_cut(message) if ordinal >= 0 and message_id else None
     shown = accepted
     if accepted is not None and offload is not None:
         shown = elide_message(accepted, offload, reference=str(message_id))
@@ -83,8 +83,8 @@ def classify(key: int, message: Message, count: Callable[[Message], int], *, lat
     tokens = count(shown) if shown else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
-        key=key,
-        id=message_id if key >= 0 and isinstance(message_id, str) else "",
+        ordinal=ordinal,
+        id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
         role=str(message.get("role")),
         tokens=tokens,
         human=is_human(message),

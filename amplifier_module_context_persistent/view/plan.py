@@ -1,7 +1,7 @@
 """A plan: the decision of what a view leaves out, as it is kept in the log and followed until the next one.
 
-A plan covers the history up to one message and names what is kept of it; everything appended behind stands in the view
-as it is. Its record is small, whatever it covers: runs of kept messages, and the cut messages. Text that compaction
+A plan covers the history up to one message and names what is kept of it; everything appended later is shown as it
+is. Its record is small, whatever it covers: runs of kept messages, and the cut messages. Text that compaction
 inserts is part of the plan, so the same plan gives the same bytes in any process.
 """
 
@@ -22,7 +22,7 @@ class Plan:
     """What a view keeps of the history up to `upto`.
 
     `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
-    thinking. `notice` is the text that stands before the message `notice_before`. `step` is the ladder's last step
+    thinking. `notice` is the text inserted before the message `notice_before`. `step` is the ladder's last step
     that was needed.
     """
 
@@ -33,7 +33,7 @@ class Plan:
     silent: frozenset[str] = frozenset()
     """Kept messages whose thinking is left out."""
     closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By message id, the calls of kept messages that nothing behind `upto` can answer."""
+    """By message id, the calls of kept messages that no message after `upto` can answer."""
     notice: str = ""
     notice_before: str = ""
     step: int = 0
@@ -80,7 +80,7 @@ class Plan:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
-        """Read a plan back; `keep` are the messages that its runs stand for.
+        """Read a plan back; `keep` are the messages in its runs.
 
         Raises:
             ValueError: the record is not of this shape.
@@ -103,7 +103,7 @@ class Plan:
                 tokens_after=int(record["tokens_after"]),
                 strategy=str(record["strategy"]),
             )
-        except RecursionError as error:  # a list or an object where a name should stand, too deep to be shown
+        except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
             raise ValueError("not a plan: it is nested too deeply") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a plan: {error!r}") from error
@@ -111,6 +111,6 @@ class Plan:
 
 def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
     """The kept messages in some runs of them; a run of others silences nobody."""
-    places = {message_id: place for place, message_id in enumerate(keep)} if runs else {}
-    found = [(places[first], places[last]) for first, last in runs if first in places and last in places]
+    positions = {message_id: position for position, message_id in enumerate(keep)} if runs else {}
+    found = [(positions[first], positions[last]) for first, last in runs if first in positions and last in positions]
     return frozenset(message_id for first, last in found for message_id in keep[first : last + 1])

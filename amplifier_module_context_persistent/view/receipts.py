@@ -2,9 +2,9 @@
 
 Rules:
 - A receipt names things (plan, last message, head text) and counts them; it holds no content.
-- Its hash is a chain over the canonical bytes of the view's messages in order, the head text last, though it stands
-  first: it is what changes while everything behind it stays. So a view that continues the one before it costs what is
-  new, and a repaired group costs what stands behind it.
+- Its hash is a chain over the canonical bytes of the view's messages in order, the head text last, though it comes
+  first: it changes while everything after it stays. So a view that continues the one before it costs what is
+  new, and a repaired group costs what follows it.
 - The same view has the same hash in any process.
 """
 
@@ -28,7 +28,7 @@ _TEXT_DIGEST_BYTES = 8
 _NAME_CHARS = 64
 
 RENDERING = frozenset({"truncate_boundary", "late_system"})
-"""The options that the bytes of a view depend on; what it leaves out stands in its plan."""
+"""The options that the bytes of a view depend on; what it leaves out is in its plan."""
 
 
 def canonical(message: Any) -> bytes:
@@ -55,7 +55,7 @@ def text_hash(text: str) -> str:
 
 
 def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
-    """The hash of a view: of the messages behind its head text, and of that."""
+    """The hash of a view: of the messages after its head text, and of the head text."""
     return Chain().hash_of((), messages, head, of=None)
 
 
@@ -171,8 +171,8 @@ def render_options(config: Config) -> dict[str, Any]:
 
 
 def extras_in(items: Sequence[Item]) -> int:
-    """How many items stand for messages that are in no log."""
-    return sum(item.entry is not None and item.entry.key < 0 for item in items)
+    """How many items are messages that are in no log."""
+    return sum(item.entry is not None and item.entry.ordinal < 0 for item in items)
 
 
 def encode_head(text: str) -> bytes:

@@ -1,8 +1,8 @@
-"""The providers' rules on a sequence of messages, each a named function: what goes together, what may not stand.
+"""The providers' rules on a sequence of messages, each a named function: what goes together, and what is not allowed.
 
 Sources: Anthropic's Messages API (every `tool_use` is answered in the next message, one `tool_result` each, and the
 first message is the user's), OpenAI's Chat Completions (a `tool` message answers a call of the message before it;
-arrays of calls are not empty), Gemini's (a function call comes right behind a user's turn or a function's response).
+arrays of calls are not empty), Gemini's (a function call comes right after a user's turn or a function's response).
 
 A *tool group* is a message with its results. It is kept or dropped as one; between two groups every cut is legal.
 """
@@ -40,38 +40,39 @@ class Group:
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
-    """Match calls and results: each result right behind its call, in call order.
+    """Match calls and results: each result right after its call, in call order.
 
     A result answers the last call of its id before it, unless that one is closed. Results that answer nothing and
-    second answers are left out, blank messages too; what stood between a call and its result comes behind it.
+    second answers are left out, blank messages too; what was between a call and its result comes after it.
     """
     groups: list[tuple[Entry, list[Entry | None]]] = []
     waiting: dict[str, tuple[list[Entry | None], int]] = {}
     for entry in entries:
         if entry.result_of is not None:
             if entry.result_of in waiting:
-                results, place = waiting.pop(entry.result_of)
-                results[place] = entry
+                results, position = waiting.pop(entry.result_of)
+                results[position] = entry
         elif not entry.blank:
             results = [None] * len(entry.calls)
             groups.append((entry, results))
             calls = enumerate(entry.calls)
-            waiting.update({call.id: (results, place) for place, call in calls if call.id not in entry.closed})
+            waiting.update({call.id: (results, position) for position, call in calls if call.id not in entry.closed})
     return [Group(head, tuple(results)) for head, results in groups]
 
 
 def closed_calls(
     groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
 ) -> dict[str, frozenset[str]]:
-    """Calls of kept groups that nothing behind can answer, by message id.
+    """Calls of kept groups that no later message can answer, by message id.
 
-    Their id belongs to a later call that is not kept: what answers it must not pass for an answer to them. Where the
-    groups do not reach to the end of the history, later calls are not known, and every call without a result is closed.
+    Their id belongs to a later call that is not kept: an answer to that call must not be taken for an answer to them.
+    Where the groups do not reach to the end of the history, later calls are not known, and every call without a result
+    is closed.
     """
-    last = {call.id: place for place, group in enumerate(groups) for call in group.head.calls}
+    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     closed: dict[str, frozenset[str]] = {}
-    for place, group in enumerate(groups):
-        if kept[place] and group.unanswered and group.head.id:
+    for position, group in enumerate(groups):
+        if kept[position] and group.unanswered and group.head.id:
             pairs = zip(group.head.calls, group.results, strict=True)
             missing = {call.id for call, result in pairs if result is None}
             taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
@@ -81,49 +82,49 @@ def closed_calls(
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
-    """Where the last human message stands: the turn in progress begins there."""
-    return next((place for place in reversed(range(len(groups))) if groups[place].head.human), None)
+    """The position of the last human message: the turn in progress begins there."""
+    return next((position for position in reversed(range(len(groups))) if groups[position].head.human), None)
 
 
 def first_human(groups: Sequence[Group]) -> int | None:
-    """Where the first human message stands."""
-    return next((place for place, group in enumerate(groups) if group.head.human), None)
+    """The position of the first human message."""
+    return next((position for position, group in enumerate(groups) if group.head.human), None)
 
 
 def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set[int]:
     """What no step of the ladder touches: system text, pins, the last human message, open calls, the newest group.
 
-    The newest group is one that a person or the model began: a reminder behind it does not take its place. The last
+    The newest group is one that a person or the model began: a reminder after it does not take its place. The last
     message stays as well, whatever it is.
     """
     turn = last_human(groups)
     fixed = {
-        place
-        for place, group in enumerate(groups)
-        if group.pinned or (group.head.instructs and (preserve_system or place == 0))
+        position
+        for position, group in enumerate(groups)
+        if group.pinned or (group.head.instructs and (preserve_system or position == 0))
     }
     if turn is not None:
         fixed.add(turn)
-        fixed.update(place for place in _open_calls(groups) if place >= turn)
+        fixed.update(position for position in _open_calls(groups) if position >= turn)
     return fixed | {_newest(groups), len(groups) - 1} if groups else fixed
 
 
 def _open_calls(groups: Sequence[Group]) -> set[int]:
     """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
-    last = {call.id: place for place, group in enumerate(groups) for call in group.head.calls}
+    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     return {
-        place
-        for place, group in enumerate(groups)
+        position
+        for position, group in enumerate(groups)
         for call, result in zip(group.head.calls, group.results, strict=True)
-        if result is None and last[call.id] == place and call.id not in group.head.closed
+        if result is None and last[call.id] == position and call.id not in group.head.closed
     }
 
 
 def _newest(groups: Sequence[Group]) -> int:
-    """Where the newest group stands that a person or the model began; else the last one."""
-    for place in reversed(range(len(groups))):
-        if groups[place].head.human or groups[place].head.role == "assistant":
-            return place
+    """The position of the newest group that a person or the model began; else of the last one."""
+    for position in reversed(range(len(groups))):
+        if groups[position].head.human or groups[position].head.role == "assistant":
+            return position
     return len(groups) - 1
 
 
@@ -135,7 +136,7 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
     Args:
         previous: the message before it that is no system text; None at the start.
         entry: the message.
-        answered: whether `previous` has results behind it.
+        answered: whether results follow `previous`.
     """
     if entry.instructs or entry.role == "user":
         return False
@@ -145,18 +146,20 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
 
 
 def unique_call_ids(groups: Sequence[Group], seen: set[str]) -> dict[tuple[int, int], str]:
-    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn): by key and place.
+    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn).
 
-    `seen` are the ids that occurred in front of the groups; it takes in theirs.
+    They are found by the ordinal of the message and the position of the call.
+
+    `seen` are the ids that occurred before the groups; theirs are added.
     """
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
-        for place, call in enumerate(group.head.calls):
+        for position, call in enumerate(group.head.calls):
             call_id, attempt = call.id, 1
             while call_id in seen:
                 attempt += 1
                 call_id = f"{call.id}_{attempt}"
             if call_id != call.id:
-                renamed[group.head.key, place] = call_id
+                renamed[group.head.ordinal, position] = call_id
             seen.add(call_id)
     return renamed

@@ -1,4 +1,4 @@
-"""A history that was never compacted and is far larger than any view: what of its older part is worth a look.
+"""Choose which older messages to load when a long log has no plan.
 
 Only columns are read for it; of the messages themselves those are parsed that a view may keep: system text, pins with
 their tool groups, what `protect_first` names, the newest human messages and the first one.
@@ -22,7 +22,7 @@ ClassifyAll = Callable[[Sequence[int]], list[Entry]]
 
 
 FAR_BUDGETS = 1
-"""History behind so many budgets is not looked at message by message."""
+"""History older than so many budgets is not loaded message by message."""
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
@@ -43,32 +43,32 @@ def older_candidates(
     index: Index, live: Sequence[int], start: int, classify_all: ClassifyAll, budget_tokens: int, *, first: int = 0
 ) -> list[Entry]:
     """Pick of a live history the entries before `start` that a view may keep, in order; also its `first` messages."""
-    places = {ordinal: place for place, ordinal in enumerate(live[:start])}
+    positions = {ordinal: position for position, ordinal in enumerate(live[:start])}
     held: list[Entry] = []
     texts: list[int] = []
-    for place, ordinal in enumerate(live[: start + _AROUND]):
+    for position, ordinal in enumerate(live[: start + _AROUND]):
         if index.flags[ordinal] & PINNED:
-            held += group_around(live, place, classify_all)
+            held += group_around(live, position, classify_all)
         elif index.roles[ordinal] in (SYSTEM, DEVELOPER):
             texts.append(ordinal)
     if first:
         held += _first_groups(live, first, classify_all, budget_tokens)
-    wanted = {entry.key: entry for entry in classify_all(texts) + held if entry.key in places}
-    people = [ordinal for ordinal in places if index.roles[ordinal] == USER and ordinal not in wanted]
+    wanted = {entry.ordinal: entry for entry in classify_all(texts) + held if entry.ordinal in positions}
+    people = [ordinal for ordinal in positions if index.roles[ordinal] == USER and ordinal not in wanted]
     found = [*wanted.values(), *_newest_humans(people, classify_all, budget_tokens)]
-    return sorted(found, key=lambda entry: places[entry.key])
+    return sorted(found, key=lambda entry: positions[entry.ordinal])
 
 
-def group_around(live: Sequence[int], place: int, classify_all: ClassifyAll) -> list[Entry]:
-    """The tool group of a pinned message, also where other messages stand between its own."""
-    near = classify_all(live[max(0, place - _AROUND) : place + _AROUND])
-    return _groups_of(near, {live[place]}, to_the_end=place + _AROUND >= len(live))
+def group_around(live: Sequence[int], position: int, classify_all: ClassifyAll) -> list[Entry]:
+    """The tool group of a pinned message, even if other messages are between its own."""
+    near = classify_all(live[max(0, position - _AROUND) : position + _AROUND])
+    return _groups_of(near, {live[position]}, to_the_end=position + _AROUND >= len(live))
 
 
-def _groups_of(near: Sequence[Entry], keys: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
+def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
     """The tool groups of some messages, their calls closed where nothing may answer them."""
     groups = tool_groups(near)
-    kept = [any(entry.key in keys for entry in group.entries()) for group in groups]
+    kept = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
     held = (entry for group, keeps in zip(groups, kept, strict=True) if keeps for entry in group.entries())
     return with_closed(held, closed_calls(groups, kept, to_the_end=to_the_end))
 
@@ -81,7 +81,7 @@ def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, bu
         batch = classify_all(live[len(found) : min(first, len(found) + _BATCH)])
         tokens += sum(entry.tokens for entry in batch)
         found += batch
-    named = {entry.key for entry in found}
+    named = {entry.ordinal for entry in found}
     near = found + classify_all(live[len(found) : len(found) + _AROUND])
     return _groups_of(near, named, to_the_end=len(near) == len(live))
 

@@ -1,6 +1,6 @@
-"""Messages that stand in this process's views and in no log: ephemeral ones, and memory files before the first append.
+"""Messages that are in this process's views and in no log: ephemeral ones, and memory files before the first append.
 
-Their keys are negative. An ephemeral message stands behind the record that was the last one when it was added.
+Their ordinals are negative. An ephemeral message follows the record that was the last one when it was added.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Extra:
     entry: Entry
     message: Message
     before: int
-    """The first ordinal that a record behind it can have."""
+    """The first ordinal that a record after it can have."""
 
 
 class Extras:
@@ -28,15 +28,15 @@ class Extras:
 
     def __init__(self) -> None:
         self.unsaved: list[Message] = []
-        """Memory files that go to the log with the first append; they stand in front."""
+        """Memory files that go to the log with the first append; they come first."""
         self._unsaved_entries: list[Entry] = []
         self._ephemeral: dict[int, _Extra] = {}
-        self._next_key = -1
+        self._next_ordinal = -1
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
-        """Let messages stand in front of all others until they are saved."""
+        """Put messages before all others until they are saved."""
         self.unsaved = list(messages)
-        self._unsaved_entries = [classify(self._take_key(), message, count) for message in messages]
+        self._unsaved_entries = [classify(self._take_ordinal(), message, count) for message in messages]
 
     def unsaved_copies(self, index: Index) -> list[Message]:
         """Copies of the unsaved messages; none once the log holds messages."""
@@ -51,43 +51,43 @@ class Extras:
     def add_ephemeral(
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
-        """Let a message stand behind the last record; `reminds` as `late_system: reminder` has it."""
+        """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
         late = reminds and index.conversation_start() < len(index.live)
-        entry = classify(self._take_key(), message, count, late=late)
-        self._ephemeral[entry.key] = _Extra(entry, message, len(index) or len(self.unsaved))
+        entry = classify(self._take_ordinal(), message, count, late=late)
+        self._ephemeral[entry.ordinal] = _Extra(entry, message, len(index) or len(self.unsaved))
 
     def clear(self) -> None:
         """Forget all of them."""
         self.saved()
         self._ephemeral.clear()
 
-    def keys(self) -> AbstractSet[int]:
-        """The keys of the ephemeral messages."""
+    def ordinals(self) -> AbstractSet[int]:
+        """The ordinals of the ephemeral messages."""
         return self._ephemeral.keys()
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
         """Put the extra entries in their places among the stored ones."""
         if len(index):
             self.saved()
-        waiting = [extra for key, extra in self._ephemeral.items() if key not in without]
+        waiting = [extra for ordinal, extra in self._ephemeral.items() if ordinal not in without]
         if not waiting:
             return self._unsaved_entries + stored if self._unsaved_entries else stored
         merged, at = list(self._unsaved_entries), 0
         for entry in stored:
-            while at < len(waiting) and waiting[at].before <= entry.key:
+            while at < len(waiting) and waiting[at].before <= entry.ordinal:
                 merged.append(waiting[at].entry)
                 at += 1
             merged.append(entry)
         merged.extend(extra.entry for extra in waiting[at:])
         return merged
 
-    def message(self, key: int) -> Message:
+    def message(self, ordinal: int) -> Message:
         """A copy of a message."""
-        if key in self._ephemeral:
-            return copy.deepcopy(self._ephemeral[key].message)
-        place = next(at for at, entry in enumerate(self._unsaved_entries) if entry.key == key)
-        return copy.deepcopy(self.unsaved[place])
+        if ordinal in self._ephemeral:
+            return copy.deepcopy(self._ephemeral[ordinal].message)
+        position = next(at for at, entry in enumerate(self._unsaved_entries) if entry.ordinal == ordinal)
+        return copy.deepcopy(self.unsaved[position])
 
-    def _take_key(self) -> int:
-        key, self._next_key = self._next_key, self._next_key - 1
-        return key
+    def _take_ordinal(self) -> int:
+        ordinal, self._next_ordinal = self._next_ordinal, self._next_ordinal - 1
+        return ordinal

@@ -15,14 +15,14 @@ from ..view.plan import Plan
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
     """Encode a plan as a control record; `entries` are those that it keeps, which become runs of the live history."""
-    kept = [(entry.key, entry.id) for entry in entries]
-    places = live_places(index.live, [key for key, _ in kept])
-    runs = keep_runs((place, message_id) for place, (_, message_id) in zip(places, kept, strict=True))
+    kept = [(entry.ordinal, entry.id) for entry in entries]
+    positions = live_positions(index.live, [ordinal for ordinal, _ in kept])
+    runs = keep_runs((position, message_id) for position, (_, message_id) in zip(positions, kept, strict=True))
     return encode_control("plan", **plan.to_record(runs))
 
 
 def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
-    """The ordinals that a plan's record keeps, and the place of its last message in the live history.
+    """The ordinals that a plan's record keeps, and the position of its last message in the live history.
 
     Raises:
         ValueError: the record names messages that the live history lacks, or is not of this shape.
@@ -33,25 +33,25 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
     ids = [name_of(message_id) for run in runs for message_id in run] + [name_of(record.get("upto"))]
     found = index.find_all(ids)
     try:
-        places = dict(zip(ids, live_places(index.live, [found[message_id] for message_id in ids]), strict=True))
+        positions = dict(zip(ids, live_positions(index.live, [found[message_id] for message_id in ids]), strict=True))
     except KeyError as error:
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
-    keys: list[int] = []
+    ordinals: list[int] = []
     for first, last in runs:
-        keys.extend(index.live[places[name_of(first)] : places[name_of(last)] + 1])
-    return keys, places[ids[-1]]
+        ordinals.extend(index.live[positions[name_of(first)] : positions[name_of(last)] + 1])
+    return ordinals, positions[ids[-1]]
 
 
-def live_places(live: array[int], ordinals: Sequence[int]) -> list[int]:
-    """Where records stand in the live history.
+def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
+    """The positions of records in the live history.
 
     Raises:
         KeyError: one is not live.
     """
-    places = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
-    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(places, ordinals, strict=True)):
-        return places
-    by_ordinal = {ordinal: place for place, ordinal in enumerate(live)}
+    positions = [bisect_left(live, ordinal) for ordinal in ordinals]  # right wherever no reset changed the order
+    if all(at < len(live) and live[at] == ordinal for at, ordinal in zip(positions, ordinals, strict=True)):
+        return positions
+    by_ordinal = {ordinal: position for position, ordinal in enumerate(live)}
     return [by_ordinal[ordinal] for ordinal in ordinals]
 
 

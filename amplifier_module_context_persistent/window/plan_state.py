@@ -1,7 +1,7 @@
-"""What a window stands on: a plan and the entries that it leaves; and the same with some messages whole again.
+"""The active plan and the entries it keeps; and the same with some messages whole again.
 
-A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is had
-again from the log with its group, at its place.
+A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is read
+from the log again with its group, and shown at its position.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from ..log.base import Log
 from ..messages.elide import WHOLE
 from ..messages.message import Message
-from ..view.arrangement import Count, shorten
+from ..view.arrangement import Count
 from ..view.entry import Entry, gives_way, with_closed
 from ..view.plan import Plan
+from ..view.render import shorten
 from ..view.rules import Group, tool_groups
 from .cold_start import ClassifyAll, group_around
-from .plan_record import kept_ordinals, live_places
+from .plan_record import kept_ordinals, live_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,52 +33,55 @@ class PlanState:
     """By message id, what the cut messages come to."""
     left_out: int = 0
 
-    def shows_whole(self, keys: AbstractSet[int]) -> bool:
-        """Whether the messages of some keys are whole; those that are in no log are not looked for."""
+    def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
+        """Whether the messages of some ordinals are whole; those that are in no log are not looked for."""
         groups = (group.entries() for group in tool_groups(self.entries))
-        whole = {entry.key for group in groups if not any(map(self._is_cut, group)) for entry in group}
-        return all(key in whole for key in keys if key >= 0)
+        whole = {entry.ordinal for group in groups if not any(map(self._is_cut, group)) for entry in group}
+        return all(ordinal in whole for ordinal in ordinals if ordinal >= 0)
 
     def _is_cut(self, entry: Entry) -> bool:
         cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
         return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
 
-    def with_whole(self, keys: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> PlanState:
+    def with_whole(self, ordinals: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> PlanState:
         """The same with some messages whole; this very object where they are so already.
 
         Args:
-            keys: which messages; each is live.
+            ordinals: which messages; each is live.
             log: the log.
-            classify_all: describes messages by their keys.
+            classify_all: describes messages by their ordinals.
             count: counts a message.
         """
-        if self.shows_whole(keys):
+        if self.shows_whole(ordinals):
             return self
-        entries = self._with_groups(keys, log.index.live, classify_all)
-        held = {entry.id: entry for group in _groups_of(entries, keys) for entry in group.entries()}
+        entries = self._with_groups(ordinals, log.index.live, classify_all)
+        held = {entry.id: entry for group in _groups_of(entries, ordinals) for entry in group.entries()}
         opened = [entry for entry in held.values() if entry.offload is not None]
-        plan, cut_tokens = self.plan, {key: n for key, n in self.cut_tokens.items() if key not in held}
+        plan, cut_tokens = (
+            self.plan,
+            {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held},
+        )
         if plan is None and opened:
             plan = Plan(id="", upto="", keep=())
         if plan is not None:
-            cuts = {key: cut for key, cut in plan.cuts.items() if key not in held}
+            cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
             cuts |= {entry.id: WHOLE for entry in opened}
-            messages = zip(opened, log.read([entry.key for entry in opened]), strict=True)
+            messages = zip(opened, log.read([entry.ordinal for entry in opened]), strict=True)
             cut_tokens |= {entry.id: count(shorten(entry, message, WHOLE)) for entry, message in messages}
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
         return PlanState(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
 
-    def _with_groups(self, keys: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
-        shown = {entry.key for group in tool_groups(self.entries) for entry in group.entries()}
-        missing = [key for key in keys if key >= 0 and key not in shown]
-        groups = (group_around(live, place, classify_all) for place in live_places(live, missing))
-        wanted = {entry.key: entry for group in groups for entry in group}
-        more = [wanted[key] for key in sorted(wanted.keys() - {entry.key for entry in self.entries})]
+    def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
+        shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
+        missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in shown]
+        groups = (group_around(live, position, classify_all) for position in live_positions(live, missing))
+        wanted = {entry.ordinal: entry for group in groups for entry in group}
+        more = [wanted[ordinal] for ordinal in sorted(wanted.keys() - {entry.ordinal for entry in self.entries})]
         if not more:
             return self.entries
         entries = self.entries + more
-        places = live_places(live, [entry.key for entry in entries])
-        return [entry for _, entry in sorted(zip(places, entries, strict=True), key=lambda pair: pair[0])]
+        positions = live_positions(live, [entry.ordinal for entry in entries])
+        return [entry for _, entry in sorted(zip(positions, entries, strict=True), key=lambda pair: pair[0])]
 
     def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
         """The plan of these entries under another id, up to the last live message; None where there is none."""
@@ -87,7 +91,7 @@ class PlanState:
         return replace(
             plan,
             id=plan_id,
-            upto=next((entry.id for entry in reversed(self.entries) if entry.key == last), plan.upto),
+            upto=next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto),
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.closed for entry in self.entries if entry.closed},
             notice=plan.notice if self.left_out else "",
@@ -105,31 +109,31 @@ def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[
     if not pins and not retained:
         return entries
     return [
-        replace(entry, pinned=entry.pinned or entry.key in pins, protected=entry.key in retained)
-        if entry.key in pins or entry.key in retained
+        replace(entry, pinned=entry.pinned or entry.ordinal in pins, protected=entry.ordinal in retained)
+        if entry.ordinal in pins or entry.ordinal in retained
         else entry
         for entry in entries
     ]
 
 
-def _groups_of(entries: list[Entry], keys: AbstractSet[int]) -> Iterator[Group]:
-    return (group for group in tool_groups(entries) if any(entry.key in keys for entry in group.entries()))
+def _groups_of(entries: list[Entry], ordinals: AbstractSet[int]) -> Iterator[Group]:
+    return (group for group in tool_groups(entries) if any(entry.ordinal in ordinals for entry in group.entries()))
 
 
 def stored_plan_state(
     log: Log, record: Message, classify_all: ClassifyAll, count: Count, boundary: str
 ) -> tuple[PlanState, int]:
-    """Take up a plan that the log holds; and how much of the live history it stands for.
+    """Load the plan that the log holds; and how much of the live history it covers.
 
     Raises:
         ValueError: it cannot be followed.
     """
-    keys, upto = kept_ordinals(log.index, record)
-    entries = classify_all(keys)
+    ordinals, upto = kept_ordinals(log.index, record)
+    entries = classify_all(ordinals)
     plan = Plan.from_record(record, [entry.id for entry in entries])
     entries = with_closed(entries, plan.closed)
     cut = [entry for entry in entries if entry.id in plan.cuts]
-    messages = zip(cut, log.read([entry.key for entry in cut]), strict=True)
+    messages = zip(cut, log.read([entry.ordinal for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
     cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
-    return PlanState(entries, plan, cut_tokens, upto + 1 - len(keys)), upto + 1
+    return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals)), upto + 1

@@ -1,4 +1,4 @@
-"""What passes between the manager, a session's requests and a window: what is asked for, and what is given."""
+"""What passes between a session and its windows for one view: what is asked for, and what is given."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..compaction.budget import ModelLimits
+from ..compaction.floor import OTHER_MESSAGES
 from ..compaction.planner import Compaction
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
@@ -14,8 +15,8 @@ from ..view.arrangement import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request as the caller made it."""
+class ViewRequest:
+    """A request for a view: what the caller gave, and after that what a session found out for it."""
 
     explicit_tokens: int | None = None
     provider: ModelLimits | None = None
@@ -24,6 +25,7 @@ class Ask:
     """The factory's system prompt; None where no factory is set."""
     tools_json: str = ""
     force: bool = False
+    """Plan now, whatever the view's size, and write no receipt."""
     summarizer: Any | None = None
     """The provider itself, which can be asked for a summary."""
     retain: tuple[str, ...] = ()
@@ -33,26 +35,63 @@ class Ask:
     summary: Summary | None = None
     """What a provider made of the older part, for the plan that is to be made."""
 
+    budget_tokens: int = 0
+    """The budget by our count: found out."""
+    fixed_tokens: int = 0
+    """Head text, tool definitions and overhead: found out."""
+    retained: frozenset[int] = frozenset()
+    """Ordinals of the messages that hold what is in `retain`: found out."""
+
+    @property
+    def head(self) -> tuple[Message, ...]:
+        """The system text that heads the view."""
+        text = self.head_text
+        return ({"role": "system", "content": text},) if text is not None and text.strip() else ()
+
+    @property
+    def has_factory(self) -> bool:
+        """Whether stored system messages give way to the head, but for those of hooks and memory files."""
+        return self.head_text is not None
+
+    @property
+    def plans_now(self) -> bool:
+        """Whether a plan is made whatever the view's size."""
+        return self.force or self.hard_fit
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ViewResult:
     """The view of a request, or None where a plan is needed first; and what was done for it."""
 
     view: list[Message] | None
     tokens: int
+    """Tokens of the view before a plan."""
     messages: int
-    budget_tokens: int
+    """Messages of the view before a plan."""
+    counted_budget_tokens: int = 0
+    """The budget by our count."""
+    compaction: Compaction | None = None
+    floor: dict[str, int] | None = None
+    """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
+    items: Sequence[Item] = ()
+    last: int | None = None
+    """The ordinal of the last live message that was taken in."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
-    compaction: Compaction | None = None
     plan_error: str = ""
-    futile: dict[str, Any] | None = None
-    """Why no plan was followed though one was wanted: what `context:compaction_futile` says."""
 
     @property
     def counted_tokens(self) -> int:
         """What the view comes to, by our count."""
         return self.compaction.plan.tokens_after if self.compaction is not None else self.tokens
+
+    def futile(self) -> dict[str, Any] | None:
+        """What `context:compaction_futile` says: why no plan was followed though one was wanted."""
+        if self.floor is None:
+            return None
+        fixed = sum(self.floor.values()) - self.floor.get(OTHER_MESSAGES, 0)
+        sizes = {"tokens": self.tokens, "budget": self.counted_budget_tokens, "floor_tokens": fixed}
+        return {**sizes, "floor": self.floor}
 
     def report(self) -> dict[str, Any]:
         """What `context:compaction` says: counts, never content."""
@@ -73,38 +112,6 @@ class Answer:
             "budget": plan.budget_tokens,
             "target": plan.target_tokens,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What one request asks of a window."""
-
-    budget_tokens: int
-    fixed_tokens: int = 0
-    """Head text, tool definitions and overhead."""
-    head: tuple[Message, ...] = ()
-    has_factory: bool = False
-    """Stored system messages give way to the head, but for those of hooks and memory files."""
-    force: bool = False
-    """Plan now, whatever the view's size."""
-    retain: frozenset[int] = frozenset()
-    """Keys of messages that the view has to show whole."""
-    summary: Summary | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A view that was made, or None where a plan is needed and none may be made; tokens and messages before a plan."""
-
-    view: list[Message] | None
-    tokens: int
-    messages: int
-    compaction: Compaction | None = None
-    floor: dict[str, int] | None = None
-    """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
-    items: Sequence[Item] = ()
-    last: int | None = None
-    """The last live message that was taken in."""
 
 
 def sizes(messages: int, tokens: int) -> dict[str, int]:

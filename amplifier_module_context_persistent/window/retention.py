@@ -1,8 +1,8 @@
-"""Bodies that a request's view has to hold complete: where they stand in a session, and whether a view shows them.
+"""Bodies that a request's view has to hold complete: where they are in a session, and whether a view shows them.
 
 A body's *holder* is the message that has it as its whole text, or else as a part of one of its texts; one that a host,
 a hook or a person wrote before one that the model or a tool did; the newest of those. It is looked for once: as long
-as it is live it stays the holder, so that a view that goes on stays the same.
+as it is live it stays the holder, so that later views stay the same.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RetainedBodies:
         self._generation = -1
 
     def find(self, log: Log, bodies: Sequence[str], *, has_factory: bool) -> frozenset[int]:
-        """Find the keys of the holders of bodies.
+        """Find the ordinals of the holders of bodies.
 
         Args:
             log: the log, followed.
@@ -55,33 +55,37 @@ class RetainedBodies:
         index = log.index
         if index is not self._index or index.generation != self._generation:
             self._index, self._generation, self._known = index, index.generation, {}
-        ephemeral = self._extras.keys()
-        known = {body: key for body, key in self._known.items() if body in bodies and (key >= 0 or key in ephemeral)}
+        ephemeral = self._extras.ordinals()
+        known = {
+            body: ordinal
+            for body, ordinal in self._known.items()
+            if body in bodies and (ordinal >= 0 or ordinal in ephemeral)
+        }
         for number, body in enumerate(bodies, 1):
             if body in known:
                 continue
-            key = self._search(log, body, has_factory=has_factory)
-            if key is None:
+            ordinal = self._search(log, body, has_factory=has_factory)
+            if ordinal is None:
                 which = f"body {number} of {len(bodies)} that the view has to hold"
                 raise RetentionError(f"{which} stands in no live message of this session")
-            known[body] = key
-        self._known = known  # what no request asks for any more is forgotten
+            known[body] = ordinal
+        self._known = known  # forget what no request asks for any more
         return frozenset(known.values())
 
     def _search(self, log: Log, body: str, *, has_factory: bool) -> int | None:
         best, best_rank = None, 0
-        for key, message in self._candidates(log, body):
+        for ordinal, message in self._candidates(log, body):
             rank = _rank(message, body)
             if rank > best_rank and not (has_factory and _is_replaced(message)):
-                best, best_rank = key, rank
+                best, best_rank = ordinal, rank
                 if rank == _WHOLE:
                     break
         return best
 
     def _candidates(self, log: Log, body: str) -> Iterator[tuple[int, Message]]:
         """Messages that may hold a body, newest first."""
-        for key in sorted(self._extras.keys()):
-            yield key, self._extras.message(key)
+        for ordinal in sorted(self._extras.ordinals()):
+            yield ordinal, self._extras.message(ordinal)
         index, live, needles = log.index, log.index.live, _needles(body)
         for end in range(len(live), 0, -_BATCH):
             lines = log.lines(live[max(0, end - _BATCH) : end])
@@ -94,13 +98,13 @@ class RetainedBodies:
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
-    """Whether every body stands complete in a message of a view."""
+    """Whether every body is complete in a message of a view."""
     texts = [text for message in view for text in _texts(message)]
     return all(any(body in text for text in texts) for body in bodies)
 
 
 def checked_bodies(given: Any) -> tuple[str, ...]:
-    """The bodies that a caller asks for, each once; empty ones stand in every view.
+    """The bodies that a caller asks for, each once; empty ones are in every view.
 
     Raises:
         ValueError: it is no list of texts.

@@ -1,6 +1,6 @@
 """The request that asks for a summary.
 
-The instruction is appended to the view as it stands, which the provider's cache holds. Where view, instruction and
+The instruction is appended to the current view, which the provider's cache holds. Where view, instruction and
 answer do not fit, the span alone is sent, as text, each message shortened to what there is room for.
 """
 
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from ..compaction.draft import Draft
-from ..compaction.summary_span import Span, older_keys, summary_text
+from ..compaction.summary_span import Span, older_ordinals, summary_text
 from ..config import Config
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..messages.text import full_text
-from ..view.arrangement import Arrangement, Count, Fetch, inserted_message, render
+from ..view.arrangement import Arrangement, Count, Fetch, inserted_message
 from ..view.entry import Entry
+from ..view.render import render
 from .plan_state import PlanState
-from .request import Request
+from .request import ViewRequest
 
 PROMPT = """\
 The older part of this conversation will be left out of what you see, and your answer will stand in its place. Write
@@ -42,14 +43,14 @@ def span_of(
     entries: Sequence[Entry],
     arrangement: Arrangement,
     standing: PlanState,
-    request: Request,
+    request: ViewRequest,
     *,
     config: Config,
     basis: Hashable,
     count: Count,
     fetch: Fetch,
 ) -> Span:
-    """Find what a summary in the next plan would stand for, and make the request for it.
+    """Choose what a summary in the next plan would replace, and make the request for it.
 
     Args:
         entries: what the view holds.
@@ -76,20 +77,20 @@ def span_of(
         cut_tokens=standing.cut_tokens,
         silent=plan.silent if plan is not None else (),
     )
-    if not (keys := older_keys(draft)):
+    if not (ordinals := older_ordinals(draft)):
         raise SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens
     if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room:
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
-        return Span(keys, basis, [*view, asks], with_tools=True, tokens=tokens)
-    messages = list(fetch([entry for entry in entries if entry.key in keys]))
+        return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens)
+    messages = list(fetch([entry for entry in entries if entry.ordinal in ordinals]))
     if plan is not None and plan.summary:
         messages.insert(0, inserted_message("user", summary_text(plan.summary)))
     flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
     if flat is None:
         raise SummaryError("there is no room to ask for it")
-    return Span(keys, basis, [flat], with_tools=False, tokens=count(flat))
+    return Span(ordinals, basis, [flat], with_tools=False, tokens=count(flat))
 
 
 def instruction(prompt: str) -> Message:

@@ -1,13 +1,14 @@
-"""The breaker: whether a plan is tried, so that one that frees too little is not tried with every request."""
+"""When a plan is tried: a plan that frees too little is not tried again with every request."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from ..compaction.planner import Compaction, matters, needs_plan
+from ..compaction.planner import Compaction
+from ..compaction.thresholds import matters, needs_plan
 from ..config import Config
 from ..errors import FloorError
-from .request import Request
+from .request import ViewRequest
 
 
 class Breaker:
@@ -32,21 +33,24 @@ class Breaker:
         self._tried = self._refused = None
 
     def demand(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
-        """Take in what plans have to leave whole: a refusal holds for the same alone, and pins change what is freed."""
+        """Take in what plans have to leave whole.
+
+        A cached refusal is valid only for the same retained set, and pins change what a plan frees.
+        """
         if pins != self._pins:
             self._pins = frozenset(pins)
             self.forget()
         if retained != self._retained:
             self._retained, self._refused = retained, None
 
-    def wants_plan(self, request: Request, tokens: int, messages: int) -> bool:
+    def wants_plan(self, request: ViewRequest, tokens: int, messages: int) -> bool:
         """Whether a plan is to be tried for a view of so many tokens and messages.
 
         Raises:
             FloorError: it was tried for this very view, and cannot be made to fit.
         """
         budget = request.budget_tokens
-        if request.force:
+        if request.plans_now:
             return tokens > self._config.target_usage * budget
         if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
             return False
@@ -61,17 +65,17 @@ class Breaker:
         return True
 
     def follow(self, tokens: int, messages: int, budget_tokens: int) -> None:
-        """Take note of a view that follows a plan."""
+        """Remember a view that follows a plan."""
         self._tried, self._refused = (tokens, messages, budget_tokens), None
 
     def follow_plan(self, made: Compaction) -> None:
-        """Take note of a plan that is followed from now on."""
+        """Remember a plan that is followed from now on."""
         self.follow(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
 
     def pass_over(self, tokens: int, messages: int, budget_tokens: int) -> None:
-        """Take note that a plan frees too little."""
+        """Remember a futile plan, to avoid replanning."""
         self._tried = (tokens, messages, budget_tokens)
 
     def refuse(self, tokens: int, error: FloorError) -> None:
-        """Take note that a view cannot be made to fit."""
+        """Remember that a view cannot be made to fit."""
         self._refused = (tokens, error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.messages.elide import cut_for
-from amplifier_module_context_persistent.view.arrangement import shorten
+from amplifier_module_context_persistent.view.render import shorten
 from tests.support.drafts import check_total, draft
 
 

@@ -46,7 +46,7 @@ def drafted(messages: list[dict[str, Any]], target: int, **config: Any) -> Draft
 def shows(made: Draft, messages: list[dict[str, Any]], term: str) -> bool:
     """Whether a kept message still shows a term."""
     return any(
-        term in terms_of(messages[entry.key]).shown(made.cuts.get(entry.id))
+        term in terms_of(messages[entry.ordinal]).shown(made.cuts.get(entry.id))
         for place in made.left()
         for entry in made.groups[place].results
         if entry is not None

@@ -11,7 +11,9 @@ import pytest
 from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction.planner import Compaction, compact, matters, needs_plan, worth_it
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.planner import Compaction, compact
+from amplifier_module_context_persistent.compaction.thresholds import matters, needs_plan, worth_it
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
@@ -33,18 +35,20 @@ def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None
         entries = [entry for at, entry in enumerate(entries) if entry.id in previous.plan.keep or at > upto]
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        return (dict(messages[entry.key]) for entry in wanted)
+        return (dict(messages[entry.ordinal]) for entry in wanted)
 
     return compact(
-        entries,
-        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
-        budget_tokens=budget,
-        fixed_tokens=fixed,
-        count=count,
-        fetch=fetch,
-        plan_id="p1",
-        previous=previous.plan if previous else None,
-        cut_tokens=previous.cut_tokens if previous else None,
+        PlanRequest(
+            entries,
+            config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
+            budget_tokens=budget,
+            fixed_tokens=fixed,
+            count=count,
+            fetch=fetch,
+            plan_id="p1",
+            previous=previous.plan if previous else None,
+            cut_tokens=previous.cut_tokens if previous else {},
+        )
     )
 
 
@@ -336,15 +340,17 @@ def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
     messages = history("u:10 u:10 t:900 t:900 t:900 a:1")
     entries = [classify(key, message, count) for key, message in enumerate(messages)]
     made = compact(
-        entries,
-        config=Config.load({"truncate_chars": 200, "protected_tool_results": 0, "protected_recent": 0.0}),
-        budget_tokens=3_500,
-        fixed_tokens=0,
-        count=count,
-        fetch=lambda wanted: (dict(messages[entry.key]) for entry in wanted),
-        plan_id="p2",
-        previous=Plan("p1", "m1", ("m0", "m1"), notice="gone", notice_before="m1", dropped=7),
-        left_out=7,
+        PlanRequest(
+            entries,
+            config=Config.load({"truncate_chars": 200, "protected_tool_results": 0, "protected_recent": 0.0}),
+            budget_tokens=3_500,
+            fixed_tokens=0,
+            count=count,
+            fetch=lambda wanted: (dict(messages[entry.ordinal]) for entry in wanted),
+            plan_id="p2",
+            previous=Plan("p1", "m1", ("m0", "m1"), notice="gone", notice_before="m1", dropped=7),
+            left_out=7,
+        )
     )
     assert (made.plan.step, made.plan.notice_before, made.plan.dropped) == (1, "m1", 7)
     assert [item.inserted is not None for item in made.arrangement.items[:3]] == [False, True, False]

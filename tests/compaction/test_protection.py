@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.compaction.protection import protected_keys
+from amplifier_module_context_persistent.compaction.protection import protected_ordinals
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import Entry
@@ -24,8 +24,8 @@ TEXT = "The order keeps its total until it was acknowledged. " * 8
 
 
 def chosen(found: list[Entry], first: int, last: int, budget_tokens: int, *, fixed: int = 0, **config: Any) -> set[int]:
-    keys = [entry.key for entry in found]
-    return protected_keys(
+    keys = [entry.ordinal for entry in found]
+    return protected_ordinals(
         found,
         first=set(keys[:first]),
         last=set(keys[max(0, len(keys) - last) :]),
@@ -79,7 +79,7 @@ def test_protections_are_whole_groups_within_half_of_the_target(
     """Whatever the history, they hold no part of a group and no more than their room; more budget protects no less."""
     found = entries(" ".join(words))
     keys = chosen(found, first, last, budget, fixed=fixed)
-    groups = [{entry.key for entry in group.entries()} for group in tool_groups(found)]
+    groups = [{entry.ordinal for entry in group.entries()} for group in tool_groups(found)]
     assert all(group <= keys or not group & keys for group in groups)
     assert 10 * len(keys) <= max(0, min(budget // 4, budget // 2 - fixed))
     assert chosen(found, first, last, budget) == chosen(found, first, last, budget)

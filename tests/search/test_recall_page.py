@@ -17,8 +17,8 @@ from amplifier_module_context_persistent.search.recall_page import (
     page_tokens,
     tell_hits,
 )
-from amplifier_module_context_persistent.view.arrangement import shorten
 from amplifier_module_context_persistent.view.entry import classify
+from amplifier_module_context_persistent.view.render import shorten
 
 HEAD = re.compile(r"\[recall of m1, characters (\d+)-(\d+) of (\d+)\]\n")
 TIME = "2026-03-01T00:00:00.000Z"

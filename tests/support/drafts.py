@@ -61,7 +61,7 @@ def draft_of(messages: Sequence[Message], target: int, **config: Any) -> Draft:
     entries = [classify(key, message, count) for key, message in enumerate(messages)]
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        return (dict(messages[entry.key]) for entry in wanted)
+        return (dict(messages[entry.ordinal]) for entry in wanted)
 
     return Draft.of(
         entries,

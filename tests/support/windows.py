@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window.ephemeral import Extras
-from amplifier_module_context_persistent.window.request import Request, View
+from amplifier_module_context_persistent.window.request import ViewRequest, ViewResult
 from amplifier_module_context_persistent.window.window import ViewState
 from tests.support.checker import assert_valid
 from tests.support.logs import append_bodies
@@ -53,10 +53,10 @@ class Desk:
         read = zip(ordinals, self.log.read(ordinals), strict=True)
         return [classify(ordinal, message, count) for ordinal, message in read]
 
-    def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> View:
+    def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> ViewResult:
         """Build a view; a plan that was made goes to the log."""
         window = window or self.window
-        built = window.build(self.log, Request(budget, **request), may_plan=True)
+        built = window.build(self.log, ViewRequest(budget_tokens=budget, **request), may_plan=True)
         if built.view is not None:
             assert_valid(built.view, budget_tokens=budget, count=count)
         return built

@@ -15,10 +15,9 @@ from amplifier_module_context_persistent.view.arrangement import (
     INTERRUPTED,
     Arrangement,
     arrange,
-    render,
-    shorten,
 )
 from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.view_properties import examples, shared_parts
@@ -49,7 +48,7 @@ def view_of(messages: Sequence[Message], **how: Any) -> tuple[list[Message], Arr
     entries = [classify(key, message, count) for key, message in enumerate(known)]
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        return (copy.deepcopy(known[entry.key]) for entry in wanted)
+        return (copy.deepcopy(known[entry.ordinal]) for entry in wanted)
 
     arrangement = arrange(entries, count, **how)
     return render(arrangement, fetch), arrangement

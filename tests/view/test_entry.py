@@ -70,7 +70,7 @@ def test_a_message_is_counted_as_it_would_be_sent() -> None:
     """Blank blocks do not count, and a message of them alone counts nothing."""
     entry = classify(3, user([{"type": "text", "text": ""}, {"type": "text", "text": "a"}]), count)
     assert entry.tokens == count(user([{"type": "text", "text": "a"}]))
-    assert (entry.key, entry.id, entry.plain, entry.blank) == (3, "m1", False, False)
+    assert (entry.ordinal, entry.id, entry.plain, entry.blank) == (3, "m1", False, False)
     blank = classify(4, user(""), count)
     assert (blank.tokens, blank.blank, blank.calls) == (0, True, ())
 

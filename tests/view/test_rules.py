@@ -17,7 +17,9 @@ from tests.support.entries import entries, entry
 
 def shown(groups: list[Group]) -> str:
     """Groups as the places of their messages, `-` for a missing result."""
-    return " ".join("".join("-" if e is None else str(e.key) for e in (group.head, *group.results)) for group in groups)
+    return " ".join(
+        "".join("-" if e is None else str(e.ordinal) for e in (group.head, *group.results)) for group in groups
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def shown(groups: list[Group]) -> str:
     ],
 )
 def test_tool_groups(words: str, groups: str) -> None:
-    """Each result stands right behind its call, in call order; what answers nothing is left out."""
+    """Each result stands right after its call, in call order; what answers nothing is left out."""
     assert shown(tool_groups(entries(words))) == groups
 
 
@@ -83,7 +85,7 @@ def test_what_no_step_touches(words: str, fixed: set[int]) -> None:
         ("c:x#x c:y", "yy", "m0x"),
     ],
 )
-def test_calls_that_nothing_behind_a_plan_can_answer(words: str, kept: str, closed: str) -> None:
+def test_calls_that_nothing_after_a_plan_can_answer(words: str, kept: str, closed: str) -> None:
     """Those of kept groups whose id a later call took that is left out; once closed they remain so."""
     groups = tool_groups(entries(words))
     found = closed_calls(groups, [letter == "y" for letter in kept])
@@ -140,4 +142,4 @@ def test_call_ids_that_occurred_before_are_renamed() -> None:
     assert {"x", "x_2", "x_2_2", "x_3"} <= seen
     assert unique_call_ids(groups[:2], set()) == {}
     first = next(group for group in groups if group.head.calls)
-    assert unique_call_ids([first], {"x"}) == {(first.head.key, 0): "x_2"}
+    assert unique_call_ids([first], {"x"}) == {(first.head.ordinal, 0): "x_2"}

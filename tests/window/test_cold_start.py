@@ -158,7 +158,7 @@ def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None
     index = desk.log.index
     start = min(start, len(index))
     entries = older_candidates(index, index.live, start, desk.entries, 1_000_000)
-    found = [entry.key for entry in entries]
+    found = [entry.ordinal for entry in entries]
     assert found == sorted(found)
     assert set(found) == {place for place in wanted if place < start}
 

@@ -33,7 +33,7 @@ def note(text: str) -> Message:
 def merged(extras: Extras, records: int, *keys: int, without: frozenset[int] = frozenset()) -> list[Any]:
     """The merged messages: keys of the stored ones, contents of the others."""
     entries = extras.merge(index(records), stored(*keys), without)
-    return [entry.key if entry.key >= 0 else extras.message(entry.key)["content"] for entry in entries]
+    return [entry.ordinal if entry.ordinal >= 0 else extras.message(entry.ordinal)["content"] for entry in entries]
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_an_ephemeral_message_stands_where_it_was_added(extras: Extras, keys: tu
 
 def test_what_a_plan_left_out_stays_away(extras: Extras) -> None:
     """Its key says which."""
-    first = min(extras.keys(), key=abs)
+    first = min(extras.ordinals(), key=abs)
     assert merged(extras, 3, 0, 1, 2, without=frozenset({first})) == [0, 1, 2, "b", "c"]
 
 
@@ -88,7 +88,7 @@ def test_unsaved_messages_stand_in_front_until_they_are_saved() -> None:
 
 def test_messages_are_handed_out_as_copies(extras: Extras) -> None:
     """What a caller does to one stays with the caller."""
-    key = min(extras.keys())
+    key = min(extras.ordinals())
     extras.message(key)["metadata"]["spoilt"] = True
     assert extras.message(key) == note("c")
     files = [{"role": "system", "content": "A", "metadata": {}}]

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.window import window
-from amplifier_module_context_persistent.window.request import Request
+from amplifier_module_context_persistent.window.request import ViewRequest
 from fixtures.generate import generate_session
 from tests.support.checker import same
 from tests.support.logs import append_bodies
@@ -31,14 +31,14 @@ def test_what_is_new_is_taken_in_once() -> None:
     assert after.view is not None
     assert (len(before), len(after.view), after.compaction) == (4, 6, None)
     assert goes_on(before, after.view)
-    assert desk.window.measure(desk.log, Request(10_000)) == (sum(map(count, after.view)), 6)
+    assert desk.window.measure(desk.log, ViewRequest(budget_tokens=10_000)) == (sum(map(count, after.view)), 6)
 
 
 def test_no_plan_is_made_where_none_may_be() -> None:
     """The caller is told by the missing view, and what a plan would begin with."""
     desk = Desk()
     desk.talk(20)
-    built = desk.window.build(desk.log, Request(1_000), may_plan=False)
+    built = desk.window.build(desk.log, ViewRequest(budget_tokens=1_000), may_plan=False)
     assert (built.view, built.messages, built.compaction) == (None, 40, None)
     assert built.tokens > 1_000
     assert desk.window.plan is None
@@ -156,7 +156,7 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
         assert desk.ask(drifting).compaction is None
     assert next(desk.plan_ids) == tried + 1
     desk.add({"role": "assistant", "content": "Yes."})
-    desk.window.build(desk.log, Request(int(budget * 0.95)), may_plan=True)
+    desk.window.build(desk.log, ViewRequest(budget_tokens=int(budget * 0.95)), may_plan=True)
     assert next(desk.plan_ids) == tried + 3
 
 
@@ -211,7 +211,7 @@ def test_a_larger_budget_looks_further_back_while_there_is_no_plan() -> None:
     """What was left out for a small budget's sake is taken in for a large one."""
     desk = Desk()
     desk.talk(400)
-    desk.window.measure(desk.log, Request(200))
+    desk.window.measure(desk.log, ViewRequest(budget_tokens=200))
     view = desk.ask(1_000_000).view
     assert view is not None
     assert len(view) == 800
@@ -226,7 +226,7 @@ def test_stored_system_messages_give_way_to_a_factory() -> None:
     desk.add({"role": "developer", "content": "developer"})
     desk.talk(20)
     head = ({"role": "system", "content": "new"},)
-    asked = {"head": head, "has_factory": True, "fixed_tokens": count(head[0])}
+    asked = {"head_text": head[0]["content"], "fixed_tokens": count(head[0])}
     built = desk.ask(2_000, **asked)
     assert built.compaction is not None
     assert [m["content"] for m in built.view or []][:4] == ["new", "hook", "file", "developer"]
@@ -260,7 +260,7 @@ def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
     for message in generate_session(4, 900):
         desk.add(message)
     log_window = desk.new_window()
-    small, large = Request(budget_tokens=110_000), Request(budget_tokens=200_000)
+    small, large = ViewRequest(budget_tokens=110_000), ViewRequest(budget_tokens=200_000)
     assert 110_000 < log_window.measure(desk.log, small)[0] < 200_000
     assert log_window.measure(desk.log, large)[0] > 200_000
     view = desk.ask(2_000_000).view

@@ -1,0 +1,89 @@
+"""Rendering a view: the messages of an arrangement, written from the stored messages and the plan alone.
+
+A message that is shown as it was stored is handed out as it was parsed; every other one is a new object. Nothing here
+counts or decides.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+from ..messages.elide import Cut, elide_message
+from ..messages.message import Message, without_thinking
+from ..messages.normalize import normalise
+from ..messages.reminder import as_reminder
+from .arrangement import Arrangement, Fetch, Item
+from .entry import Entry
+
+
+def render(
+    arrangement: Arrangement, fetch: Fetch, *, head: Sequence[Message] = (), boundary: str = "line"
+) -> list[Message]:
+    """Write the messages of a view.
+
+    Args:
+        arrangement: what to write.
+        fetch: parses the messages of entries afresh, in order; the caller may do with them what it likes.
+        head: system text that heads the view.
+        boundary: as `elide_text`.
+    """
+    messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
+    view = copy.deepcopy(list(head))
+    for item, as_stored in zip(arrangement.items, arrangement.as_stored, strict=True):
+        if as_stored:
+            view.append(next(messages))
+        elif item.entry is None:
+            view.append(copy.deepcopy(item.inserted or {}))
+        else:
+            view.append(_render_item(item, item.entry, next(messages), boundary))
+    return view
+
+
+def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
+    """A stored message as a view shows it: in accepted form, cut, and late system text as a reminder.
+
+    What is offloaded is always cut at the ends of lines: its bytes depend on nothing but its record.
+    """
+    if not entry.plain:
+        message = normalise(message) or message
+    if entry.offload is not None and cut in (None, entry.offload):
+        cut, boundary = entry.offload, "line"
+    if cut is not None:
+        message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
+    return as_reminder(message) if entry.late else message
+
+
+def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
+    message = shorten(entry, message, item.cut, boundary)
+    if item.silent:
+        message = without_thinking(message)
+    if item.call_ids:
+        new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
+        message = _rename_calls(message, new_ids)
+    if item.result is not None:
+        call_id, name = item.result
+        if message.get("tool_call_id") != call_id or not message.get("name"):
+            message = {**message, "tool_call_id": call_id, "name": message.get("name") or name}
+            message = _rename_results(message, call_id)
+    return message
+
+
+def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:
+    changed = dict(message)
+    if isinstance(calls := message.get("tool_calls"), list):
+        changed["tool_calls"] = [{**call, "id": new_ids.get(call["id"], call["id"])} for call in calls]
+    if isinstance(content := message.get("content"), list):
+        changed["content"] = [
+            {**block, "id": new_ids.get(block["id"], block["id"])} if block["type"] == "tool_call" else block
+            for block in content
+        ]
+    return changed
+
+
+def _rename_results(message: Message, call_id: str) -> Message:
+    content = message.get("content")
+    if not isinstance(content, list) or not any(block.get("type") == "tool_result" for block in content):
+        return message
+    blocks = [{**b, "tool_call_id": call_id} if b.get("type") == "tool_result" else b for b in content]
+    return {**message, "content": blocks}

@@ -1,0 +1,48 @@
+"""The messages of one session for its windows: described as entries, counted, and parsed afresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..config import Config
+from ..log.base import Log
+from ..messages.message import Message
+from ..tokens.counter import TokenCounter, count_message
+from ..view.entry import Entry, classify
+from .ephemeral import Extras
+
+
+class MessageSource:
+    """Messages of a log, and those that are in no log.
+
+    Args:
+        config: the policy.
+        counter: counts tokens.
+        extras: the messages that are in no log.
+    """
+
+    def __init__(self, config: Config, counter: TokenCounter, extras: Extras) -> None:
+        self._reminds, self._boundary = config.late_system == "reminder", config.truncate_boundary
+        self._counter, self.extras = counter, extras
+
+    def count(self, message: Message) -> int:
+        """Count a message."""
+        return count_message(message, self._counter)
+
+    def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
+        """Describe messages of the log as entries."""
+        reminds, index = self._reminds, log.index
+        early = set(index.live[: index.conversation_start()]) if reminds else ()
+        messages = zip(ordinals, log.read(ordinals), strict=True)
+        return [
+            classify(ordinal, message, self.count, late=reminds and ordinal not in early)
+            for ordinal, message in messages
+        ]
+
+    def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
+        """Parse the messages of entries afresh, in order."""
+        ordinals = [entry.ordinal for entry in entries]
+        stored = log.read([ordinal for ordinal in ordinals if ordinal >= 0])
+        if min(ordinals, default=0) >= 0:
+            return stored
+        return (next(stored) if ordinal >= 0 else self.extras.message(ordinal) for ordinal in ordinals)
