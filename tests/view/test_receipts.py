@@ -217,7 +217,7 @@ async def test_a_view_whose_plan_could_not_be_stored_is_proved(
         raise LogError("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(FileLog, "commit", refused)
+        patch.setattr(FileLog, "append", refused)
         await recorded.view()
     await recorded.add(user("go on"))
     await recorded.manager.close()
