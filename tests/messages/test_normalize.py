@@ -1,41 +1,14 @@
 """One message in the form that every provider accepts, case by case."""
 
 import copy
-from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.messages.message import Call, blocks_of, calls_of, result_id_of, text_of
+from amplifier_module_context_persistent.messages.message import blocks_of
 from amplifier_module_context_persistent.messages.normalize import NO_OUTPUT, normalise
-
-Message = dict[str, Any]
+from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
 
 THOUGHT: Message = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
-IMAGE: Message = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
-
-
-def text(words: Any) -> Message:
-    return {"type": "text", "text": words}
-
-
-def block(call_id: str = "c1", **more: Any) -> Message:
-    return {"type": "tool_call", "id": call_id, "name": "bash", "input": {"command": "ls"}, **more}
-
-
-def call(call_id: Any = "c1", **more: Any) -> Message:
-    return {"id": call_id, "tool": "bash", "arguments": {"command": "ls"}, **more}
-
-
-def user(content: Any, **more: Any) -> Message:
-    return {"role": "user", "content": content, **more}
-
-
-def says(content: Any = "", **more: Any) -> Message:
-    return {"role": "assistant", "content": content, **more}
-
-
-def result(content: Any, **more: Any) -> Message:
-    return {"role": "tool", "tool_call_id": "c1", "name": "bash", "content": content, **more}
 
 
 ACCEPTED: list[Message] = [
@@ -183,44 +156,3 @@ def test_a_long_block_of_an_unknown_kind_is_named_only() -> None:
     """It may be base64."""
     found = normalise(user([{"type": "hologram", "data": "A" * 5_000}]))
     assert found == user([text("[a hologram block of 5,029 characters, which requests cannot carry]")])
-
-
-@pytest.mark.parametrize(
-    ("message", "calls"),
-    [
-        (user("a", tool_calls=[call()]), ()),
-        (says("a"), ()),
-        (says("", tool_calls=[call("a"), call("b")]), (Call("a", "bash"), Call("b", "bash"))),
-        (says("", tool_calls=[{"id": 3, "function": {"name": "grep"}}]), (Call("3", "grep"),)),
-        (says("", tool_calls=[{"id": "a"}]), (Call("a", "unknown"),)),
-        (says([block("b"), block("a")], tool_calls=[call("a")]), (Call("a", "bash"), Call("b", "bash"))),
-        (says([{"type": "tool_use", "id": "a", "name": "bash"}]), (Call("a", "bash"),)),
-    ],
-)
-def test_calls_of_a_message(message: Message, calls: tuple[Call, ...]) -> None:
-    """Those of `tool_calls` come first, each once, in whatever form they are."""
-    assert calls_of(message) == calls
-
-
-@pytest.mark.parametrize(
-    ("message", "call_id"),
-    [
-        (user("a", tool_call_id="x"), None),
-        (result("a"), "c1"),
-        (result("a", tool_call_id=5), "5"),
-        ({"role": "function", "content": "a", "name": "f"}, ""),
-        ({"role": "tool", "content": "a", "tool_call_id": ""}, ""),
-    ],
-)
-def test_the_call_that_a_result_answers(message: Message, call_id: str | None) -> None:
-    """A result without an id answers no call."""
-    assert result_id_of(message) == call_id
-
-
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [("a", "a"), (None, ""), ([text("a"), IMAGE, text("b"), "c"], "a\nb"), (3, ""), ([text(7)], "7")],
-)
-def test_the_text_of_a_message(content: Any, found: str) -> None:
-    """The content, or its text blocks."""
-    assert text_of(user(content)) == found

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.replay import (
-    PolicyError,
     SessionNameError,
     compare,
     open_transcript,
@@ -21,8 +19,6 @@ from amplifier_module_context_persistent.replay import (
     replay,
     requests,
 )
-from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES
-from amplifier_module_context_persistent.replay.policy_spec import policy_of
 from tests.support.places import ROOT
 from tests.support.replays import BUDGET, COUNTED, MESSAGES, plain, record
 
@@ -86,18 +82,6 @@ async def test_what_the_log_lacks_is_told(tmp_path: Path) -> None:
         assert one.proved is False
 
 
-async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
-    """The default policy on the plain messages makes the views that the session's manager made."""
-    views = await record(tmp_path / "log.jsonl", MESSAGES)
-    with open_transcript(tmp_path / "log.jsonl") as transcript:
-        seen = list(play(transcript, budget_tokens=BUDGET, tokenizer="estimate"))
-        recorded = list(requests(transcript))
-    texts = [[message["content"] for message in view] for view in views]
-    assert [[message["content"] for message in one.view or ()] for one in seen] == texts
-    assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
-    assert {one.proved for one in seen} == {None}
-
-
 def test_it_can_be_called_where_an_event_loop_runs(tmp_path: Path) -> None:
     """A notebook or a test may play a session without leaving its loop; half of it may be left unplayed."""
     path = plain(tmp_path / "plain.jsonl", MESSAGES)
@@ -139,68 +123,6 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
         "playing truncate:target_usage=0.3",
     }
     assert all(0 <= done <= total for _, done, total in told)
-
-
-def interrupted() -> list[dict[str, Any]]:
-    """A session in which calls were interrupted, for good and until later, and ids were used twice."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    for number in range(6):
-        call = {"id": f"call_{number % 2}", "tool": "bash", "arguments": {"x": number}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        if number != 2:
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"result {number}"})
-        if number in (2, 4):
-            messages.append({"role": "user", "content": f"what now? {number}"})
-    messages.append({"role": "assistant", "content": "  "})
-    messages.append({"role": "assistant", "content": "so far, and more"})
-    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "tool": "bash", "arguments": {}}]})
-    messages.append({"role": "tool", "tool_call_id": "x", "content": "last"})
-    messages.append({"role": "assistant", "content": "done"})
-    return messages
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_sending_everything_is_measured_alike_both_ways(tmp_path: Path, late: bool) -> None:
-    """The short way to measure `none` gives what making each of its views gives, stand-ins and all."""
-    messages = interrupted()
-    if late:
-        messages[8], messages[9] = messages[9], messages[8]
-    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
-        short = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(POLICIES, "none", type("Slow", (POLICIES["none"],), {}))
-            made = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
-    assert short.requests == made.requests
-    assert short.measures.inserted_tokens == made.measures.inserted_tokens > 0
-    assert short.measures.invalid == made.measures.invalid == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("bogus", "known: none, default, truncate"),
-        ("", "known: none"),
-        ("truncate:target=0.4", "target_usage"),
-        ("truncate:target_usage", "NAME=VALUE"),
-        ("truncate:target_usage=2", "allowed: 0 < share"),
-        ("truncate:transcript_path=x", "is no option"),
-        ("none:target_usage=0.4", "has no options"),
-    ],
-)
-def test_an_unknown_policy_is_an_error_that_names_the_known(text: str, named: str) -> None:
-    """So is an unknown option, and a value that is not allowed."""
-    with pytest.raises(PolicyError, match=re.escape(named)):
-        policy_of(text)
-
-
-def test_policies_are_read_with_their_options() -> None:
-    """Numbers and words are values as the configuration knows them; the default is a name of its own."""
-    chosen = policy_of(" truncate:target_usage=0.4, truncate_boundary=char ")
-    assert chosen.options == {"target_usage": 0.4, "truncate_boundary": "char"}
-    assert chosen.name == "truncate:target_usage=0.4, truncate_boundary=char"
-    assert policy_of("default").open is policy_of("truncate").open
-    assert policy_of("sliding").open is POLICIES["sliding"]
-    assert policy_of("stateless").open is POLICIES["stateless"]
 
 
 def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
@@ -261,10 +183,3 @@ def test_the_examples_of_the_documentation_run(tmp_path: Path, monkeypatch: pyte
     assert len(examples) >= 4
     for example in examples:
         exec(compile(example, "docs/replay.md", "exec"), {})
-
-
-def test_baselines_are_no_strategies():
-    """What is only compared with cannot be configured, and has a name of its own."""
-    assert set(BASELINES) == {"none", "stateless", "sliding"}
-    assert not BASELINES.keys() & set(STRATEGIES)
-    assert {**BASELINES, **{name: POLICIES[name] for name in STRATEGIES}} == POLICIES

@@ -1,13 +1,9 @@
 """Sessions by name: path, id, the beginning of an id, the one that was written last."""
 
-import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.main import main
-from amplifier_module_context_persistent.cli.session_argument import complete
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.transcript.sessions import (
     SessionNameError,
@@ -15,26 +11,12 @@ from amplifier_module_context_persistent.transcript.sessions import (
     last_session,
     session_files,
 )
-
-LINE = '{"role":"user","content":"Hello."}\n'
+from tests.support.projects import LINE, two_projects
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory with sessions of two projects; the working directory is the first one's."""
-    here, other = tmp_path / "here", tmp_path / "other"
-    here.mkdir()
-    other.mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(here)
-    for age, (project, session_id) in enumerate(
-        [(other, "both-1"), (here, "both-1"), (here, "first"), (here, "fist"), (other, "alone"), (other, "fir")]
-    ):
-        directory = tmp_path / ".amplifier" / "projects" / project_slug(project) / "sessions" / session_id
-        directory.mkdir(parents=True)
-        (directory / LOG_NAME).write_text(LINE)
-        os.utime(directory / LOG_NAME, (1000 - age, 1000 - age))
-    return tmp_path
+    return two_projects(tmp_path, monkeypatch)
 
 
 def test_sessions_are_listed_the_newest_first(home: Path) -> None:
@@ -86,24 +68,3 @@ def test_the_last_session_is_this_projects(home: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(home / "empty")
     with pytest.raises(SessionNameError, match="this project has no session"):
         last_session()
-
-
-@pytest.mark.usefixtures("home")
-def test_commands_take_a_name_or_the_last_session_but_not_both() -> None:
-    """`--last` stands for a name; without either, or with both, it is an error in usage."""
-    run = CliRunner().invoke
-    assert run(main, ["stats", "firs"]).exit_code == 0
-    assert run(main, ["verify", "firs", "fist"]).exit_code == 0
-    assert run(main, ["stats", "--last"]).exit_code == 0
-    for arguments in (["stats"], ["stats", "--last", "first"], ["stats", "nobody"]):
-        done = run(main, arguments)
-        assert done.exit_code == 2
-        assert "Error:" in done.output
-
-
-@pytest.mark.usefixtures("home")
-def test_a_shell_completes_ids() -> None:
-    """What was typed is completed to ids, and else to files."""
-    offered = complete(None, None, "fi")  # type: ignore[arg-type]
-    assert {item.value for item in offered} == {"first", "fist", "fir"}
-    assert [item.type for item in complete(None, None, "x")] == ["file"]  # type: ignore[arg-type]

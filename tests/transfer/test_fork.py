@@ -1,6 +1,5 @@
 """Forks: where they end, what comes along, and that a session goes on from one as it would have from the origin."""
 
-import json
 import os
 from pathlib import Path
 
@@ -10,17 +9,14 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
-from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, history_at
-from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.transcript.history_at import PlaceError
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.checker import assert_valid, common_prefix, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories
-from tests.support.logs import append_bodies, assert_sound, reset_bodies
+from tests.support.logs import assert_sound
 from tests.support.messages import Message
 
 
@@ -132,15 +128,6 @@ async def test_what_a_clear_hid_can_be_forked(tmp_path: Path) -> None:
     assert [message["content"] for message in (await read(now.path))[0]] == ["anew"]
 
 
-@pytest.mark.parametrize("at", [0, 3, -1, "nobody", ""])
-async def test_a_place_that_is_not_there_is_refused(tmp_path: Path, at: int | str) -> None:
-    """Nothing is written; the error says which turns there are."""
-    await play(tmp_path / "log", 2)
-    with pytest.raises(PlaceError, match=r"turns 1 to 2|no message with this id"):
-        fork_session(tmp_path / "log", at, path=tmp_path / "new")
-    assert os.listdir(tmp_path) == ["log"]
-
-
 async def test_a_fork_lies_beside_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that is one of the host's sessions or of a storage directory's; else with this project's sessions."""
     monkeypatch.chdir(tmp_path)
@@ -215,24 +202,6 @@ async def test_damage_elsewhere_does_not_hinder(tmp_path: Path) -> None:
         (content.count(b"\n") + 2, len(content) + len(b"oops\n"))
     ]
     assert verify_log(made.path).is_sound
-
-
-async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
-    """One that was made before a reset that changed what it covers does not come along, though all it names is live."""
-    await play(tmp_path / "log", 12)
-    history, _ = await read(tmp_path / "log")
-    ids = [message["metadata"]["message_id"] for message in history]
-    plan = records(tmp_path / "log", "plan")[-1]
-    gone = next(place for place in range(1, len(ids)) if ids[place] not in json.dumps(plan))
-    with Transcript(tmp_path / "log") as transcript:
-        found = following_plan(transcript.book, history_at(transcript).ordinals)
-        assert (found or {}).get("id") == plan["id"]
-    runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
-    keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
-    append_bodies(FileLog(tmp_path / "log"), *reset_bodies("r", *keeps))
-    with Transcript(tmp_path / "log") as transcript:
-        assert len(transcript) == len(history) - 1
-        assert following_plan(transcript.book, history_at(transcript).ordinals) is None
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)

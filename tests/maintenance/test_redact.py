@@ -1,0 +1,73 @@
+"""Redaction by a pattern: what is said goes, ids and structure stay."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_message
+from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, write_file
+from tests.support.purges import messages, plan, purged, redact, write_log
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+def test_redaction_replaces_what_is_said_and_no_id(path: str) -> None:
+    """Text, blocks, arguments (also those that are JSON text), keys in arguments and names' neighbours; ids stay."""
+    call = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "the hunter2 key"}],
+        "tool_calls": [
+            {"id": "hunter2", "tool": "run", "arguments": {"id": "hunter2", "hunter2": ["a hunter2"]}},
+            {"id": "b", "function": {"name": "run", "arguments": '{"p": "hunter2", "n": 1}'}},
+        ],
+        "metadata": {"note": "hunter2", "big": 2**80},
+    }
+    result = {"role": "tool", "tool_call_id": "hunter2", "name": "run", "content": "saw hunter2 and hunter2"}
+    write_log(
+        path,
+        encode_message(call, message_id="hunter2", timestamp=STAMP),
+        encode_message(result, message_id="id-1", timestamp=STAMP),
+        plan(1, (1, 1), notice="said hunter2"),
+        body(2),
+    )
+    counts = purged(path, redact("hunter2"))
+    assert (counts.messages_redacted, counts.controls_redacted, counts.messages_kept) == (2, 1, 3)
+    first, second, _ = messages(path)
+    assert first["metadata"] == {"note": "[redacted]", "big": 2**80, "timestamp": STAMP, "message_id": "hunter2"}
+    assert first["content"][0]["text"] == "the [redacted] key"
+    assert first["tool_calls"][0]["id"] == second["tool_call_id"] == "hunter2"
+    assert first["tool_calls"][0]["arguments"] == {"id": "[redacted]", "[redacted]": ["a [redacted]"]}
+    assert first["tool_calls"][1]["function"]["arguments"] == '{"p": "[redacted]", "n": 1}'
+    assert second["content"] == "saw [redacted] and [redacted]"
+    assert content_of(path).count(b"hunter2") == 3  # the message's id, the call's, and the result's reference
+    assert_sound(path)
+
+
+def test_signed_thinking_that_would_change_is_left_out(path: str) -> None:
+    """A provider refuses thinking that does not fit its signature; other thinking stays with its signature."""
+
+    def thought(text: str) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": text, "signature": "hunter2=="}
+
+    for number, text in enumerate(("about hunter2", "about tea")):
+        message = {"role": "assistant", "content": [thought(text)], "thinking_block": thought(text)}
+        append_bodies(FileLog(path), encode_message(message, message_id=f"id-{number}", timestamp=STAMP))
+    write_file(path + ".torn-1-00000000", b"hunter2")
+    purged(path, redact("hunter2"))
+    changed, same = messages(path)
+    assert changed["content"] == [{"type": "text", "text": "[redacted]"}]
+    assert "thinking_block" not in changed
+    assert saved_tails(path) == []
+    assert same["content"][0]["thinking"] == "about tea"
+
+
+def test_the_purge_record_does_not_hold_the_pattern(path: str) -> None:
+    """The pattern may be the secret itself."""
+    write_log(path, body(0, text=" hunter2"))
+    purged(path, redact("hunter2"))
+    assert b"hunter2" not in content_of(path)

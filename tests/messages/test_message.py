@@ -1,0 +1,49 @@
+"""Reading a message: its calls, what a result answers, its text."""
+
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.messages.message import Call, calls_of, result_id_of, text_of
+from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
+
+
+@pytest.mark.parametrize(
+    ("message", "calls"),
+    [
+        (user("a", tool_calls=[call()]), ()),
+        (says("a"), ()),
+        (says("", tool_calls=[call("a"), call("b")]), (Call("a", "bash"), Call("b", "bash"))),
+        (says("", tool_calls=[{"id": 3, "function": {"name": "grep"}}]), (Call("3", "grep"),)),
+        (says("", tool_calls=[{"id": "a"}]), (Call("a", "unknown"),)),
+        (says([block("b"), block("a")], tool_calls=[call("a")]), (Call("a", "bash"), Call("b", "bash"))),
+        (says([{"type": "tool_use", "id": "a", "name": "bash"}]), (Call("a", "bash"),)),
+    ],
+)
+def test_calls_of_a_message(message: Message, calls: tuple[Call, ...]) -> None:
+    """Those of `tool_calls` come first, each once, in whatever form they are."""
+    assert calls_of(message) == calls
+
+
+@pytest.mark.parametrize(
+    ("message", "call_id"),
+    [
+        (user("a", tool_call_id="x"), None),
+        (result("a"), "c1"),
+        (result("a", tool_call_id=5), "5"),
+        ({"role": "function", "content": "a", "name": "f"}, ""),
+        ({"role": "tool", "content": "a", "tool_call_id": ""}, ""),
+    ],
+)
+def test_the_call_that_a_result_answers(message: Message, call_id: str | None) -> None:
+    """A result without an id answers no call."""
+    assert result_id_of(message) == call_id
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [("a", "a"), (None, ""), ([text("a"), IMAGE, text("b"), "c"], "a\nb"), (3, ""), ([text(7)], "7")],
+)
+def test_the_text_of_a_message(content: Any, found: str) -> None:
+    """The content, or its text blocks."""
+    assert text_of(user(content)) == found

@@ -1,0 +1,85 @@
+"""Far evidence: what counts as a name, where it was said, and which text of a view is original."""
+
+import pytest
+
+from amplifier_module_context_persistent.replay.evidence import action_text, far_evidence, identifiers, parts_of, said
+
+
+def user(text, **metadata):
+    return {"role": "user", "content": text, "metadata": metadata}
+
+
+def call(call_id, **arguments):
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": arguments}]}
+
+
+def result(call_id, text, **metadata):
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text, "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see lib/shop/cart.py, line 3.", {"lib/shop/cart.py"}),
+        ("open cart.py:12 and README.md", {"cart.py", "README.md"}),
+        ("curl http://localhost:4000/v1/x?y=1", {"http://localhost:4000/v1/x?y=1"}),
+        ("cat x 2>/dev/null", set()),
+        ("<b>bold</b> and 1/2 or a/b", set()),
+        ("merge_cart(CartItem, cartItem) total x_y _private", {"merge_cart", "CartItem", "cartItem"}),
+        ("Shop.Orders.CartTotal", {"CartTotal"}),
+        ("at 0a1b2c3 and deadbeef and 1234567", {"0a1b2c3"}),
+        ("grep 'new-session' \"two words here\" don't", {"new-session"}),
+        ("plain words, nothing else", set()),
+    ],
+)
+def test_identifiers_are_what_the_definition_says(text, found):
+    """Paths, compound names, hex ids and quoted words are found, and ordinary words are not."""
+    assert identifiers(text) == found
+
+
+def test_what_a_message_says_counts_calls_once():
+    """Arguments that stand in both forms of a call are one text."""
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "text", "text": "so"},
+            {"type": "tool_call", "id": "1", "name": "bash", "input": {"command": "ls", "limits": [1, "two"]}},
+        ],
+        "tool_calls": [{"id": "1", "tool": "bash", "arguments": {"command": "ls", "limits": [1, "two"]}}],
+    }
+    assert parts_of(message) == ["hm", "so", "ls", "two"]
+    assert action_text(message) == "ls\ntwo"
+    assert parts_of({**message, "content": ""}) == ["", "ls", "two"]
+
+
+def test_far_evidence_is_used_next_known_before_and_long_ago():
+    """An identifier counts if it last stood over twenty messages back, and if it does not stand everywhere."""
+    filler = [user("plain words") for _ in range(19)]
+    history = [user("far_name"), user("near_name"), *filler]
+    action = call("1", command="far_name near_name new_name")
+    assert far_evidence([*history, action]) == {21: ["far_name"]}
+    assert far_evidence([*history, user("far_name again"), action]) == {22: ["near_name"]}
+    often = [user("often_there") for _ in range(6)]
+    assert far_evidence([*often, *filler, *filler, call("1", command="often_there")]) == {44: ["often_there"]}
+    assert far_evidence([*often, *often, *filler, *filler, call("1", command="often_there")]) == {}
+
+
+def test_original_text_is_what_history_said():
+    """Head, tail and whole lines of a shortened text stay; the marker does not, nor does an inserted message."""
+    original = result("1", "alpha one\nbeta two\ngamma three\ndelta four")
+    shown = said(
+        {**original, "content": "alpha one\n[2 lines of beta_file gone]\ngamma three\n[more]\ndelta four"}, original
+    )
+    assert "alpha one" in shown.original
+    assert "gamma three" in shown.original
+    assert "delta four" in shown.original
+    assert "gone" not in shown.original
+    assert "gone" in shown.text
+    assert sorted(shown.inserted) == ["[2 lines of beta_file gone]", "[more]"]
+    assert said(original, original) == said(dict(original), dict(original))
+    assert said(original, original).inserted == ()
+    notice = user("3 left out: far_name", source="context-compaction")
+    assert said(notice, None).original == ""
+    assert said(notice, None).whole
+    assert said(user("who says so?"), None).whole

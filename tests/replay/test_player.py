@@ -1,0 +1,160 @@
+"""Playing a session under a policy: its views, and what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.replay import open_transcript, play, replay, requests
+from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.player import Player, common_prefix
+from amplifier_module_context_persistent.replay.policies import POLICIES
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from benchmarks.compaction import check as check_fully
+from tests.support.checker import prefix_breaks
+from tests.support.replays import BUDGET, MESSAGES, plain, record
+
+
+async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
+    """The default policy on the plain messages makes the views that the session's manager made."""
+    views = await record(tmp_path / "log.jsonl", MESSAGES)
+    with open_transcript(tmp_path / "log.jsonl") as transcript:
+        seen = list(play(transcript, budget_tokens=BUDGET, tokenizer="estimate"))
+        recorded = list(requests(transcript))
+    texts = [[message["content"] for message in view] for view in views]
+    assert [[message["content"] for message in one.view or ()] for one in seen] == texts
+    assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
+    assert {one.proved for one in seen} == {None}
+
+
+def interrupted() -> list[dict[str, Any]]:
+    """A session in which calls were interrupted, for good and until later, and ids were used twice."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for number in range(6):
+        call = {"id": f"call_{number % 2}", "tool": "bash", "arguments": {"x": number}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        if number != 2:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"result {number}"})
+        if number in (2, 4):
+            messages.append({"role": "user", "content": f"what now? {number}"})
+    messages.append({"role": "assistant", "content": "  "})
+    messages.append({"role": "assistant", "content": "so far, and more"})
+    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "tool": "bash", "arguments": {}}]})
+    messages.append({"role": "tool", "tool_call_id": "x", "content": "last"})
+    messages.append({"role": "assistant", "content": "done"})
+    return messages
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_sending_everything_is_measured_alike_both_ways(tmp_path: Path, late: bool) -> None:
+    """The short way to measure `none` gives what making each of its views gives, stand-ins and all."""
+    messages = interrupted()
+    if late:
+        messages[8], messages[9] = messages[9], messages[8]
+    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
+        short = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(POLICIES, "none", type("Slow", (POLICIES["none"],), {}))
+            made = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
+    assert short.requests == made.requests
+    assert short.measures.inserted_tokens == made.measures.inserted_tokens > 0
+    assert short.measures.invalid == made.measures.invalid == 0
+
+
+def count(message):
+    return count_message(message, EstimateCounter())
+
+
+def user(text, **metadata):
+    return {"role": "user", "content": text, "metadata": metadata}
+
+
+def call(call_id, **arguments):
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "bash", "arguments": arguments}]}
+
+
+def result(call_id, text, **metadata):
+    return {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": text, "metadata": metadata}
+
+
+class Recorded:
+    """A policy that hands out given views."""
+
+    def __init__(self, views):
+        self.views = iter(views)
+
+    async def add(self, message):
+        pass
+
+    async def view(self):
+        return next(self.views)
+
+    def asked(self):
+        return []
+
+    async def recalls(self, term, inserted):
+        return False
+
+    async def close(self):
+        pass
+
+
+def played(messages, views, budget=1_000_000, check=check_fully):
+    session = Session.of("s", messages, count)
+    player = Player(session, EstimateCounter(), check=check)
+    shown = views(session.messages)
+    return asyncio.run(player.play("recorded", lambda *_: Recorded(shown), budget, {})), shown
+
+
+def test_prefix_and_bill_are_counted_in_whole_messages():
+    """What the request before began with is cached; the first message that differs and all behind it is not."""
+    messages = [user("one"), call("1", x="1"), result("1", "r1"), call("2", x="2"), result("2", "r2"), call("3", x="3")]
+    measures, shown = played(messages, lambda m: [m[:1], m[:3], [m[0], m[3], m[4]]])
+    sizes = [count(message) for message in shown[1]]
+    assert measures.requests == 3
+    assert measures.breaks == prefix_breaks(shown) == 1
+    assert measures.request_tokens == [sum(map(count, view)) for view in shown]
+    assert measures.cached_tokens == 2 * sizes[0]
+    uncached = sum(measures.request_tokens) - 2 * sizes[0]
+    assert measures.billed == pytest.approx(1.25 * uncached + 0.1 * 2 * sizes[0])
+    assert measures.invalid == 0
+    assert measures.over == 0
+
+
+def test_invalid_and_oversized_and_refused_views_are_counted():
+    """A view with an orphaned result is invalid, one over the budget is over it, and None is a refusal."""
+    messages = [user("one"), call("1", x="1"), result("1", "r1"), call("2", x="2"), result("2", "r2"), call("3", x="3")]
+    measures, _ = played(messages, lambda m: [m[:1], [m[0], m[2]], None], budget=8)
+    assert measures.invalid == 1
+    assert "results" in measures.violations[0]
+    assert measures.over == 1
+    assert measures.refused == 1
+    assert measures.requests == 3
+
+
+def test_evidence_in_original_and_in_inserted_text_are_told_apart():
+    """What only a notice names is a gain by placeholders; a refused view shows nothing."""
+    filler = [user(f"word {n}") for n in range(21)]
+    messages = [user("kept_name and lost_name and told_name"), *filler, call("1", x="kept_name lost_name told_name")]
+
+    def views(m):
+        notice = user("told_name is in the log", source="context-compaction")
+        return [[{**m[0], "content": "kept_name and [...]"}, notice, m[-2]]]
+
+    measures, _ = played(messages, views, check=None)
+    assert (measures.evidence, measures.evidence_original, measures.evidence_shown) == (3, 1, 2)
+    assert measures.far == pytest.approx(1 / 3)
+    assert measures.far_gain == pytest.approx(1 / 3)
+    assert 0 < measures.inserted_share < 1
+    refused, _ = played(messages, lambda m: [None], check=None)
+    assert (refused.evidence, refused.far) == (3, 0)
+
+
+def test_common_prefix_is_byte_by_byte():
+    """Two equal beginnings are common up to the first difference or the shorter end."""
+    assert common_prefix([b"a", b"b", b"c"], [b"a", b"b", b"d"]) == 2
+    assert common_prefix([], [b"a"]) == 0
+    assert common_prefix([b"a"], [b"a", b"b"]) == 1

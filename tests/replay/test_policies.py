@@ -1,0 +1,60 @@
+"""Policies: what each hands out at a request, and which are baselines."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from amplifier_module_context_persistent.config import STRATEGIES
+from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.player import Player
+from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from benchmarks.compaction import check as check_fully
+from fixtures.generate import generate_session
+
+
+def test_baselines_are_no_strategies():
+    """What is only compared with cannot be configured, and has a name of its own."""
+    assert set(BASELINES) == {"none", "stateless", "sliding"}
+    assert not BASELINES.keys() & set(STRATEGIES)
+    assert {**BASELINES, **{name: POLICIES[name] for name in STRATEGIES}} == POLICIES
+
+
+def count(message):
+    return count_message(message, EstimateCounter())
+
+
+def test_a_cached_counter_counts_as_the_one_below_it():
+    """The cache gives the same numbers under the same name, asking once for each text."""
+    asked = []
+
+    class Counting:
+        name = "estimate"
+
+        def count_text(self, text):
+            asked.append(text)
+            return len(text)
+
+    counter = CachedCounter(Counting())
+    assert [counter.count_text(text) for text in ("ab", "ab", "c")] == [2, 2, 1]
+    assert asked == ["ab", "c"]
+    assert counter.name == "estimate"
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_every_policy_makes_valid_views_of_a_generated_session(name):
+    """On a session of several budgets every view is valid; those of the package are within the budget."""
+    session = Session.of("g", generate_session(5, 80, mean_bytes=0), count)
+    budget = max(8_000, session.tokens // 4)
+    player = Player(session, CachedCounter(EstimateCounter()), check=check_fully)
+    measures = asyncio.run(player.play(name, POLICIES[name], budget, {}))
+    assert measures.violations == []
+    assert measures.requests == sum(message["role"] == "assistant" for message in session.messages)
+    assert name in ("none", "sliding") or measures.over == 0
+    assert name != "none" or measures.over > 0
+    assert (measures.breaks > 0) == (name != "none")
+    assert name == "none" or measures.far < 1
+    assert name != "none" or measures.far == 1
+    assert name == "stateless" or measures.breaks <= measures.breaks_allowed

@@ -1,0 +1,53 @@
+"""Logs to purge, purges, and what is left after one."""
+
+import json
+import re
+from typing import Any
+
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.maintenance.purge import purge_log
+from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
+from tests.support.logs import STAMP, append_bodies, content_of
+
+HEADER = encode_control("header", version=1, session_id="s1")
+
+
+EVERYTHING, CLEARED = Purge(everything=True), Purge(cleared=True)
+
+
+def before(number: int) -> Purge:
+    return Purge(before=f"id-{number}")
+
+
+def redact(pattern: str) -> Purge:
+    return Purge(redact=re.compile(pattern))
+
+
+def purged(path: str, purge: Purge, **options: Any) -> PurgeCounts:
+    return purge_log(path, purge, now=lambda: STAMP, **options)
+
+
+def keep(first: int, last: int) -> bytes:
+    return encode_control("keep", **{"from": f"id-{first}", "to": f"id-{last}"})
+
+
+def plan(upto: int, *runs: tuple[int, int], notice: str = "") -> bytes:
+    named = [[f"id-{first}", f"id-{last}"] for first, last in runs]
+    return encode_control("plan", id=f"p{upto}", upto=f"id-{upto}", keep=named, cuts={}, notice=notice)
+
+
+def write_log(path: str, *bodies: bytes) -> None:
+    append_bodies(FileLog(path), HEADER, *bodies)
+
+
+def kinds(path: str) -> list[str]:
+    """The kind of each record: of messages, their number."""
+    values = map(json.loads, content_of(path).splitlines())
+    return [value["_record"] if "_record" in value else value["metadata"]["message_id"][3:] for value in values]
+
+
+def messages(path: str) -> list[dict[str, Any]]:
+    log = FileLog(path)
+    log.follow()
+    return list(log.read(log.index.live))
