@@ -153,14 +153,14 @@ async def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """Let something happen between the look at the log and the lock on it."""
-    real = FileLog.commit
+    real = FileLog.append
 
-    def commit(log: FileLog, batch: Any) -> Any:
-        monkeypatch.setattr(FileLog, "commit", real)
+    def append_later(log: FileLog, batch: Any) -> Any:
+        monkeypatch.setattr(FileLog, "append", real)
         change()
         return real(log, batch)
 
-    monkeypatch.setattr(FileLog, "commit", commit)
+    monkeypatch.setattr(FileLog, "append", append_later)
 
 
 def test_what_others_append_meanwhile_is_hidden_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
