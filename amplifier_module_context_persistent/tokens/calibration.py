@@ -103,9 +103,7 @@ def actual_tokens(usage: Mapping[str, Any]) -> int | None:
     `input_tokens + cache_write_tokens`; where more was read from the cache than `input_tokens` says, the provider does
     not count that in it, and it is added.
     """
-    read, written, total = (
-        _number(usage.get(key)) for key in ("cache_read_tokens", "cache_write_tokens", "input_tokens")
-    )
+    read, written, total = (reported(usage, key) for key in ("cache_read_tokens", "cache_write_tokens", "input_tokens"))
     if total is None:
         return None
     actual = total + (written or 0)
@@ -114,10 +112,12 @@ def actual_tokens(usage: Mapping[str, Any]) -> int | None:
 
 def cached_tokens(usage: Mapping[str, Any]) -> int:
     """How much of it the provider read from its prompt cache, as far as it says."""
-    return _number(usage.get("cache_read_tokens")) or 0
+    return reported(usage, "cache_read_tokens") or 0
 
 
-def _number(value: Any) -> int | None:
+def reported(usage: Mapping[str, Any], key: str) -> int | None:
+    """One number of a provider's report; None if it does not say, or says no number of tokens."""
+    value = usage.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .calibration import Calibration, actual_tokens, cached_tokens
+from .calibration import Calibration, actual_tokens, cached_tokens, reported
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,10 @@ class Reading:
     """Our tokens that the provider's window holds, where a refusal has shown that it is smaller than it says."""
     overflow: bool = False
     """Whether the provider refused the view as too long; `actual` is 0 then."""
+    written: int = 0
+    """Of the actual tokens, those that the provider wrote to its cache."""
+    output: int | None = None
+    """What the model wrote, if the provider says so."""
 
     def payload(self) -> dict[str, Any]:
         """What `context:usage` says."""
@@ -66,6 +70,8 @@ class Reading:
             "predicted_tokens": self.predicted,
             "actual_tokens": self.actual,
             "cached_tokens": self.cached,
+            "cache_write_tokens": self.written,
+            "output_tokens": self.output,
             "ratio": round(self.calibration.ratio, 4),
             "overhead_tokens": self.calibration.overhead_tokens,
             "limit_tokens": self.limit,
@@ -159,7 +165,8 @@ class Meter:
     def claim(self) -> Recorder:
         """Claim the view at hand: only what the returned recorder is told counts for it.
 
-        The recorder takes `input_tokens=` and `cache_write_tokens=`, and optionally `model=` and `cache_read_tokens=`.
+        The recorder takes `input_tokens=` and `cache_write_tokens=`, and optionally `model=`, `cache_read_tokens=` and
+        `output_tokens=`.
         """
         handed = self._handed
         if handed is not None:
@@ -170,9 +177,11 @@ class Meter:
             input_tokens: int,
             cache_write_tokens: int = 0,
             cache_read_tokens: int = 0,
+            output_tokens: int | None = None,
             model: str = "",
         ) -> None:
             usage = {
+                "output_tokens": output_tokens,
                 "input_tokens": input_tokens,
                 "cache_write_tokens": cache_write_tokens,
                 "cache_read_tokens": cache_read_tokens,
@@ -202,7 +211,18 @@ class Meter:
         cached = cached_tokens(usage)
         limit = self._limits.get(handed.provider)
         self._on_reading(
-            Reading(handed.provider, model, handed.counted, handed.predicted, actual, cached, learned, limit)
+            Reading(
+                handed.provider,
+                model,
+                handed.counted,
+                handed.predicted,
+                actual,
+                cached,
+                learned,
+                limit,
+                written=reported(usage, "cache_write_tokens") or 0,
+                output=reported(usage, "output_tokens"),
+            )
         )
 
     def _calibration(self, provider: str) -> Calibration:

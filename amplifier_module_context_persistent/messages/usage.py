@@ -1,0 +1,91 @@
+"""The tokens that a provider reported for one request: read from a message's metadata, or from a `usage` record.
+
+Providers and agents name the same numbers differently, and count tokens from the prompt cache within the input or apart
+from it. Here they are always apart: a request read `uncached + cached + written` tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .metadata import metadata_of
+
+_INPUT = ("input_tokens", "prompt_tokens", "input")
+_OUTPUT = ("output_tokens", "completion_tokens", "output")
+_CACHED_APART = ("cache_read_input_tokens", "cacheRead")
+_CACHED_WITHIN = ("cache_read_tokens", "cached_tokens", "cached")
+_WRITTEN = ("cache_creation_input_tokens", "cache_write_tokens", "cacheWrite")
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedUsage:
+    """What one request read and wrote.
+
+    `cached` was read from the prompt cache and `written` was written to it. `output` is None if nobody reported it.
+    """
+
+    uncached: int
+    cached: int = 0
+    written: int = 0
+    output: int | None = None
+    provider: str = ""
+    model: str = ""
+
+    @property
+    def input_tokens(self) -> int:
+        """All that the model read."""
+        return self.uncached + self.cached + self.written
+
+
+def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
+    """Read what a provider reported of the request that a message answered; None if the message does not say."""
+    metadata = metadata_of(message)
+    usage = metadata.get("usage") or message.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    given, output = _first(usage, _INPUT), _first(usage, _OUTPUT)
+    if given is None and output is None:
+        return None
+    written = _first(usage, _WRITTEN) or 0
+    uncached, cached = given or 0, _first(usage, _CACHED_APART)
+    if cached is None:
+        details: Mapping[str, Any] = next((usage[key] for key in _DETAILS if isinstance(usage.get(key), Mapping)), {})
+        cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
+        if cached <= uncached:  # more than all that was read cannot be within it
+            uncached -= cached
+    return ReportedUsage(
+        uncached, cached, written, output, _text(metadata, message, "provider"), _text(metadata, message, "model")
+    )
+
+
+def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
+    """Read a log's `usage` record; None if it reports no tokens, as after a refusal."""
+    actual = _number(record.get("actual_tokens"))
+    if not actual:
+        return None
+    cached = min(actual, _number(record.get("cached_tokens")) or 0)
+    written = min(actual - cached, _number(record.get("cache_write_tokens")) or 0)
+    return ReportedUsage(
+        actual - cached - written,
+        cached,
+        written,
+        _number(record.get("output_tokens")),
+        _text(record, {}, "provider"),
+        _text(record, {}, "model"),
+    )
+
+
+def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((number for name in names if (number := _number(usage.get(name))) is not None), None)
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _text(first: Mapping[str, Any], second: Mapping[str, Any], key: str) -> str:
+    value = first.get(key) or second.get(key)
+    return value if isinstance(value, str) else ""
