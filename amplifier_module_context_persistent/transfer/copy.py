@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import LogUnreadableError, RecordError
 from ..log.atomic_file import NewFile
@@ -19,6 +18,7 @@ from ..log.reader import LogReader
 from ..log.record import ROLES, decode, encode_plain, seal, to_plain
 from ..log.scanner import message_id_of
 from ..messages.metadata import given_id, timestamp_of
+from .importers.account import Loss
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 _BLOCK_BYTES = 1 << 20
@@ -40,21 +40,13 @@ class Carried:
     """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What is not copied: its line and offset in the source file, and why."""
-
-    line: int
-    offset: int
-    reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {"line": self.line, "offset": self.offset, "reason": self.reason}
-
-
-def carry(reader: LogReader, ordinals: Sequence[int], *, new_id: Callable[[], str]) -> Iterator[Carried]:
+def carry(reader: LogReader, ordinals: Sequence[int], *, rename: Callable[[str], str]) -> Iterator[Carried]:
     """Encode messages of a log for another one, in the order asked for.
+
+    Args:
+        reader: the log.
+        ordinals: which messages.
+        rename: gives a new id for an id that an earlier message has.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -68,7 +60,7 @@ def carry(reader: LogReader, ordinals: Sequence[int], *, new_id: Callable[[], st
             reason = f"the record at byte {offset} was overwritten ({error})"
             raise LogUnreadableError(errno.EIO, reason, reader.path) from error
         given = message_id_of(message, line, offset)
-        own = new_id() if hashed in taken else given
+        own = rename(given) if hashed in taken else given
         taken.add(hashed)
         timed, named = bool(timestamp_of(message)), given_id(message) is not None
         body, reason = None, ""

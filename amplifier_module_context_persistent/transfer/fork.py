@@ -24,7 +24,8 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
-from .copy import Carried, Loss, NewLog, carry, refused_messages
+from .copy import Carried, NewLog, carry, refused_messages
+from .importers.account import Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _write(
     carried, refused = 0, list[Carried]()
     with NewLog(target) as log:
         log.append(header)
-        for one in carry(transcript.reader, past.ordinals, new_id=new_id):
+        for one in carry(transcript.reader, past.ordinals, rename=lambda _: new_id()):
             if one.body is None:
                 refused.append(one)
                 continue

@@ -139,7 +139,9 @@ def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "line 2, byte 32: " in done.stdout
     assert "Session s1: " in done.stdout
     assert run("verify", "s1").exit_code == 0
-    assert "already" in refused(run("import", "in", "--session", "s1"))
+    assert run("import", "in", "--session", "s1").exit_code == 1, "an earlier import of the same file: nothing is new"
+    (tmp_path / "other").write_text(lines[0] + "\n")
+    assert "already" in refused(run("import", "other", "--session", "s1"))
     assert "not allowed" in refused(run("import", "in", "--session", "../s1"))
 
 
@@ -152,13 +154,27 @@ def test_an_import_as_json(tmp_path: Path) -> None:
     done = run("import", tmp_path / "in", "-o", tmp_path / "new", "--json")
     told = json.loads(done.stdout)
     assert json.loads(dry.stdout) == {**told, "dry_run": True}
+    account = told.pop("account")
+    assert (account["lines"], account["mapped"], account["lost"]) == (1, {"user": 1}, [])
     assert told == {
         "source": str(tmp_path / "in"),
         "format": "older",
         "path": str(tmp_path / "new"),
         "session_id": None,
         "messages": 1,
+        "added": 1,
         "roles": {"user": 1},
+        "sessions": [
+            {
+                "kind": "session",
+                "session_id": None,
+                "path": str(tmp_path / "new"),
+                "messages": 1,
+                "added": 1,
+                "compactions": 0,
+                "usage_reports": 0,
+            }
+        ],
         "derived_ids": 1,
         "renamed": {},
         "without_timestamp": 0,

@@ -150,11 +150,11 @@ async def test_ids_are_unique(tmp_path: Path) -> None:
     """The first message keeps the id that two have; the other one gets its own, which is told."""
     twice = [said(text, metadata={"message_id": "same", "timestamp": "2026-01-05T09:00:00.000Z"}) for text in "ab"]
     write_lines(tmp_path / "in", *twice, said("c"))
-    report = import_session(tmp_path / "in", path=tmp_path / "new", new_id=iter(["log", "fresh"]).__next__)
+    report = import_session(tmp_path / "in", path=tmp_path / "new", new_id=iter(["log"]).__next__)
     stored = await stored_in(tmp_path / "new")
     ids = [message["metadata"]["message_id"] for message in stored]
-    assert ids[:2] == ["same", "fresh"]
-    assert (report.renamed, report.derived_ids, report.without_timestamp) == ({"fresh": "same"}, 1, 1)
+    assert ids[:2] == ["same", "same.2"]
+    assert (report.renamed, report.derived_ids, report.without_timestamp) == ({"same.2": "same"}, 1, 1)
     assert "timestamp" not in stored[2]["metadata"]
     assert [message["metadata"].get("timestamp") for message in stored[:2]] == ["2026-01-05T09:00:00.000Z"] * 2
 
@@ -181,13 +181,18 @@ async def test_a_session_goes_on_where_the_import_ends(tmp_path: Path, monkeypat
     assert place.read_bytes().count(b'"_record":"header"') == 1
 
 
-def test_a_new_id_is_made_where_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each import is a session of its own."""
+def test_an_id_is_derived_where_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the file and its first message: a second import finds the session, another file makes another one."""
     monkeypatch.chdir(tmp_path)
     write_lines(tmp_path / "in", said("one"))
-    reports = [import_session("in") for _ in range(2)]
-    assert reports[0].session_id != reports[1].session_id
-    assert all(report.session_id and Path(report.path).parent.name == report.session_id for report in reports)
+    write_lines(tmp_path / "other", said("one"))
+    first, again, other = (import_session(name) for name in ("in", "in", "other"))
+    assert first.session_id == again.session_id != other.session_id
+    assert (first.added, again.added, other.added) == (1, 0, 1)
+    for report in (first, other):
+        assert report.session_id
+        assert "_" not in report.session_id
+        assert Path(report.path).parent.name == report.session_id
 
 
 def test_a_log_that_is_there_is_never_touched(tmp_path: Path) -> None:
@@ -239,7 +244,7 @@ def test_a_named_format_is_held_to(tmp_path: Path) -> None:
     write_lines(tmp_path / "in", said("one"))
     with pytest.raises(ImportRefusedError, match="no log"):
         import_session(tmp_path / "in", path=tmp_path / "new", source_format="log")
-    with pytest.raises(ValueError, match="auto, log, jsonl"):
+    with pytest.raises(ValueError, match="auto, log, claude-code"):
         import_session(tmp_path / "in", path=tmp_path / "new", source_format="csv")
     assert import_session(tmp_path / "in", path=tmp_path / "new", source_format="older").format == "older"
 

@@ -1,0 +1,72 @@
+"""What `context-persistent import` prints: what was imported, the account of every line, and what is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..transfer.import_ import Import
+from ..transfer.importers.account import Account, Loss
+from ..transfer.importers.registry import importer_of
+from .terminal import counted, say
+
+_MOST_SHOWN = 50  # lines that could not be imported; --json has more
+
+
+def show_report(report: Import, *, dry_run: bool) -> None:
+    """Print the report of one file."""
+    roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.roles.items()))
+    done = "would be imported" if dry_run else "imported"
+    say(f"{report.source}: {importer_of(report.format).title}")
+    say(f"  {counted(report.messages, 'message')} {done} ({roles})")
+    if report.added < sum(session.messages for session in report.sessions):
+        say(f"  imported before; {report.added:,} of them {'would be' if dry_run else 'were'} added")
+    if report.derived_ids:
+        say(f"  {report.derived_ids:,} without an id; each has one now")
+    if report.renamed:
+        say(f"  {len(report.renamed):,} with another one's id; each has one of its own now")
+    if report.without_timestamp:
+        say(f"  {report.without_timestamp:,} without a timestamp; they stay so")
+    if report.format == "transcript":
+        say("  a transcript has no instructions and no thinking blocks: the host left them out")
+    if report.hidden:
+        say(f"  {report.hidden:,} hidden by a clear or a reset are not imported; --format jsonl takes them too")
+    if report.controls:
+        listed = ", ".join(f"{name} {count:,}" for name, count in sorted(report.controls.items()))
+        say(f"  control records, not imported: {listed}")
+    _show_account(report.account)
+    _show_losses("imported although", report.notes, len(report.notes))
+    _show_losses("NOT imported", report.not_carried, report.lost)
+    if dry_run:
+        say("Nothing was done (--dry-run).")
+        return
+    for session in report.sessions:
+        named = f"Session {session.session_id}" if session.session_id else "The new session"
+        kind = {"branch": " (a branch)", "subagent": " (a sub-agent)"}.get(session.kind, "")
+        say(f"{named}{kind}: {session.path}")
+
+
+def _show_account(account: Account) -> None:
+    """The table: what became of every line, by type."""
+    say(f"  {counted(account.lines, account.unit)} in all:")
+    for title, counts in (
+        ("mapped", account.mapped),
+        ("kept as metadata", account.metadata),
+        ("not conversational", account.not_conversational),
+        ("lost", Counter({"": account.lost_lines})),
+    ):
+        if number := counts.total():
+            kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common() if kind)
+            say(f"    {title:<20}{number:>8,}  {kinds}".rstrip())
+
+
+def _show_losses(title: str, losses: Sequence[Loss], number: int) -> None:
+    if losses:
+        say(f"  {title}: {number:,}")
+    for loss in losses[:_MOST_SHOWN]:
+        where = f"{loss.file}, " if loss.file else ""
+        byte = f", byte {loss.offset:,}" if loss.offset is not None else ""
+        part = " (a part)" if loss.is_part else ""
+        say(f"  - {where}line {loss.line:,}{byte}{part}: {loss.reason}")
+    if number > _MOST_SHOWN:
+        say(f"  ... and {number - _MOST_SHOWN:,} more; --json names up to a thousand")

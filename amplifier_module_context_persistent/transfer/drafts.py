@@ -1,0 +1,282 @@
+"""Drafts: the sessions of an import, as bodies of records, before any log is written.
+
+The header of a log comes first and says what became of every line, which is known last. So bodies wait in one
+temporary file, in memory while they are few; what is held of each message is its id and its tokens.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import RecordError
+from ..log.batch import SEAL_BYTES
+from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
+from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
+from ..tokens.calibration import Calibration
+from ..tokens.counter import EstimateCounter, count_message
+from ..tokens.meter import Reading
+from ..view.plan import SUMMARY_TAGS, Plan
+from ..window.plan_record import keep_runs
+from .importers.account import Account
+from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart, UsageRead
+from .importers.fields import iso_time
+
+SOURCE_KIND = "source"
+"""The kind of control record that holds an entry of the source which is no message."""
+STRATEGY = "imported"
+
+_MEMORY_BYTES = 16 << 20
+_MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
+_SYSTEM = frozenset({"system", "developer"})
+
+
+@dataclass(slots=True)
+class Draft:
+    """One session: where its bodies lie in the spool, and what is known of its messages."""
+
+    start: SessionStart
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    lengths: array[int] = field(default_factory=lambda: array("Q"))
+    is_message: bytearray = field(default_factory=bytearray)
+    ids: list[str] = field(default_factory=list)
+    tokens: array[int] = field(default_factory=lambda: array("Q"))
+    systems: list[int] = field(default_factory=list)
+    """The positions of system messages."""
+    roles: Counter[str] = field(default_factory=Counter)
+    renamed: dict[str, str] = field(default_factory=dict)
+    derived_ids: int = 0
+    without_timestamp: int = 0
+    compactions: int = 0
+    usage_reports: int = 0
+    known: set[str] = field(default_factory=set)
+    counted: int = 0
+    """The tokens of what the model sees by now."""
+    continues: bool = False
+    calibrations: dict[tuple[str, str], Calibration] = field(default_factory=dict)
+    pending: Plan | None = None
+    """A compaction after which no person has said anything yet."""
+    last_human: int = -1
+    """The position of the last message of a person."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages it has."""
+        return len(self.ids)
+
+    def record_after(self, messages: int) -> int:
+        """The number of the record that follows so many messages."""
+        at = -1
+        for _ in range(messages):
+            at = self.is_message.index(1, at + 1)
+        return at + 1
+
+
+class Drafts:
+    """All sessions of an import; use it in a `with` statement.
+
+    Args:
+        account: told of messages that cannot be stored.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._spool = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - closed by __exit__
+        self._end = 0
+        self._counter = EstimateCounter()
+        self.sessions: list[Draft] = []
+
+    def __enter__(self) -> Drafts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spool.close()
+
+    def take(self, event: Event) -> None:
+        """Take in an event; the first one is the start of a session."""
+        if isinstance(event, SessionStart):
+            self._finish()
+            self.sessions.append(Draft(event))
+            return
+        draft = self.sessions[-1]
+        if isinstance(event, MessageRead):
+            self._message(draft, event)
+        elif isinstance(event, RecordCopied):
+            self._copied(draft, event)
+        elif isinstance(event, Compacted):
+            self._compacted(draft, event)
+        elif isinstance(event, UsageRead):
+            self._usage(draft, event.usage, event.provider, event.model)
+        else:
+            self._kept(draft, event)
+
+    def finish(self) -> None:
+        """Write what waits for a message that does not come."""
+        self._finish()
+
+    def drop_empty(self) -> None:
+        """Forget sessions without a message."""
+        self.sessions = [draft for draft in self.sessions if draft.ids]
+
+    def bodies(self, draft: Draft, start: int = 0) -> Iterator[tuple[bytes, bool]]:
+        """The bodies of a session's records from record `start` on, and whether each is a message."""
+        for record in range(start, len(draft.offsets)):
+            self._spool.seek(draft.offsets[record])
+            yield self._spool.read(draft.lengths[record]), bool(draft.is_message[record])
+
+    def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
+        self._spool.seek(self._end)
+        self._spool.write(body)
+        draft.offsets.append(self._end)
+        draft.lengths.append(len(body))
+        draft.is_message.append(is_message)
+        self._end += len(body)
+
+    def _message(self, draft: Draft, event: MessageRead) -> None:
+        message = event.message
+        metadata = metadata_of(message)
+        given = str(metadata["message_id"])
+        message_id, number = given, 1
+        while message_id in draft.known:
+            number += 1
+            message_id = f"{given}.{number}"
+        try:
+            body = _encoded(message, message_id)
+        except RecordError as refused:
+            self._account.lose_part(event.line, str(refused))
+            return
+        if message_id != given:
+            draft.renamed[message_id] = given
+        draft.without_timestamp += "timestamp" not in metadata
+        self._add(draft, body, message_id, str(message["role"]), count_message(message, self._counter))
+        if is_human(message):
+            draft.last_human = len(draft.ids) - 1
+            self._plan(draft)
+        usage = metadata.get("usage")
+        if isinstance(usage, dict) and message["role"] == "assistant":
+            provider, model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
+            draft.counted -= draft.tokens[-1]
+            self._usage(draft, usage, provider, model)
+            draft.counted += draft.tokens[-1]
+
+    def _copied(self, draft: Draft, event: RecordCopied) -> None:
+        if event.renamed_from is not None:
+            draft.renamed[event.message_id] = event.renamed_from
+        draft.derived_ids += event.renamed_from is None and not event.is_named
+        draft.without_timestamp += not event.has_timestamp
+        self._add(draft, event.body, event.message_id, event.role, 0)
+
+    def _add(self, draft: Draft, body: bytes, message_id: str, role: str, tokens: int) -> None:
+        if role in _SYSTEM:
+            draft.systems.append(len(draft.ids))
+        self._put(draft, body, is_message=True)
+        draft.known.add(message_id)
+        draft.ids.append(message_id)
+        draft.tokens.append(tokens)
+        draft.roles[role] += 1
+        draft.counted += tokens
+
+    def _kept(self, draft: Draft, event: Kept) -> None:
+        try:
+            body = encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
+            if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+                to_plain({"role": "user", "content": event.entry})
+        except (RecordError, RecursionError) as refused:
+            self._account.lose_part(event.line, str(refused) or "nested too deeply")
+            return
+        if len(body) > _MOST_BODY_BYTES:
+            self._account.lose_part(event.line, f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
+            return
+        self._put(draft, body, is_message=False)
+
+    def _compacted(self, draft: Draft, event: Compacted) -> None:
+        self._finish()
+        draft.compactions += 1
+        if len(draft.ids) == len(draft.systems):
+            if event.summary.strip():
+                metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
+                if time := iso_time(event.time):
+                    metadata["timestamp"] = time
+                self._message(
+                    draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
+                )
+            return
+        wanted = set(event.keep)
+        begin = draft.ids.index(event.keep_from) if event.keep_from in draft.known else len(draft.ids)
+        kept = sorted({*draft.systems, *range(begin, len(draft.ids)), *(
+            position for position, message_id in enumerate(draft.ids) if message_id in wanted
+        )})  # fmt: skip
+        notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
+        after = sum(draft.tokens[position] for position in kept) + self._counter.count_text(notice)
+        draft.pending = Plan(
+            id=f"imported-{draft.compactions}",
+            upto=draft.ids[-1],
+            keep=tuple(draft.ids[position] for position in kept),
+            notice=notice,
+            tokens_before=event.tokens_before or draft.counted,
+            tokens_after=after,
+            strategy=STRATEGY,
+        )
+        draft.counted, draft.continues = after, False
+
+    def _plan(self, draft: Draft) -> None:
+        """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
+        plan, draft.pending = draft.pending, None
+        if plan is None:
+            return
+        places = {message_id: position for position, message_id in enumerate(draft.ids)}
+        upto, kept = places[plan.upto], [places[message_id] for message_id in plan.keep]
+        if draft.last_human <= upto and draft.last_human >= 0:
+            kept = sorted({*kept, draft.last_human})
+        systems = set(draft.systems)
+        talk = next((position for position in kept if position not in systems), upto + 1)
+        whole = replace(
+            plan,
+            keep=tuple(draft.ids[position] for position in kept),
+            notice_before=draft.ids[talk] if plan.notice and talk < len(draft.ids) else "",
+            dropped=upto + 1 - len(kept),
+        )
+        runs = keep_runs((position, draft.ids[position]) for position in kept)
+        self._put(draft, encode_control("plan", **whole.to_record(runs)), is_message=False)
+
+    def _usage(self, draft: Draft, usage: Any, provider: str, model: str) -> None:
+        """Note what a provider reported, with what would have been predicted, as a session does."""
+        read, written = usage.get("input_tokens"), usage.get("cache_write_tokens")
+        actual = sum(count for count in (read, written) if isinstance(count, int))
+        if actual <= 0:
+            return
+        known = draft.calibrations.get((provider, model), Calibration())
+        predicted = known.predict(draft.counted, continues=draft.continues)
+        learned = known.observe(draft.counted, actual, continues=draft.continues)
+        cached = usage.get("cache_read_tokens")
+        reading = Reading(
+            provider, model, draft.counted, predicted, actual, cached if isinstance(cached, int) else 0, learned
+        )
+        draft.calibrations[provider, model], draft.continues = learned, True
+        draft.usage_reports += 1
+        self._put(draft, encode_control("usage", **reading.record()), is_message=False)
+
+    def _finish(self) -> None:
+        if self.sessions:
+            self._plan(self.sessions[-1])
+
+
+def _encoded(message: dict[str, Any], message_id: str) -> bytes:
+    """The body of a message's record.
+
+    Raises:
+        RecordError: it cannot be stored.
+    """
+    try:
+        body = encode_plain(message, message_id=message_id, timestamp=None)
+    except RecursionError as error:
+        raise RecordError("it is nested too deeply") from error
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+        to_plain(message)
+    if len(body) > _MOST_BODY_BYTES:
+        raise RecordError(f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
+    return body

@@ -1,0 +1,95 @@
+"""The account of an import: what became of every line, or of every entry of a JSON document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_NAMED = 1_000
+"""Losses beyond so many are counted and not named one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is not copied: its line in the source file, from 1, and why.
+
+    `offset` is where the line begins, None where only its number is known. `file` is empty for the file itself.
+    """
+
+    line: int
+    offset: int | None
+    reason: str
+    file: str = ""
+    is_part: bool = False
+    """Whether only a part of the line is lost."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        named = {"file": self.file} if self.file else {}
+        placed = {"offset": self.offset} if self.offset is not None else {}
+        return {**named, "line": self.line, **placed, "reason": self.reason, **({"part": True} if self.is_part else {})}
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of every line. Each line is noted exactly once; parts of a mapped line may be lost besides."""
+
+    unit: str = "line"
+    """What is counted: `line`, or `entry` of a JSON document."""
+    lines: int = 0
+    mapped: Counter[str] = field(default_factory=Counter)
+    metadata: Counter[str] = field(default_factory=Counter)
+    not_conversational: Counter[str] = field(default_factory=Counter)
+    lost_lines: int = 0
+    lost_parts: int = 0
+    lost: list[Loss] = field(default_factory=list)
+    """The first `MOST_NAMED` of them."""
+    notes: list[Loss] = field(default_factory=list)
+    """What was wrong with lines that were mapped all the same."""
+    file: str = ""
+    """The file that is being read, where it is not the one that was named."""
+
+    def map(self, kind: str) -> None:
+        """Note a line that became a message, or a part of one."""
+        self.mapped[kind] += 1
+
+    def keep(self, kind: str) -> None:
+        """Note a line whose content is kept in the header, in a message's metadata, or in a `source` record."""
+        self.metadata[kind] += 1
+
+    def skip(self, kind: str) -> None:
+        """Note a line that by its type is no part of the conversation."""
+        self.not_conversational[kind] += 1
+
+    def lose(self, line: int, reason: str, offset: int | None = None) -> None:
+        """Note a line that is lost."""
+        self.lost_lines += 1
+        self._name(Loss(line, offset, reason, self.file))
+
+    def lose_part(self, line: int, reason: str) -> None:
+        """Note that a part of a line is lost; the line itself is noted besides."""
+        self.lost_parts += 1
+        self._name(Loss(line, None, reason, self.file, is_part=True))
+
+    def _name(self, loss: Loss) -> None:
+        if len(self.lost) < MOST_NAMED:
+            self.lost.append(loss)
+
+    @property
+    def accounted(self) -> int:
+        """How many lines were noted; equal to `lines` when the import is done."""
+        return self.mapped.total() + self.metadata.total() + self.not_conversational.total() + self.lost_lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "unit": self.unit,
+            "lines": self.lines,
+            "mapped": dict(self.mapped),
+            "metadata": dict(self.metadata),
+            "not_conversational": dict(self.not_conversational),
+            "lost_lines": self.lost_lines,
+            "lost_parts": self.lost_parts,
+            "lost": [loss.to_json() for loss in self.lost],
+        }

@@ -1,0 +1,143 @@
+"""Claude Code sessions: `~/.claude/projects/<encoded directory>/<session>.jsonl`; there is no public specification.
+
+Entries form a tree by `parentUuid`. One record stands for each content block of an answer: those with one `message.id`
+are one message. Parallel calls make siblings, which are no branches; a branch begins only where two texts of a person
+answer the same message. A compaction is a `system` entry, then a user message with `isCompactSummary`. Sub-agents stand
+in files of their own or, marked `isSidechain`, in the session's file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from .account import Account
+from .claude_index import SessionFile, index_of, is_entry
+from .claude_messages import messages_of
+from .events import Event, MessageRead, SessionStart
+from .fields import mapping, session_name, text
+from .source import Sample, Source
+from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
+
+MOST_BRANCHES = 50
+MOST_SUBAGENTS = 10_000
+
+
+class ClaudeCode:
+    """Importer of Claude Code sessions."""
+
+    name = "claude-code"
+    title = "a Claude Code session"
+
+    def score(self, sample: Sample) -> int:
+        """How many entries are of types and with keys of this format."""
+        return sum(map(is_entry, sample.entries))
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the session, its branches, and its sub-agents."""
+        file = index_of(source, account)
+        has_main = any(not entry.agent for entry in file.entries if entry.kind != "tree")
+        yield from _sessions(file, account, alone=not has_main)
+        if not has_main:
+            return
+        for path in islice(_agent_files(source.path, file.session_id), MOST_SUBAGENTS):
+            account.file = os.path.relpath(path, os.path.dirname(source.path))
+            with Source(path) as beside:
+                sub = index_of(beside, account)
+                name = sub.agent_id or os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
+                facts = {**sub.facts, "spawned_by": file.agents.get(name, "")}
+                yield SessionStart("subagent", session_name(name), facts, sub.session_id)
+                yield from messages_of(sub, [i for i, entry in enumerate(sub.entries) if entry.kind != "tree"])
+            account.file = ""
+
+
+def _agent_files(path: str, session_id: str) -> Iterator[str]:
+    """Files of sub-agents: in the session's directory, or beside the session's file, as older versions wrote them."""
+    directory, name = os.path.split(path)
+    inner = os.path.join(directory, name.removesuffix(".jsonl"), "subagents")
+    for place in (inner, directory):
+        try:
+            found = sorted(entry for entry in os.listdir(place) if re.fullmatch(r"agent-[\w.-]+\.jsonl", entry))
+        except OSError:
+            continue
+        for entry in found:
+            other = os.path.join(place, entry)
+            if os.path.isfile(other) and (place == inner or (session_id and session_of(other) == session_id)):
+                yield other
+
+
+def session_of(path: str) -> str:
+    """The session that the first entry of a file names; empty where it names none."""
+    with Source(path) as source:
+        for line in islice(source.lines(), 1):
+            try:
+                return text(mapping(line.parse()).get("sessionId"))
+            except ValueError:
+                return ""
+    return ""
+
+
+def _sessions(file: SessionFile, account: Account, *, alone: bool) -> Iterator[Event]:
+    """The session and its branches, then the sub-agents that stand in its file."""
+    entries = file.entries
+    agents = dict.fromkeys(entry.agent for entry in entries if entry.agent and entry.kind != "tree")
+    main = next(iter(agents), "") if alone else ""
+    own = [index for index, entry in enumerate(entries) if entry.agent == main]
+    yield from _with_branches(file, own, account, main)
+    for agent in agents:
+        if agent != main:
+            facts = {**file.facts, "spawned_by": file.agents.get(agent, "")}
+            yield SessionStart("subagent", session_name(agent), facts, file.session_id)
+            yield from messages_of(
+                file, [i for i, entry in enumerate(entries) if entry.agent == agent and entry.kind != "tree"]
+            )
+
+
+def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agent: str) -> Iterator[Event]:
+    talk, roots, parents = _branches(file, own)
+    start = SessionStart("session", "", file.facts, file.session_id)
+    if agent:
+        start = SessionStart("subagent", session_name(agent), file.facts, "", parent_source_id=file.session_id)
+    yield start
+    yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] < 0])
+    left = [at for at in range(len(talk)) if roots[at] == at]
+    for root in left[:MOST_BRANCHES]:
+        first = file.entries[talk[root]]
+        branch = SessionStart(
+            "branch", session_name(first.uuid[:13]) or f"line{first.line}", dict(file.facts), file.session_id
+        )
+        yield branch
+        for event in messages_of(file, [talk[at] for at in common_with(root, roots, parents)]):
+            if isinstance(event, MessageRead):
+                branch.forked_from = event.message["metadata"]["message_id"]
+            yield event
+        yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] == root])
+    for root in left[MOST_BRANCHES:]:
+        account.lose_part(file.entries[talk[root]].line, f"a branch; at most {MOST_BRANCHES} are imported")
+
+
+def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """The entries that matter, and for each of them the root of its branch, and its parent among them."""
+    entries = [file.entries[index] for index in own]
+    speaks = [entry.kind not in ("tree", "kept") for entry in entries]
+    parents = parents_of([entry.uuid for entry in entries], [entry.parent for entry in entries])
+    above = nearest_of(parents, speaks)
+    heads: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        if entry.message_id:  # the records of one answer are one message, wherever they hang
+            head = heads.setdefault(entry.message_id, at)
+            above[at] = head if head != at else above[at]
+    talk = [at for at, entry in enumerate(entries) if entry.kind != "tree"]
+    place = {at: position for position, at in enumerate(talk)}
+    nearest = []
+    for at in talk:
+        parent = above[at]
+        if parent >= 0 and entries[parent].message_id:
+            head = heads[entries[parent].message_id]
+            parent = head if head != at else parent
+        nearest.append(place.get(parent, -1))
+    parents = without_circles(nearest)
+    roots = branches_of(parents, lambda position: entries[talk[position]].is_person)
+    return [own[at] for at in talk], roots, parents

@@ -1,0 +1,115 @@
+"""What importers yield: the events of a session in the order of its new log, and the interface that they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from .account import Account
+from .source import Sample, Source
+
+Message = dict[str, Any]
+Kind = Literal["session", "branch", "subagent"]
+
+
+@dataclass(slots=True)
+class SessionStart:
+    """A session begins; what follows, up to the next start, belongs to it.
+
+    The first one is the session itself. `name` tells its branches and sub-agents apart, and is stable from one import
+    to the next. `facts` go into the log's header; the importer may add to them until the next start.
+    """
+
+    kind: Kind = "session"
+    name: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    source_id: str = ""
+    """The id that the session has in the source; empty where it has none."""
+    parent_source_id: str = ""
+    """A sub-agent that is imported without its parent: the parent's id in the source."""
+    forked_from: str = ""
+    """A branch: the id of the last message that it has in common with its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRead:
+    """A message. Its `metadata.message_id` is stable from one import to the next.
+
+    `usage` is what the provider reported of the request that this message answers, by the names of `usage_of`.
+    """
+
+    message: Message
+    line: int = 0
+    kind: str = ""
+    """Under which type the account counts the line, where the message being refused is to be noted as lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The source compacted its history: from here on the model was given `summary`, `keep`, and what follows.
+
+    `keep` are ids of earlier messages in order; `keep_from` is the first of them where all that follow were kept. Where
+    nothing stands before it, the summary is a message of its own, with `message_id` and `time`.
+    """
+
+    summary: str
+    line: int = 0
+    message_id: str = ""
+    time: Any = None
+    keep: Sequence[str] = ()
+    keep_from: str = ""
+    tokens_before: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry that is no message and is kept as it is, in a `source` record."""
+
+    entry: Any
+    line: int = 0
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCopied:
+    """A message that is copied as the record that it is; `copy.Carried` says what its fields mean."""
+
+    body: bytes
+    role: str
+    message_id: str
+    renamed_from: str | None
+    is_named: bool
+    has_timestamp: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRead:
+    """What a provider reported of the request that the message before it answers, where it comes without one."""
+
+    usage: Mapping[str, Any]
+    provider: str = ""
+    model: str = ""
+
+
+Event = SessionStart | MessageRead | Compacted | Kept | RecordCopied | UsageRead
+
+
+class Importer(Protocol):
+    """One format. Importers hold no state between two files."""
+
+    name: str
+    """As `--format` and the header name it."""
+    title: str
+    """As a report names it."""
+
+    def score(self, sample: Sample) -> int:
+        """How many of a sample's entries are surely of this format; 0 if the file is not. A document counts 1,000."""
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the sessions of a file, and note each line in the account.
+
+        Raises:
+            ImportRefusedError: the file cannot be read as this format at all.
+        """

@@ -1,0 +1,118 @@
+"""What importers have in common: texts, ids, usage and content blocks in the form in which the log keeps them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from ...messages.metadata import instant_of
+
+Message = dict[str, Any]
+
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9.-]+")
+_MOST_ID_CHARS = 100
+
+
+def text(value: Any) -> str:
+    """A string, or the empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """An object, or the empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """A list, or the empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def session_name(value: str) -> str:
+    """A text as a part of a session's id: letters, digits, dots and hyphens. An id with `_` is a sub-session's."""
+    return _NOT_IN_IDS.sub("-", value).strip("-.")[:_MOST_ID_CHARS]
+
+
+def iso_time(value: Any) -> str:
+    """A time as ISO 8601 text: as it is given where it is a text, from seconds or milliseconds where it is a number."""
+    if isinstance(value, str):
+        return value if instant_of(value) is not None else ""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
+        return ""
+    seconds = value / 1000 if value > 1e11 else float(value)
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def usage_of(**counts: Any) -> dict[str, Any]:
+    """Usage by the names that the log uses; what is no number is left out.
+
+    `input_tokens` is all that the model read, with what came from a cache (`cache_read_tokens`) and without what was
+    written to one (`cache_write_tokens`), as hosts report it.
+    """
+    return {
+        key: value
+        for key, value in counts.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    }
+
+
+def total(*counts: Any) -> int | None:
+    """The sum of those that are whole numbers; None where none is."""
+    known = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    return sum(known) if known else None
+
+
+def metadata(message_id: str, time: Any = None, **more: Any) -> dict[str, Any]:
+    """A message's metadata without what is None or empty; zero and False stay."""
+    given = {**more, "timestamp": iso_time(time), "message_id": message_id}
+    return {key: value for key, value in given.items() if value is not None and value != "" and value != {}}
+
+
+def assistant(
+    blocks: Iterable[Message], calls: Iterable[Message], message_metadata: Mapping[str, Any]
+) -> Message | None:
+    """An assistant's message of content blocks and calls; None if there is neither."""
+    content, called = list(blocks), list(calls)
+    if not content and not called:
+        return None
+    only = content[0] if len(content) == 1 else None
+    plain = only["text"] if only is not None and only.keys() == {"type", "text"} and only["type"] == "text" else None
+    message: Message = {"role": "assistant", "content": plain if plain is not None else content or ""}
+    if called:
+        message["tool_calls"] = called
+    message["metadata"] = dict(message_metadata)
+    return message
+
+
+def call(call_id: str, name: str, arguments: Any) -> Message:
+    """A call as hosts keep it; arguments that are JSON text are parsed, other ones stand under `arguments`."""
+    if isinstance(arguments, str):
+        try:
+            parsed = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError):
+            parsed = None
+        arguments = parsed if isinstance(parsed, dict) else {"arguments": arguments}
+    if not isinstance(arguments, dict):
+        arguments = {} if arguments is None else {"arguments": arguments}
+    return {"id": call_id, "tool": name or "unknown", "arguments": arguments}
+
+
+def result(call_id: str, name: str, content: Any, message_metadata: Mapping[str, Any]) -> Message:
+    """The result of a call."""
+    named = {"name": name} if name else {}
+    return {"role": "tool", "tool_call_id": call_id, **named, "content": content, "metadata": dict(message_metadata)}
+
+
+def plain_content(blocks: list[Message]) -> Any:
+    """Content blocks; one text alone as a string."""
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return blocks if blocks else ""
+
+
+def as_text(value: Any) -> str:
+    """A value as text: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

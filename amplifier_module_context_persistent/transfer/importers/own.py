@@ -1,0 +1,89 @@
+"""What this package and its host write: a log, JSON Lines of messages, a host's transcript, the older module's file.
+
+All of these are logs to the reader: bare messages are valid records. So whatever is damaged in one is found, reported
+with its line, and read around, in bounded memory. Messages are copied as they are. Of a log the live history is taken;
+as plain JSON Lines, every message of it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+
+from ...log.index import UNCHAINED
+from ...log.reader import LogReader
+from ...log.record import ROLES
+from ...transcript.transcript import Transcript
+from ..copy import Carried, carry, refused_messages, torn_tail, unread_lines
+from .account import Account, Loss
+from .events import Event, RecordCopied, SessionStart
+from .source import ImportRefusedError, Sample, Source
+
+HIDDEN = "hidden message"
+_NOTED = frozenset({"checksum", "unchained", "reset"})
+
+
+class Own:
+    """Importer of logs and of messages as this package keeps them.
+
+    Args:
+        name: `log`, or what bare messages are: `jsonl`, `transcript` or `older`.
+        title: as a report names it.
+    """
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.title = name, title
+
+    def score(self, sample: Sample) -> int:
+        """How many entries are of this kind; one control record makes a log."""
+        if self.name == "log":
+            return sum("_record" in entry or "_crc" in entry for entry in sample.entries)
+        if self.name != "jsonl":
+            return 0  # the registry tells them apart from plain messages
+        return sum(entry.get("role") in ROLES for entry in sample.entries)
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the one session."""
+        if source.is_compressed:
+            raise ImportRefusedError("a compressed file of messages; decompress it first")
+        with Transcript(source.path) as transcript:
+            reader = transcript.reader
+            if self.name == "log" and not _is_log(reader):
+                raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
+            ordinals = reader.index.live if self.name == "log" else array("I", range(len(reader.index)))
+            yield SessionStart()
+            yield from _copied(reader, ordinals, account)
+            _note_rest(reader, len(reader.index) - len(ordinals), account)
+
+
+def _copied(reader: LogReader, ordinals: array[int], account: Account) -> Iterator[Event]:
+    refused: list[Carried] = []
+    numbers = count(2)
+    for one in carry(reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}"):
+        if one.body is None:
+            refused.append(one)
+            continue
+        account.map(one.role)
+        yield RecordCopied(one.body, one.role, one.message_id, one.renamed_from, one.named, one.has_timestamp)
+    lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+    for loss in sorted(lost, key=lambda loss: loss.offset or 0):
+        account.lose(loss.line, loss.reason, loss.offset)
+
+
+def _note_rest(reader: LogReader, hidden: int, account: Account) -> None:
+    account.not_conversational[HIDDEN] += hidden
+    for kind, number in reader.index.control_counts.items():
+        account.not_conversational[f"{kind} record"] += number
+    account.notes += [Loss(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
+    account.not_conversational += Counter()  # without what is zero
+    account.lines = max(account.accounted, reader.scanner.line)
+    account.not_conversational["blank line"] += account.lines - account.accounted
+    account.not_conversational += Counter()
+
+
+def _is_log(reader: LogReader) -> bool:
+    """Whether a file holds control records, or checksums."""
+    index = reader.index
+    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.flags)

@@ -1,0 +1,91 @@
+"""Where the sessions of an import go: their ids and files.
+
+A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
+the file's place and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
+sub-agents: `{parent}_{name}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from ..config import Config
+from ..paths import check_session_id, log_path
+from .drafts import Draft, Drafts
+from .importers.fields import session_name
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one session of an import goes, and what tells it apart from all others."""
+
+    draft: Draft
+    session_id: str | None
+    path: str
+    key: str
+    """The same for the same session of the same source."""
+    parent_id: str | None = None
+
+
+def targets_of(
+    source: str,
+    format_name: str,
+    drafts: Drafts,
+    *,
+    session_id: str | None,
+    path: str | Path | None,
+    working_dir: str | None,
+) -> list[Target]:
+    """Find the places of all sessions of an import, the main one first.
+
+    Raises:
+        ConfigError: the session id cannot be part of a path.
+    """
+    main = drafts.sessions[0]
+    first = hashlib.sha256(next(body for body, is_message in drafts.bodies(main) if is_message)).hexdigest()
+    given = main.start.source_id or main.start.parent_source_id
+    source_key = f"{format_name}:{given}:{main.start.name}" if given else f"{format_name}:{source}:{first}"
+    if session_id is None and path is None:
+        session_id = _derived(session_name(given), source_key, main)
+    if session_id is not None:
+        check_session_id(session_id)
+    base = str(path) if path is not None else None
+    targets = [
+        Target(
+            main,
+            session_id,
+            _place(base, session_id, "", working_dir),
+            source_key,
+            main.start.parent_source_id or None,
+        )
+    ]
+    taken = set[str]()
+    for number, draft in enumerate(drafts.sessions[1:], 1):
+        name = draft.start.name or f"part{number}"
+        while name in taken:
+            name = f"{name}-{number}"
+        taken.add(name)
+        mark = "_" if draft.start.kind == "subagent" else "-"
+        own = f"{session_id}{mark}{name}" if session_id is not None else None
+        targets.append(
+            Target(draft, own, _place(base, own, f"{mark}{name}", working_dir), f"{source_key}:{name}", session_id)
+        )
+    return targets
+
+
+def _derived(given: str, source_key: str, main: Draft) -> str:
+    if not given:
+        return str(uuid5(NAMESPACE_URL, source_key))
+    return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
+
+
+def _place(base: str | None, session_id: str | None, suffix: str, working_dir: str | None) -> str:
+    """The file of a session: where the host keeps its sessions, or beside the file that was named."""
+    if base is None:
+        return str(log_path(Config(), session_id=session_id, working_dir=working_dir))
+    stem, ending = os.path.splitext(os.path.expanduser(base))
+    return os.path.abspath(f"{stem}{suffix}{ending}")

@@ -1,0 +1,280 @@
+"""Claude Code sessions: answers of several records, trees, compactions, sub-agents, copies, damage."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.transfer.import_ import import_session
+from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
+from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
+
+Entry = dict[str, Any]
+
+
+def entry(kind: str, uuid: str, parent: str | None, **more: Any) -> Entry:
+    return {
+        "type": kind,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "isSidechain": False,
+        "sessionId": "5f0e-1",
+        "cwd": "/home/u/app",
+        "gitBranch": "main",
+        "version": "2.1.0",
+        "timestamp": f"2026-03-01T10:00:{len(uuid) % 60:02}.000Z",
+        **more,
+    }
+
+
+def says(uuid: str, parent: str | None, text: Any, **more: Any) -> Entry:
+    return entry("user", uuid, parent, message={"role": "user", "content": text}, **more)
+
+
+def answers(uuid: str, parent: str | None, message_id: str, *blocks: Any, **more: Any) -> Entry:
+    message = {
+        "id": message_id,
+        "role": "assistant",
+        "model": "claude-opus-4-5",
+        "content": list(blocks),
+        "stop_reason": more.pop("stop", None),
+        "usage": {
+            "input_tokens": 3,
+            "cache_read_input_tokens": 900,
+            "cache_creation_input_tokens": 97,
+            "output_tokens": 5,
+        },
+    }
+    return entry("assistant", uuid, parent, message=message, **more)
+
+
+def text(value: str) -> Entry:
+    return {"type": "text", "text": value}
+
+
+def calls(call_id: str, name: str = "Read") -> Entry:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": {"path": call_id}}
+
+
+def results(uuid: str, parent: str, *pairs: tuple[str, str], **more: Any) -> Entry:
+    blocks = [{"type": "tool_result", "tool_use_id": call_id, "content": said} for call_id, said in pairs]
+    return says(uuid, parent, blocks, **more)
+
+
+async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None:
+    """Thinking with its signature, text and parallel calls; their results are siblings and stay."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s1"}
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "Read both"),
+            answers("a1", "u1", "msg1", thought),
+            answers("a2", "a1", "msg1", text("Reading")),
+            answers("a3", "a2", "msg1", calls("c1")),
+            answers("a4", "a3", "msg1", calls("c2"), stop="tool_use"),
+            results("r1", "a3", ("c1", "one")),
+            results("r2", "a4", ("c2", "two")),
+            answers("a5", "r2", "msg2", text("Done"), stop="end_turn"),
+        ],
+    )
+    report = imported(source)
+    history, view = await history_and_view(report.path)
+    assert texts(history) == [
+        "user: Read both",
+        "assistant: thinking Reading Read Read",
+        "tool: one",
+        "tool: two",
+        "assistant: Done",
+    ]
+    assert [message["role"] for message in view] == ["user", "assistant", "tool", "tool", "assistant"]
+    first = history[1]
+    assert first["content"][0] == thought
+    assert first["metadata"]["usage"] == {
+        "input_tokens": 903, "output_tokens": 5, "cache_read_tokens": 900, "cache_write_tokens": 97,
+    }  # fmt: skip
+    assert (first["metadata"]["model"], first["metadata"]["stop_reason"]) == ("claude-opus-4-5", "tool_use")
+    assert [message.get("name") for message in history if message["role"] == "tool"] == ["Read", "Read"]
+    assert report.account.mapped == {"user": 3, "assistant": 5}
+    assert [record["actual_tokens"] for record in records(report.path, "usage")] == [1000, 1000]
+    (header,) = records(report.path, "header")
+    told = header["source"]
+    assert (told["cwd"], told["git_branch"], told["session_id"]) == ("/home/u/app", "main", "5f0e-1")
+    assert told["account"]["mapped"] == {"user": 3, "assistant": 5}
+
+
+async def test_several_results_and_a_persons_text_in_one_message(tmp_path: Path) -> None:
+    """Each result is one message, with its error mark; the text beside them is a person's."""
+    both = results("r", "a1", ("c1", "one"), ("c2", "two"))
+    both["message"]["content"][1]["is_error"] = True
+    both["message"]["content"].append(text("and stop"))
+    source = write_jsonl(
+        tmp_path / "s", [says("u", None, "go"), answers("a1", "u", "m", calls("c1"), calls("c2")), both]
+    )
+    history, _ = await history_and_view(imported(source).path)
+    assert texts(history)[2:] == ["tool: one", "tool: two", "user: and stop"]
+    assert [message["metadata"].get("is_error") for message in history[2:]] == [None, True, None]
+    assert len({message["metadata"]["message_id"] for message in history}) == 5
+
+
+async def test_a_branch_becomes_a_fork(tmp_path: Path) -> None:
+    """Where two texts of a person answer one message, the one that went on furthest is the session."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "start"),
+            answers("a1", "u1", "m1", text("ready")),
+            entry("progress", "p1", "a1", data={}),
+            says("u2", "p1", "first way"),
+            answers("a2", "u2", "m2", text("one")),
+            says("u3", "a1", "second way"),
+            answers("a3", "u3", "m3", text("two")),
+        ],
+    )
+    report = imported(source)
+    assert [(session.kind, session.messages) for session in report.sessions] == [("session", 4), ("branch", 4)]
+    live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
+    assert texts(live) == ["user: start", "assistant: ready", "user: second way", "assistant: two"]
+    assert texts(left) == ["user: start", "assistant: ready", "user: first way", "assistant: one"]
+    (header,) = records(report.sessions[1].path, "header")
+    assert header["forked_from"] == "a1"
+    assert records(report.path, "header")[0]["source"]["branches"]
+
+
+async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
+    """The history keeps what was compacted; the view has the summary in its place, as the model was given it."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "long ago"),
+            answers("a1", "u1", "m1", text("yes")),
+            entry(
+                "system",
+                "b",
+                None,
+                subtype="compact_boundary",
+                logicalParentUuid="a1",
+                compactMetadata={"preTokens": 777},
+            ),
+            says("c", "b", "What was said: yes", isCompactSummary=True),
+            says("u2", "c", "go on"),
+            answers("a2", "u2", "m2", text("going")),
+        ],
+    )
+    report = imported(source)
+    assert report.sessions[0].compactions == 1
+    history, view = await history_and_view(report.path)
+    assert texts(history) == ["user: long ago", "assistant: yes", "user: go on", "assistant: going"]
+    assert [message["role"] for message in view] == ["user", "user", "assistant"]
+    assert view[0]["content"] == "<summary>\nWhat was said: yes\n</summary>"
+    (plan,) = records(report.path, "plan")
+    assert (plan["strategy"], plan["tokens_before"], plan["dropped"], plan["upto"]) == ("imported", 777, 2, "a1")
+    assert report.account.metadata == {"system": 1}
+
+
+async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> None:
+    """The view is the summary and what the person said last; where nothing stands before it, it is a message."""
+    summary = says("c", "b", "in short", isCompactSummary=True)
+    end = imported(write_jsonl(tmp_path / "end", [says("u1", None, "x"), summary]))
+    _, view = await history_and_view(end.path)
+    assert texts(view) == ["user: <summary>\nin short\n</summary>", "user: x"]
+    begin = imported(write_jsonl(tmp_path / "begin", [summary, says("u1", "c", "x")]))
+    history, view = await history_and_view(begin.path)
+    assert texts(history) == texts(view) == ["user: in short", "user: x"]
+    assert history[0]["metadata"]["source"] == "context-compaction"
+
+
+async def test_sub_agents_are_sessions_beside_their_parent(tmp_path: Path) -> None:
+    """From files of their own and from side chains; ids name the parent, the header the call."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "explore"),
+            answers("a1", "u1", "m1", calls("task1", "Task")),
+            says("k1", None, "look around", isSidechain=True),
+            answers("k2", "k1", "mk", text("seen"), isSidechain=True),
+            results("r1", "a1", ("task1", "seen"), toolUseResult={"agentId": "abc"}),
+        ],
+    )
+    beside = tmp_path / "s" / "subagents"
+    write_jsonl(beside / "agent-abc.jsonl", [says("s1", None, "prompt", isSidechain=True, agentId="abc"), "broken"])
+    report = import_session(source, session_id="p1", working_dir=str(tmp_path))
+    assert [session.session_id for session in report.sessions] == ["p1", "p1_k1", "p1_abc"]
+    assert [session.messages for session in report.sessions] == [3, 2, 1]
+    (header,) = records(report.sessions[2].path, "header")
+    assert (header["parent_id"], header["source"]["spawned_by"]) == ("p1", "task1")
+    assert records(report.path, "header")[0]["source"]["subagents"] == ["p1_k1", "p1_abc"]
+    (loss,) = report.not_carried
+    assert (loss.file, loss.line) == ("s/subagents/agent-abc.jsonl", 2)
+    for session in report.sessions:
+        await history_and_view(session.path)
+
+
+async def test_damage_copies_circles_and_strangers(tmp_path: Path) -> None:
+    """Copies are passed over, other content under a known uuid is lost, circles end, a cut end is told."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", "a1", "one"),
+            answers("a1", "u1", "m1", text("two")),
+            says("u1", "a1", "one", sessionId="other"),
+            says("u1", "a1", "forged"),
+            "[1]",
+            {"type": "user", "uuid": "x"},
+            entry("from-the-future", "f", "a1", payloadless=True),
+            "",
+            says("u2", "u2", "own parent"),
+            '{"type":"user","message":{"content":"cu',
+        ],
+        end="",
+    )
+    report = imported(source)
+    history, _ = await history_and_view(report.path)
+    assert texts(history) == ["user: one", "assistant: two", "user: own parent"]
+    assert [loss.line for loss in report.not_carried] == [4, 5, 6, 10]
+    assert "ends within this line" in report.not_carried[-1].reason
+    assert report.account.metadata == {"from-the-future": 1}
+    assert report.account.not_conversational == {"copy of an earlier entry": 1, "blank line": 1}
+    (kept,) = records(report.path, "source")
+    assert (kept["line"], kept["type"], kept["entry"]["payloadless"]) == (7, "from-the-future", True)
+
+
+async def test_a_session_that_went_on_is_added_to(tmp_path: Path) -> None:
+    """Only what is new is appended, wherever the first import ended, also in the middle of an answer."""
+    entries = [
+        says("u1", None, "go"),
+        answers("a1", "u1", "m1", text("calling")),
+        answers("a2", "a1", "m1", calls("c1")),
+        results("r1", "a2", ("c1", "one")),
+        says("c", "r1", "in short", isCompactSummary=True),
+        says("u2", "c", "more"),
+        answers("a3", "u2", "m2", text("done")),
+    ]
+    whole = imported(write_jsonl(tmp_path / "whole.jsonl", entries))
+    expected = await history_and_view(whole.path)
+    for stop in range(1, len(entries)):
+        source = write_jsonl(tmp_path / f"{stop}.jsonl", entries[:stop])
+        target = tmp_path / f"log{stop}.jsonl"
+        before = imported(source, target)
+        write_jsonl(source, entries)
+        after = imported(source, target)
+        assert await history_and_view(after.path) == expected, f"after {stop} entries"
+        assert after.messages == whole.messages
+        assert after.added >= whole.messages - before.messages
+
+
+async def test_a_session_that_went_on_here_keeps_what_was_added(tmp_path: Path) -> None:
+    """It is left alone while its source does not change; if both went on, nothing is mixed."""
+    entries = [says("u1", None, "go"), answers("a1", "u1", "m1", text("gone"))]
+    source = write_jsonl(tmp_path / "s.jsonl", entries)
+    report = imported(source, tmp_path / "log")
+    manager = PersistentContextManager(report.path)
+    await manager.add_message({"role": "user", "content": "here"})
+    await manager.close()
+    assert import_session(source, path=tmp_path / "log").added == 0
+    assert texts((await history_and_view(report.path))[0])[-1] == "user: here"
+    write_jsonl(source, [*entries, says("u2", "a1", "there")])
+    before = contents(report.path)
+    with pytest.raises(ImportConflictError, match="went on"):
+        import_session(source, path=tmp_path / "log")
+    assert contents(report.path) == before
