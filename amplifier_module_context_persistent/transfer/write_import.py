@@ -203,6 +203,6 @@ def _append(log: FileLog, bodies: list[bytes]) -> None:
     def prepare(_: Index) -> list[bytes]:
         return bodies
 
-    (outcome,) = log.commit([prepare])
+    (outcome,) = log.append([prepare])
     if isinstance(outcome, Exception):
         raise outcome
