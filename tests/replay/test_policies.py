@@ -6,20 +6,12 @@ import asyncio
 
 import pytest
 
-from amplifier_module_context_persistent.config import STRATEGIES
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player
-from amplifier_module_context_persistent.replay.policies import BASELINES, POLICIES, CachedCounter
+from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from benchmarks.compaction import check as check_fully
 from fixtures.generate import generate_session
-
-
-def test_baselines_are_no_strategies():
-    """What is only compared with cannot be configured, and has a name of its own."""
-    assert set(BASELINES) == {"none", "stateless", "sliding"}
-    assert not BASELINES.keys() & set(STRATEGIES)
-    assert {**BASELINES, **{name: POLICIES[name] for name in STRATEGIES}} == POLICIES
 
 
 def count(message):

@@ -1,4 +1,4 @@
-"""Receipts: what is kept of every view, and the views that are made again from them."""
+"""Receipts: canonical bytes and hashes, when receipts are written, and what they hold."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core.llm_errors import ContextLengthError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent import LogError, PersistentContextManager
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.receipts import Chain, Receipt, canonical, text_hash, view_hash
-from tests.support.histories import messages as any_histories
-from tests.support.logs import assert_sound, sealed
-from tests.support.messages import CALLS, Message, result, user
-from tests.support.recorded_sessions import Recorded, assert_proved, controls, made
+from tests.support.logs import assert_sound
+from tests.support.messages import CALLS, result, user
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
 
 EXAMPLE = Receipt(
     id="m" + "0" * 16,
@@ -46,9 +41,6 @@ EXAMPLE = Receipt(
 @pytest.fixture
 def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path / "log.jsonl")
-
-
-# -- canonical bytes and hashes ----------------------------------------------------------------------------------------
 
 
 def test_canonical_bytes_do_not_depend_on_the_order_of_keys() -> None:
@@ -120,183 +112,6 @@ def test_what_is_no_receipt_is_refused(key: str, value: Any) -> None:
         Receipt.from_record({**json.loads(EXAMPLE.encode() + b"}"), key: value})
 
 
-# -- a session's receipts ----------------------------------------------------------------------------------------------
-
-
-async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded) -> None:
-    """Every view of a session that compacts and is resumed is given back by its receipt."""
-    for seed in (3, 4, 5):
-        await recorded.play(60, seed)
-        await recorded.restart()
-    assert len(controls(recorded.path, "plan")) >= 3
-    assert len(recorded.views) > 60
-    assert_proved(recorded.path, recorded.views)
-
-
-@pytest.mark.parametrize("replace", [False, True], ids=["clear", "set_messages"])
-async def test_a_view_before_a_reset_is_proved(recorded: Recorded, replace: bool) -> None:
-    """What a reset hides is still in the log, and so is the plan that it voided."""
-    await recorded.play(60)
-    kept = (await recorded.manager.get_messages())[4:9]
-    if replace:
-        await recorded.manager.set_messages(kept)
-    else:
-        await recorded.manager.clear()
-    await recorded.add(user("a new start"))
-    await recorded.play(20, seed=8)
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_a_receipt_behind_a_reset_that_came_between_is_proved(recorded: Recorded) -> None:
-    """Another process may reset the history between a view and the append that carries its receipt."""
-    await recorded.play(40)
-    await recorded.view()
-    other = PersistentContextManager(recorded.path, durability="write", tokenizer="estimate", receipts=False)
-    await other.clear()
-    await other.add_message(user("elsewhere"))
-    await other.close()
-    await recorded.add(user("here"))
-    await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_a_head_text_is_kept_once(recorded: Recorded) -> None:
-    """Each text of a factory is one record, also where an older one comes back and after a restart; all are proved."""
-    await recorded.add({"role": "system", "content": "stored"}, user("hello"))
-    await recorded.view()
-    for text in ("one", "one", "two \x1b[31m\ud800", "one", " "):
-        await recorded.head(text)
-        await recorded.add(user("go on"))
-        await recorded.view()
-        await recorded.view()
-    await recorded.restart()
-    await recorded.head("two \x1b[31m\ud800")
-    await recorded.view()
-    await recorded.manager.close()
-    texts = [record["text"] for record in controls(recorded.path, "system")]
-    assert texts == ["one", "two \x1b[31m\ud800", " "]
-    assert [len(view) for view in recorded.views] == [2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7]
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_a_late_result_is_proved_before_and_after(recorded: Recorded) -> None:
-    """A stand-in that the real result takes the place of changes what came before; both views are given back."""
-    await recorded.add(user("two files"), CALLS, result("c2", "second"), user("and?"))
-    await recorded.view()
-    await recorded.add(result("c1", "first"), result("c1", "again"), result("c9", "orphan"))
-    await recorded.view()
-    await recorded.manager.close()
-    assert [message["content"] for message in recorded.views[0]][2] != "first"
-    assert [message["content"] for message in recorded.views[1]][2] == "first"
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_views_of_smaller_budgets_are_proved(recorded: Recorded) -> None:
-    """A plan that no later process follows is kept aside for the receipts that name it, and is not the session's."""
-    await recorded.play(30)
-    for _ in range(3):
-        await recorded.view(900)
-        await recorded.add(user("more"))
-    await recorded.view()
-    await recorded.manager.close()
-    assert controls(recorded.path, "side_plan")
-    assert_proved(recorded.path, recorded.views)
-    resumed = Recorded(recorded.path)
-    assert await resumed.view() == recorded.views[-1]
-
-
-async def test_a_view_whose_plan_could_not_be_stored_is_proved(
-    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The plan is written with the receipt once the disk takes records again."""
-    await recorded.add(*(user(f"{number} " + "word " * 300) for number in range(20)))
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise LogError("no space")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FileLog, "append", refused)
-        await recorded.view()
-    await recorded.add(user("go on"))
-    await recorded.manager.close()
-    assert not controls(recorded.path, "plan")
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_options_that_the_bytes_depend_on_are_kept(tmp_path: Path) -> None:
-    """A view that was cut at any character is given back, though the default is the ends of lines."""
-    recorded = Recorded(tmp_path / "log.jsonl", truncate_boundary="char")
-    await recorded.play(80)
-    await recorded.manager.close()
-    assert any("characters elided" in json.dumps(view) for view in recorded.views)
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_a_view_with_ephemeral_messages_is_shown_in_part(recorded: Recorded) -> None:
-    """What stood in no log is not given back; the receipt says how many those were, and nothing is proved."""
-    await recorded.add(user("one"), user("psst", ephemeral=True), user("two"))
-    await recorded.view()
-    await recorded.manager.close()
-    (again,) = made(recorded.path)
-    assert [message["content"] for message in again.messages or []] == ["one", "two"]
-    assert (again.proved, again.reasons) == (False, ["1 of its messages stood in no log"])
-
-
-async def test_a_view_that_cannot_be_hashed_is_handed_out(recorded: Recorded) -> None:
-    """An ephemeral integer that Python does not write costs the receipt, not the request."""
-    await recorded.add(user("one"))
-    await recorded.view()
-    await recorded.add(user("two"))
-    await recorded.manager.add_message({**user("psst", ephemeral=True), "large": 10**5_000})
-    assert len(await recorded.manager.get_messages_for_request()) == 3
-    await recorded.manager.clear()
-    await recorded.add(user("three"))
-    await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
-
-
-async def test_memory_files_that_were_saved_are_no_extras(tmp_path: Path) -> None:
-    """A fresh session's files are in the log by its first request."""
-    (tmp_path / "notes.md").write_text("remember", encoding="utf-8")
-    recorded = Recorded(tmp_path / "log.jsonl", memory_files=[str(tmp_path / "notes.md")])
-    await recorded.head("head")
-    await recorded.view()  # of a log that is not there yet: no receipt
-    await recorded.add(user("hello"))
-    del recorded.views[:]
-    await recorded.view()
-    await recorded.manager.close()
-    assert "remember" in str(recorded.views)
-    assert_proved(recorded.path, recorded.views)
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(any_histories(max_messages=14), st.sampled_from([300, 1_000, 10_000]))
-async def test_views_of_any_history_are_proved(tmp_path_factory: Any, drawn: list[Message], budget: int) -> None:
-    """Whatever was stored: each view without ephemeral messages is given back, and the others say so."""
-    recorded = Recorded(tmp_path_factory.mktemp("any") / "log.jsonl", max_tokens=budget)
-    await recorded.add(user("begin"))
-    for message in drawn:
-        await recorded.add(message)
-        try:
-            await recorded.view()
-        except ContextLengthError:
-            continue
-    await recorded.manager.close()
-    again = made(recorded.path)
-    assert len(again) == len(recorded.views)
-    for one, view in zip(again, recorded.views, strict=True):
-        assert one.proved == (not one.reasons)
-        assert json.dumps(one.messages) == json.dumps(view) or not one.proved
-    extras = [receipt.get("extras", 0) for receipt in controls(recorded.path, "view")]
-    assert [bool(count) for count in extras] == [bool(one.reasons) for one in again]
-
-
-# -- when they are written ---------------------------------------------------------------------------------------------
-
-
 async def test_receipts_wait_for_the_next_append_or_the_close(recorded: Recorded) -> None:
     """A view writes nothing by itself; its receipt stands before the next message, the last one at the end."""
     await recorded.add(user("one"))
@@ -356,39 +171,6 @@ async def test_compacting_by_hand_hands_out_no_view(recorded: Recorded) -> None:
     await recorded.manager.should_compact()
     await recorded.manager.close()
     assert len(controls(recorded.path, "view")) == count
-
-
-# -- what they prove ---------------------------------------------------------------------------------------------------
-
-
-def _altered(lines: list[bytes]) -> list[bytes]:
-    """One message says something else, its checksum and all behind it made anew."""
-    return sealed([line[:-20].replace(b"second word", b"other word!") for line in lines])
-
-
-ALTERED: dict[str, Callable[[list[bytes]], list[bytes]]] = {
-    "a letter": lambda lines: [line.replace(b"second word", b"second ward") for line in lines],
-    "with new checksums": _altered,
-    "a missing message": lambda lines: [line for line in lines if b"second word" not in line],
-    "another order": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
-    "another head text": lambda lines: [line.replace(b'"text":"head"', b'"text":"hear"') for line in lines],
-    "another count": lambda lines: [line.replace(b'"messages":4', b'"messages":5') for line in lines],
-    "another hash": lambda lines: [line.replace(b'"hash":"', b'"hash":"0') for line in lines],
-}
-
-
-@pytest.mark.parametrize("kind", ALTERED)
-async def test_a_log_that_was_altered_proves_nothing(recorded: Recorded, kind: str) -> None:
-    """Whatever is changed in what a view was made of, it is not proved any more."""
-    await recorded.head("head")
-    await recorded.add(user("first word"), user("second word"), user("third word"))
-    await recorded.view()
-    await recorded.manager.close()
-    assert_proved(recorded.path, recorded.views)
-    before = recorded.path.read_bytes()
-    recorded.path.write_bytes(b"".join(ALTERED[kind](before.splitlines(keepends=True))))
-    assert recorded.path.read_bytes() != before
-    assert [one.proved for one in made(recorded.path)] == [False]
 
 
 async def test_a_receipt_costs_what_is_new(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

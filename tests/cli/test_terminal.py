@@ -1,0 +1,79 @@
+"""Printing, asking and reporting: what comes from a log never acts on the terminal."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.cli import terminal
+from amplifier_module_context_persistent.cli.terminal import (
+    UnusableError,
+    about,
+    ask,
+    console,
+    counted,
+    escaped,
+    escaped_body,
+    one_line,
+    open_transcript,
+    reason,
+)
+
+
+def test_one_line_holds_no_control_character() -> None:
+    """Each becomes a question mark."""
+    assert one_line("a\x1b[31m\nb\x07\u202eü") == "a?[31m?b??ü"
+
+
+def test_text_is_escaped_and_keeps_its_lines() -> None:
+    """What prints stays as it is; the rest is shown as JSON would show it."""
+    assert escaped("a ü\n\x1b[0m") == "a ü\n\\u001b[0m"
+    assert escaped("\u202e") == "\\u202e"
+    assert escaped_body("a\tb") == "a       b"
+
+
+def test_an_output_that_lacks_a_character_gets_its_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of seven bits shows something all the same."""
+    monkeypatch.setattr(terminal.sys, "stdout", type("Ascii", (), {"encoding": "ascii"}))
+    assert escaped("ü") == "\\xfc"
+
+
+def test_numbers_are_counted_in_words() -> None:
+    """One of it, or more."""
+    assert [counted(number, "message") for number in (0, 1, 1_234)] == ["0 messages", "1 message", "1,234 messages"]
+
+
+def test_an_error_is_told_with_its_file_and_reason() -> None:
+    """The file that it names, or the one that was asked for; never more than one line."""
+    error = FileNotFoundError(2, "No such file", "a\nb")
+    assert (about(error, "c"), reason(error)) == ("a?b", "No such file")
+    assert (about(ValueError("x"), "c"), reason(ValueError("x\ny"))) == ("c", "x?y")
+
+
+@pytest.mark.parametrize(("answer", "done"), [("y\n", True), ("n\n", False), ("", False)])
+def test_a_question_is_answered_by_yes_alone(answer: str, done: bool) -> None:
+    """The end of the input is a no, and says how to do without a person."""
+
+    @click.command()
+    @click.option("--yes", is_flag=True)
+    def command(yes: bool) -> None:
+        ask("Really?", yes=yes)
+        click.echo("It is so.")
+
+    result = CliRunner().invoke(command, input=answer)
+    assert ("It is so." in result.output) is done
+    assert (result.exit_code == 0) is done
+    assert done or "--yes" in result.output
+    assert "Really?" not in CliRunner().invoke(command, ["--yes"]).output
+
+
+def test_the_console_reads_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    """Brackets are brackets."""
+    console().print("[bold]x[/bold] :smile:")
+    assert capsys.readouterr().out == "[bold]x[/bold] :smile:\n"
+
+
+def test_a_session_that_cannot_be_opened_is_named() -> None:
+    """With exit code 2."""
+    with pytest.raises(UnusableError, match="nobody") as caught:
+        open_transcript("nobody.jsonl")
+    assert caught.value.exit_code == 2

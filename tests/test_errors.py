@@ -1,0 +1,42 @@
+"""The errors: whose fault it was, and what stands in their words."""
+
+import inspect
+
+import pytest
+
+from amplifier_module_context_persistent import errors
+from amplifier_module_context_persistent.errors import (
+    ContextPersistentError,
+    FloorError,
+    LockTimeoutError,
+    LogError,
+    LogUnreadableError,
+)
+
+CLASSES = [one for _, one in inspect.getmembers(errors, inspect.isclass) if one.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_all_have_one_base_and_say_what_they_mean(kind: type[Exception]) -> None:
+    """A caller catches them all by one name."""
+    assert issubclass(kind, ContextPersistentError)
+    assert (kind.__doc__ or "").strip()
+
+
+def test_errors_of_the_disk_are_errors_of_the_system() -> None:
+    """With the number, the words and the file."""
+    assert issubclass(LogError, OSError)
+    assert issubclass(LockTimeoutError, TimeoutError)
+    error = LogUnreadableError(5, "it cannot be read", "/log")
+    assert (error.errno, error.strerror, error.filename) == (5, "it cannot be read", "/log")
+
+
+def test_the_floor_names_its_parts_and_pins() -> None:
+    """What the smallest view holds, without what is zero; of many pins, the largest."""
+    error = FloorError(100, 1_234, {"pins": 1_000, "newest messages": 234, "system messages": 0}, [("m1", 1_000)])
+    assert "1,234 tokens of a budget of 100" in str(error)
+    assert "pins" in str(error)
+    assert "newest messages 234" in str(error)
+    assert "system messages" not in str(error)
+    assert "m1" in str(error)
+    assert (error.budget_tokens, error.needed_tokens) == (100, 1_234)

@@ -1,0 +1,97 @@
+"""The entries a window keeps: what it takes in, whose plan it follows, how far back it looks."""
+
+from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.window.request import ViewRequest
+from fixtures.generate import generate_session
+from tests.support.checker import same
+from tests.support.logs import append_bodies
+from tests.support.windows import Desk, count
+
+
+def test_the_plan_of_another_process_is_followed() -> None:
+    """As soon as it stands in the log."""
+    desk = Desk()
+    desk.talk(20)
+    desk.ask(20_000)
+    other = desk.new_window()
+    theirs = desk.ask(2_000, other)
+    desk.store(other)
+    ours = desk.ask(20_000)
+    assert ours.compaction is None
+    assert same(ours.view, theirs.view)
+
+
+def test_a_reset_voids_the_plan() -> None:
+    """The live history is what the reset says."""
+    desk = Desk()
+    desk.talk(20)
+    desk.ask(2_000)
+    desk.store()
+    kept = encode_control("keep", **{"from": "m4", "to": "m5"})
+    reset = encode_control("reset", id="r", reason="rewind", count=1)
+    append_bodies(desk.log, reset, kept, encode_control("commit", id="r"))
+    view = desk.ask(2_000).view
+    assert view is not None
+    assert [m["metadata"]["message_id"] for m in view] == ["m4", "m5"]
+    assert desk.window.plan is None
+
+
+def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone() -> None:
+    """Its plans are its own."""
+    desk = Desk()
+    desk.talk(20)
+    desk.extras.add_ephemeral(desk.log.index, {"role": "user", "content": "<system-reminder>", "metadata": {}}, count)
+    desk.talk(20)
+    main = desk.ask(2_000)
+    desk.store()
+    aside = desk.new_window(store=False)
+    aside.begin_with(desk.window)
+    assert same(desk.ask(2_000, aside).view, main.view)
+    assert desk.ask(500, aside).compaction is not None
+    assert same(desk.ask(2_000).view, main.view)
+    assert aside.plan is not None
+    assert desk.window.plan is not None
+    assert aside.plan.id != desk.window.plan.id
+
+
+def test_a_larger_budget_looks_further_back_while_there_is_no_plan() -> None:
+    """What was left out for a small budget's sake is taken in for a large one."""
+    desk = Desk()
+    desk.talk(400)
+    desk.window.measure(desk.log, ViewRequest(budget_tokens=200))
+    view = desk.ask(1_000_000).view
+    assert view is not None
+    assert len(view) == 800
+
+
+def test_stored_system_messages_give_way_to_a_factory() -> None:
+    """But for those of hooks and memory files; they are not lost by a plan that was made meanwhile."""
+    desk = Desk()
+    desk.add({"role": "system", "content": "old"})
+    desk.add({"role": "system", "content": "hook", "metadata": {"source": "hook"}})
+    desk.add({"role": "system", "content": "file", "metadata": {"source": "memory-file"}})
+    desk.add({"role": "developer", "content": "developer"})
+    desk.talk(20)
+    head = ({"role": "system", "content": "new"},)
+    asked = {"head_text": head[0]["content"], "fixed_tokens": count(head[0])}
+    built = desk.ask(2_000, **asked)
+    assert built.compaction is not None
+    assert [m["content"] for m in built.view or []][:4] == ["new", "hook", "file", "developer"]
+    desk.store()
+    assert same(desk.ask(2_000, desk.new_window(), **asked).view, built.view)
+    without = desk.ask(2_000, desk.new_window()).view or []
+    assert [m["content"] for m in without][:4] == ["old", "hook", "file", "developer"]
+
+
+def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
+    """What was left unread for a small budget is read for a larger one: no view leaves history out without a plan."""
+    desk = Desk()
+    for message in generate_session(4, 900):
+        desk.add(message)
+    log_window = desk.new_window()
+    small, large = ViewRequest(budget_tokens=110_000), ViewRequest(budget_tokens=200_000)
+    assert 110_000 < log_window.measure(desk.log, small)[0] < 200_000
+    assert log_window.measure(desk.log, large)[0] > 200_000
+    view = desk.ask(2_000_000).view
+    assert view is not None
+    assert len(view) >= 890
