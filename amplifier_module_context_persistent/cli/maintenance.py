@@ -7,8 +7,8 @@ characters.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
+from functools import partial
 from textwrap import wrap
 from typing import TypeVar
 
@@ -16,11 +16,13 @@ import click
 from rich.console import Console
 
 from ..clock import utc_now
-from ..errors import ContextPersistentError
+from ..errors import ContextPersistentError, RecallError
 from ..log.file import FileLog
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.redact import REPLACEMENT
 from ..maintenance.verify import Finding, Report, verify_log
+from ..search.pattern import compile_regex, replace_matches
 from ..transcript.sessions import find_session
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
@@ -117,13 +119,8 @@ def purge(
     """
     if sum((before is not None, cleared, everything, redact is not None)) != 1:
         raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact")
-    try:
-        pattern = re.compile(redact) if redact is not None else None
-    except re.error as error:
-        raise click.UsageError(f"--redact is no regular expression: {error}") from error
-    if pattern is not None and pattern.search(""):
-        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
-    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=pattern)
+    replace = _replacing(redact) if redact is not None else None
+    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=replace)
     planned = _run(path, lambda: plan_purge(path, what))
     if planned.is_nothing:
         _say(output, f"{path}: nothing to purge.")
@@ -139,6 +136,16 @@ def purge(
     if done != planned:
         _say(output, "The log had changed in the meantime; this was removed:")
         _show_counts(output, done)
+
+
+def _replacing(expression: str) -> Callable[[str], str]:
+    try:
+        pattern = compile_regex(expression)
+    except RecallError as error:
+        raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
+    if pattern.search(""):
+        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
+    return partial(replace_matches, pattern, REPLACEMENT)
 
 
 def _repair(path: str) -> None:

@@ -67,9 +67,9 @@ def search_command(
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
-    PATTERN is a regular expression of Python in which `^` and `$` match at lines; one that could take for ever is
-    refused. The texts, thinking, calls and tool results of live messages are searched. Exits with 0 if something was
-    found, 1 if nothing was, 2 if something could not be searched.
+    PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
+    is given up, and counted. The texts, thinking, calls and tool results of live messages are searched. Exits with 0 if
+    something was found, 1 if nothing was, 2 if something could not be searched.
     """
     if sum((bool(sessions), everywhere, last)) > 1:
         raise click.UsageError("give one of SESSION, --all and --last")
@@ -121,23 +121,29 @@ def _search(
     """Search one session, print each match as it is found, and say whether there was one.
 
     Raises:
-        UnusableError: it cannot be read.
+        UnusableError: it cannot be read, or not be searched to the end.
     """
-    total = 0
+    total = given_up = 0
     bar = ExitStack()
     with bar, open_transcript(path, files=bar.enter_context(progress(path, title="searching", passes=2))) as transcript:
         try:
-            for placed, lines in search(transcript, pattern, role=role, tool=tool, context=context):
-                total += sum(bool(line.spans) for line in lines)
+            for found in search(transcript, pattern, role=role, tool=tool, context=context):
+                given_up += not found.is_whole
+                if not found.lines:
+                    continue
+                total += sum(bool(line.spans) for line in found.lines)
                 if printer.only_names:
                     break
                 if printer.shows_messages:
                     bar.close()  # before anything is printed
-                    printer.show(path, placed, lines)
+                    printer.show(path, found.placed, found.lines)
         except (LogError, ValueError) as error:
             raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
     if total:
         printer.sum_up(path, total)
+    if given_up:
+        what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
+        raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
     return total > 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass
+
+from .redact import Replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class Purge:
     cleared: bool = False
     """What is not live."""
     everything: bool = False
-    redact: re.Pattern[str] | None = None
-    """What matches in the strings of messages."""
+    redact: Replace | None = None
+    """What it replaces in the strings of messages."""
 
     @property
     def mode(self) -> str:

@@ -146,8 +146,8 @@ class Rewrite:
         if offset < self._cut_offset:
             self._counts.unreadable_removed += 1
             return
-        if pattern := self._purge.redact:
-            text = pattern.sub("[redacted]", line.decode("utf-8", "surrogateescape"))
+        if replace := self._purge.redact:
+            text = replace(line.decode("utf-8", "surrogateescape"))
             changed = text.encode("utf-8", "surrogateescape")
             self._counts.unreadable_removed += changed != line
             line = changed

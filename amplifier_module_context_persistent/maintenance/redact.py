@@ -7,13 +7,16 @@ does not fit its text.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Any
 
 from ..log.record import Message
 from ..messages.secrets import in_json
 
 REPLACEMENT = "[redacted]"
+
+Replace = Callable[[str], str]
+"""Gives a text with everything replaced that is to go."""
 
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
@@ -24,53 +27,53 @@ _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
-def redact_message(message: Message, pattern: re.Pattern[str]) -> Message:
+def redact_message(message: Message, replace: Replace) -> Message:
     """A message with every match in its strings replaced; equal to the given one if there is none."""
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
-            if _replace(value, pattern, _NAMES) == value:
+            if _replace(value, replace, _NAMES) == value:
                 redacted[key] = value
         else:
-            redacted[key] = value if key in _NAMES else _replace_under(key, value, pattern, _NAMES)
+            redacted[key] = value if key in _NAMES else _replace_under(key, value, replace, _NAMES)
     return redacted
 
 
-def redact_control(record: Message, pattern: re.Pattern[str]) -> Message:
+def redact_control(record: Message, replace: Replace) -> Message:
     """A control record (a plan's notice, a system text) with every match replaced; its names stay."""
-    return {key: value if key in _CONTROL_NAMES else _replace(value, pattern, _NAMES) for key, value in record.items()}
+    return {key: value if key in _CONTROL_NAMES else _replace(value, replace, _NAMES) for key, value in record.items()}
 
 
-def _replace_under(key: str, value: Any, pattern: re.Pattern[str], names: frozenset[str]) -> Any:
+def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:
     if key in names:
         return value
     if key in _ARGUMENTS:
         if isinstance(value, str):
-            return in_json(value, lambda inner: _replace(inner, pattern, frozenset()))
-        return _replace(value, pattern, frozenset())
+            return in_json(value, lambda inner: _replace(inner, replace, frozenset()))
+        return _replace(value, replace, frozenset())
     if key == "content" and isinstance(value, list):
-        blocks = [_replace(block, pattern, names) for block in value if not _is_spoilt(block, pattern)]
+        blocks = [_replace(block, replace, names) for block in value if not _is_spoilt(block, replace)]
         return blocks if blocks or not value else [dict(_EMPTY)]
-    return _replace(value, pattern, names)
+    return _replace(value, replace, names)
 
 
-def _replace(value: Any, pattern: re.Pattern[str], names: frozenset[str]) -> Any:
+def _replace(value: Any, replace: Replace, names: frozenset[str]) -> Any:
     if isinstance(value, str):
-        return pattern.sub(lambda _: REPLACEMENT, value)
+        return replace(value)
     if isinstance(value, list):
-        return [_replace(item, pattern, names) for item in value]
+        return [_replace(item, replace, names) for item in value]
     if isinstance(value, dict):
         return {
-            pattern.sub(lambda _: REPLACEMENT, key) if not names else key: _replace_under(key, item, pattern, names)
+            replace(key) if not names else key: _replace_under(key, item, replace, names)
             if names
-            else _replace(item, pattern, names)
+            else _replace(item, replace, names)
             for key, item in value.items()
         }
     return value
 
 
-def _is_spoilt(block: Any, pattern: re.Pattern[str]) -> bool:
+def _is_spoilt(block: Any, replace: Replace) -> bool:
     """Whether a block is signed thinking that would change."""
     if not (isinstance(block, dict) and block.get("type") in _THINKING):
         return False
-    return bool(_replace(block, pattern, _NAMES) != block)
+    return bool(_replace(block, replace, _NAMES) != block)

@@ -200,7 +200,14 @@ def cut_page(message: Message, wanted: Wanted, *, before: str, behind: str, most
 
 
 def tell_hits(
-    hits: Sequence[Hit], wanted: Wanted, *, mixed: bool = False, more: bool, stopped_at: str | None, fits: Fits
+    hits: Sequence[Hit],
+    wanted: Wanted,
+    *,
+    mixed: bool = False,
+    more: bool,
+    stopped_at: str | None,
+    given_up: int = 0,
+    fits: Fits,
 ) -> RecallPage:
     """Tell the hits of a search, in their order, as many as fit.
 
@@ -210,6 +217,7 @@ def tell_hits(
         mixed: whether there are both hits that are written as asked for, which come first, and others.
         more: whether there are further ones.
         stopped_at: where time ran out, when the last message that was searched was written, as far as it says so.
+        given_up: how many messages took too long.
         fits: whether an output is small enough.
 
     Raises:
@@ -232,6 +240,9 @@ def tell_hits(
         elif stopped_at is not None:
             how = f"go on with until={stopped_at}" if stopped_at else "narrow the search"
             lines.append(f"[time ran out: what is older was not searched; {how}]")
+        if given_up:
+            what = f"{given_up} message{'s' * (given_up > 1)} took too long"
+            lines.append(f"[{what} and may hold more; a simpler expression finds it]")
         if hits:
             lines.append("[to read on: recall reference=ID offset=CHARACTER]")
         output = "\n".join(lines)

@@ -1,8 +1,9 @@
-"""Recall from a session's log, on the log's thread: one message by its id, or a search, newest first.
+"""Recall from a session's log: one message by its id, or a search, newest first.
 
-A search goes backwards through the live history in steps of about `STEP_S`, so that appends and views come in between;
-where the history was replaced meanwhile it begins anew. A line that cannot match is not parsed. After `SEARCH_S` it
-stops, and its page says where.
+A search goes backwards through the live history. The log's thread reads and parses for about `STEP_S` at a time; what
+it read is matched on another thread, so that appends and views come in between whatever the expression. A history that
+was replaced meanwhile is searched anew. A line that cannot match is not parsed. After `SEARCH_S` a search stops, and
+its page says where; a message that alone takes `MESSAGE_S` is given up, and counted in the page.
 
 Messages that hold a text exactly as it was asked for come first, each part newest first. Where there are such, and the
 text has a capital letter, those that differ in the case of letters are no hits: else one name would be lost among many
@@ -11,9 +12,11 @@ words.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Unpack
 
 from ..errors import RecallError
@@ -22,6 +25,7 @@ from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of
 from ..messages.text import full_text
+from ..search.pattern import SlowPatternError
 from ..search.recall_page import (
     CHARS_PER_TOKEN,
     HITS,
@@ -41,13 +45,26 @@ from .session import Session
 
 STEP_S = 0.05
 SEARCH_S = 10.0
+MESSAGE_S = 1.0
 BATCH_MESSAGES = 256
 _BATCH_BYTES = 1 << 20
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A message in which something was found."""
+
+    position: int
+    message: Message
+    text: str
+    spans: list[tuple[int, int]]
+    is_exact: bool
+    """Whether the text stands in it as it was asked for."""
+
+
 class RecallSearch:
-    """One recall.
+    """One recall: call `step` on the log's thread, and `match` on another one while it gives None.
 
     Args:
         wanted: what is asked for.
@@ -67,12 +84,18 @@ class RecallSearch:
         self._live: array[int] = array("I")
         self._at = 0
         """How many of the oldest live messages are not searched yet."""
+        self._read: list[tuple[int, Message]] = []
+        """Positions and messages that were read and not matched yet, newest first."""
+        self._matches: list[_Match] = []
+        self._given_up = 0
+        """Messages that took too long."""
+        self._is_cancelled = False
         self._hits: list[Hit] = []
         self._alike: list[Hit] = []
         """Those that differ from what was asked for in the case of letters."""
 
     def step(self, log: Log) -> RecallPage | None:
-        """Go on; the page, or None where there is more to do.
+        """Take in what was matched and read on; the page, or None where there is something to match or to read.
 
         Raises:
             RecallError: there is no such message, or no such page.
@@ -83,19 +106,38 @@ class RecallSearch:
             return self._page(log)
         if log.index is not self._index or log.index.generation != self._generation:
             self._index, self._generation = log.index, log.index.generation
-            self._hits, self._alike = [], []
             self._live = log.index.live[:]
             self._at = len(self._live)
-        step_end = self._clock() + STEP_S
-        while self._at and len(self._hits) < self._enough:
-            self._search(log, self._next_batch(log.index))
-            now = self._clock()
-            if now > self._deadline:
-                (last,) = log.read([self._live[self._at]])
-                return self._tell(stopped_at=timestamp_of(last))
-            if now > step_end:
+            self._hits, self._alike, self._read, self._matches, self._given_up = [], [], [], [], 0
+        for match in self._matches:
+            self._take(log, match)
+        self._matches = []
+        if len(self._hits) >= self._enough:
+            return self._tell()
+        now = self._clock()
+        if self._at and now > self._deadline:
+            (last,) = log.read([self._live[min(self._at, len(self._live) - 1)]])
+            return self._tell(stopped_at=timestamp_of(last))
+        step_end = now + STEP_S
+        while self._at and len(self._read) < BATCH_MESSAGES:
+            self._read_batch(log, self._next_batch(log.index))
+            if self._clock() > step_end:
                 return None
-        return self._tell()
+        return None if self._read or self._at else self._tell()
+
+    def match(self) -> None:
+        """Search the messages that were read; call it on a thread that may be kept busy."""
+        read, self._read = self._read, []
+        for position, message in read:
+            begin = self._clock()
+            if begin > self._deadline or self._is_cancelled:
+                self._at = position + 1
+                return
+            self._match(position, message, min(self._deadline, begin + MESSAGE_S))
+
+    def cancel(self) -> None:
+        """Nobody waits for this search any more: `match` ends soon."""
+        self._is_cancelled = True
 
     @property
     def _enough(self) -> int:
@@ -112,6 +154,7 @@ class RecallSearch:
             mixed=bool(self._hits and alike),
             more=len(hits) > end,
             stopped_at=stopped_at,
+            given_up=self._given_up,
             fits=self._fits,
         )
 
@@ -148,46 +191,58 @@ class RecallSearch:
         batch, self._at = range(start, self._at), start
         return batch
 
-    def _search(self, log: Log, places: Sequence[int]) -> None:
+    def _read_batch(self, log: Log, positions: Sequence[int]) -> None:
+        """Read the messages that may match."""
         index, live, wanted = log.index, self._live, self._wanted
         if wanted.role:
-            places = [place for place in places if index.roles[live[place]] == ROLE_CODES[wanted.role]]
+            positions = [at for at in positions if index.roles[live[at]] == ROLE_CODES[wanted.role]]
         if wanted.pattern is not None and wanted.pattern.needle:
-            lines = log.lines([live[place] for place in places])
-            places = [
-                place
-                for place, (ordinal, line) in zip(places, lines, strict=True)
+            lines = log.lines([live[at] for at in positions])
+            positions = [
+                at
+                for at, (ordinal, line) in zip(positions, lines, strict=True)
                 if index.flags[ordinal] & _FOREIGN or wanted.pattern.may_match(line)
             ]
-        messages = list(log.read([live[place] for place in places]))
-        for place, message in zip(reversed(places), reversed(messages), strict=True):
-            self._look(log, place, message)
+        messages = list(log.read([live[at] for at in positions]))
+        self._read += [
+            (at, message)
+            for at, message in zip(reversed(positions), reversed(messages), strict=True)
+            if wanted.matches_time(message)
+        ]
 
-    def _look(self, log: Log, place: int, message: Message) -> None:
-        """Take in the hit in a message, if there is one."""
-        wanted = self._wanted
-        if wanted.pattern is None or not wanted.matches_time(message):
+    def _match(self, position: int, message: Message, deadline: float) -> None:
+        pattern = self._wanted.pattern
+        if pattern is None:
             return
         text, searched = full_text(message)
         spans: list[tuple[int, int]] = []
-        for span in wanted.pattern.spans(text[:searched], expired=lambda: self._clock() > self._deadline):
-            spans.append(span)
-            if len(spans) == MOST_PLACES:
-                break
+        try:
+            for span in pattern.spans(text[:searched], expired=lambda: self._is_cancelled or self._clock() > deadline):
+                spans.append(span)
+                if len(spans) == MOST_PLACES:
+                    break
+        except SlowPatternError:
+            self._given_up += 1
         if not spans:
             return
-        asked = wanted.pattern.text
+        asked = pattern.text
         exact = text.find(asked, 0, searched) if asked else 0
         if asked and exact >= 0:  # what is written alike is what was meant
             same = (exact, exact + len(asked))
             spans = [same, *(span for span in spans if span != same)]
-        tools = tools_of(log, self._live, place, message)
+        self._matches.append(_Match(position, message, text, spans, exact >= 0))
+
+    def _take(self, log: Log, match: _Match) -> None:
+        """Take in a match as a hit, if its tool is one that is asked for."""
+        message, wanted = match.message, self._wanted
+        tools = tools_of(log, self._live, match.position, message)
         tool = tools[0] if tools and result_id_of(message) is not None else ""
         if tool == RECALL_TOOL or (wanted.tool and wanted.tool not in tools):
             return
-        hits = self._hits if exact >= 0 else self._alike
+        hits = self._hits if match.is_exact else self._alike
         if len(hits) < self._enough:
-            hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
+            reference = str(metadata_of(message).get("message_id", ""))
+            hits.append(make_hit(message, reference, tool, match.text, match.spans))
 
 
 async def recall(
@@ -212,9 +267,12 @@ async def recall(
         LogUnreadableError: the log cannot be read.
     """
     wanted = check_wanted(reference=reference, **question)
-    lookup = RecallSearch(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
-    while (page := await session.commit.run(lookup.step)) is None:
-        pass
+    search = RecallSearch(wanted, count=session.count, budget_tokens=session.requests.last_budget_tokens, clock=clock)
+    try:
+        while (page := await session.commit.run(search.step)) is None:
+            await asyncio.to_thread(search.match)
+    finally:
+        search.cancel()
     return page
 
 

@@ -6,17 +6,20 @@ cannot match is not parsed.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 from ..messages.text import full_text
-from ..search.pattern import Pattern
+from ..search.pattern import Pattern, SlowPatternError
 from .transcript import Placed, Transcript
 
 MOST_SPANS = 1_000
 """Of more matches in one line, these are told: a line may have millions of characters."""
+MESSAGE_S = 2.0
+"""A message that takes longer is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +31,27 @@ class Line:
     spans: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message and the lines of it that match."""
+
+    placed: Placed
+    lines: list[Line]
+    is_whole: bool
+    """Whether all of it was searched; else the expression took too long, and more lines may match."""
+
+
 def search(
     transcript: Transcript, pattern: Pattern, *, role: str | None = None, tool: str | None = None, context: int = 0
-) -> Iterator[tuple[Placed, list[Line]]]:
-    """Search the live messages in their order, and give each that matches with its lines.
+) -> Iterator[Found]:
+    """Search the live messages in their order, and give each that matches or was not searched to its end.
 
     Args:
         transcript: the session.
         pattern: what to look for.
         role: only messages of this role.
         tool: only calls and results of this tool.
-        context: so many lines before and behind one that matches.
+        context: so many lines before and after one that matches.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -46,19 +59,17 @@ def search(
     may_match = pattern.may_match if pattern.needle else None
     for placed in transcript.placed(role=role, tool=tool, may_match=may_match):
         text, _ = full_text(placed.message)
-        if lines := list(matching_lines(text, pattern, context=context)):
-            yield placed, lines
+        spans, is_whole = _spans(text, pattern)
+        if spans or not is_whole:
+            yield Found(placed, list(matching_lines(text, spans, context=context)), is_whole)
 
 
-def matching_lines(text: str, pattern: Pattern, *, context: int = 0) -> Iterator[Line]:
-    """The lines of a text in which something matches, and so many lines around each, in order and once."""
-    spans = pattern.spans(text)
-    if (span := next(spans, None)) is None:
-        return
+def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[Line]:
+    """Give the lines of a text in which there are matches, and so many lines around each, in order and once."""
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     marked: dict[int, list[tuple[int, int]]] = {}
-    for start, end in chain((span,), spans):
+    for start, end in spans:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         for at in range(first, last + 1):
             if len(inside := marked.setdefault(at, [])) < MOST_SPANS:
@@ -68,3 +79,14 @@ def matching_lines(text: str, pattern: Pattern, *, context: int = 0) -> Iterator
         begin, given = max(given, at - context), min(at + context + 1, following)
         for near in range(begin, given):
             yield Line(near + 1, lines[near], tuple(marked.get(near, ())))
+
+
+def _spans(text: str, pattern: Pattern) -> tuple[list[tuple[int, int]], bool]:
+    """The matches in a text, and whether it was searched to its end."""
+    spans: list[tuple[int, int]] = []
+    deadline = time.monotonic() + MESSAGE_S
+    try:
+        spans.extend(pattern.spans(text, expired=lambda: time.monotonic() > deadline))
+    except SlowPatternError:
+        return spans, False
+    return spans, True

@@ -17,8 +17,10 @@ from amplifier_module_context_persistent.errors import (
 )
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.maintenance.purge import plan_purge
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.search import pattern
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append,
@@ -62,6 +64,19 @@ def test_an_id_that_is_not_live_is_refused(path: str) -> None:
         with pytest.raises(PurgeError, match="no live message has this id"):
             purged(path, before(number))
     assert content_of(path) == content
+
+
+def test_an_expression_that_runs_away_is_given_up_and_nothing_is_changed(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of what was to go would be worse than none."""
+    monkeypatch.setattr(pattern, "REPLACE_S", 0.2)
+    write_log(path, body(0), encode_message({"role": "user", "content": "a" * 40_000}, message_id="m", timestamp="t"))
+    content = content_of(path)
+    with pytest.raises(pattern.SlowPatternError, match="too much time"):
+        purged(path, redact(r"(.*a){20}Z|hello"))
+    assert content_of(path) == content
+    assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]
 
 
 def test_where_nothing_goes_nothing_is_written(path: str) -> None:

@@ -373,6 +373,44 @@ async def test_a_search_does_not_hold_up_the_event_loop(tmp_path: Path) -> None:
     assert max(gaps) < 0.25  # 20 ms on a machine that does nothing else
 
 
+async def test_an_expression_that_runs_away_holds_up_neither_appends_nor_its_answer(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An append that begins during the search is stored before it ends; the page says what was given up."""
+    monkeypatch.setattr(lookup, "SEARCH_S", 1.0)
+    ids = await add(manager, "needle", *("needle" + "a" * 40_000 + "b" for _ in range(9)), "needle")
+    searching = asyncio.ensure_future(manager.recall(query=r"needle$|(?:a+)+$", regex=True))
+    await asyncio.sleep(0.1)
+    await manager.add_message({"role": "user", "content": "appended meanwhile"})
+    assert not searching.done()
+    page = await searching
+    assert [hit.reference for hit in page.hits] == ids[-1:]
+    assert re.search(r"\[time ran out: what is older was not searched; go on with until=\S+\]", page.output)
+    assert re.search(r"\[\d+ messages? took too long and may hold more", page.output)
+
+
+async def test_a_search_that_is_cancelled_leaves_its_thread(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not go on with messages for which nobody waits."""
+    searches: list[lookup.RecallSearch] = []
+    begun = threading.Event()
+
+    class Watched(lookup.RecallSearch):
+        def match(self) -> None:
+            searches.append(self)
+            begun.set()
+            super().match()
+
+    monkeypatch.setattr(lookup, "RecallSearch", Watched)
+    await add(manager, *("a" * 40_000 + "b" for _ in range(9)))
+    searching = asyncio.ensure_future(manager.recall(query="(?:a+)+$", regex=True))
+    assert await asyncio.to_thread(begun.wait, 10)
+    searching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await searching
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert len(searches) == 1
+
+
 # -- I7 ----------------------------------------------------------------------------------------------------------------
 
 

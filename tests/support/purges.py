@@ -1,13 +1,15 @@
 """Logs to purge, purges, and what is left after one."""
 
 import json
-import re
+from functools import partial
 from typing import Any
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge, PurgeCounts
+from amplifier_module_context_persistent.maintenance.redact import REPLACEMENT
+from amplifier_module_context_persistent.search.pattern import compile_regex, replace_matches
 from tests.support.logs import STAMP, append_bodies, content_of
 
 HEADER = encode_control("header", version=1, session_id="s1")
@@ -21,7 +23,7 @@ def before(number: int) -> Purge:
 
 
 def redact(pattern: str) -> Purge:
-    return Purge(redact=re.compile(pattern))
+    return Purge(redact=partial(replace_matches, compile_regex(pattern), REPLACEMENT))
 
 
 def purged(path: str, purge: Purge, **options: Any) -> PurgeCounts:

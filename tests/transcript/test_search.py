@@ -1,20 +1,23 @@
 """Which lines of a message match, and what stands around them."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
-from amplifier_module_context_persistent.transcript.search import MOST_SPANS, Line, matching_lines
+from amplifier_module_context_persistent.transcript.search import MOST_SPANS, Line, matching_lines, search
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 
 TEXT = "one\ntwo two\nthree\nfour\nfive\nsix\ntwo"
 
 
 def shown(pattern: str, *, context: int = 0) -> list[str]:
     """The lines that are given, those that match with a sign."""
-    lines = matching_lines(TEXT, regex_pattern(pattern), context=context)
+    lines = matching_lines(TEXT, regex_pattern(pattern).spans(TEXT), context=context)
     return [f"{line.number}{'!' if line.spans else ''}" for line in lines]
 
 
@@ -39,17 +42,20 @@ def test_lines_are_given_once_and_in_order(pattern: str, context: int, lines: li
 
 def test_a_line_says_where_its_matches_are() -> None:
     """In characters of the line, line breaks belonging to none."""
-    assert list(matching_lines(TEXT, text_pattern("TWO"))) == [
+    assert list(matching_lines(TEXT, text_pattern("TWO").spans(TEXT))) == [
         Line(2, "two two", ((0, 3), (4, 7))),
         Line(7, "two", ((0, 3),)),
     ]
-    assert list(matching_lines("ab\nba", regex_pattern("b\n"))) == [Line(1, "ab", ((1, 2),))]
-    assert list(matching_lines("ab\nba", regex_pattern("b\nb"))) == [Line(1, "ab", ((1, 2),)), Line(2, "ba", ((0, 1),))]
+    assert list(matching_lines("ab\nba", regex_pattern("b\n").spans("ab\nba"))) == [Line(1, "ab", ((1, 2),))]
+    assert list(matching_lines("ab\nba", regex_pattern("b\nb").spans("ab\nba"))) == [
+        Line(1, "ab", ((1, 2),)),
+        Line(2, "ba", ((0, 1),)),
+    ]
 
 
 def test_not_every_match_of_a_very_long_line_is_told() -> None:
     """The first ones are."""
-    (line,) = matching_lines("ab" * (MOST_SPANS + 1), regex_pattern("b"))
+    (line,) = matching_lines("ab" * (MOST_SPANS + 1), regex_pattern("b").spans("ab" * (MOST_SPANS + 1)))
     assert line.spans == tuple((at, at + 1) for at in range(1, 2 * MOST_SPANS, 2))
 
 
@@ -63,8 +69,22 @@ def test_it_is_what_grep_would_show(text: str, wanted: str, context: int) -> Non
     lines = text.split("\n")
     matching = {number for number, line in enumerate(lines) if wanted in line}
     near = {n for n in range(len(lines)) if any(abs(n - other) <= context for other in matching)}
-    given_lines = list(matching_lines(text, text_pattern(wanted, ignore_case=False), context=context))
+    given_lines = list(matching_lines(text, text_pattern(wanted, ignore_case=False).spans(text), context=context))
     assert [line.number - 1 for line in given_lines] == sorted(near)
     for line in given_lines:
         assert line.text == lines[line.number - 1]
         assert list(line.spans) == [match.span() for match in re.finditer(re.escape(wanted), line.text)]
+
+
+def test_a_message_on_which_an_expression_takes_too_long_is_given_as_not_whole(tmp_path: Path) -> None:
+    """What was found in it before is given, and the search goes on with the next message."""
+    contents = ["abZ", "abZ\n" + "x" * 20_000 + "\n" + "a" * 40_000 + "b", "abZ"]
+    lines = (json.dumps({"role": "user", "content": content}) + "\n" for content in contents)
+    (tmp_path / "log.jsonl").write_text("".join(lines))
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        found = list(search(transcript, regex_pattern("abZ|(a+)+$")))
+    assert [(each.placed.number, [line.number for line in each.lines], each.is_whole) for each in found] == [
+        (1, [1], True),
+        (2, [1], False),
+        (3, [1], True),
+    ]

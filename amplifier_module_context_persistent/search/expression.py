@@ -1,0 +1,81 @@
+"""What can be read off a regular expression without matching it: how large it is, and what every match holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_MORE_CASES = frozenset("iks")
+"""ASCII letters that also stand for letters beyond ASCII where case does not matter."""
+
+_TOKEN = re.compile(
+    r"""
+      \\ (?P<escaped> [^A-Za-z0-9] )
+    | (?P<class> \\[dDsSwWbBAZafnrtv] | [.^$] )
+    | (?P<repeat> (?: [*+?] | \{ (?P<least>\d*) (?P<comma>,?) (?P<most>\d*) \} ) [?+]? )
+    | (?P<set> \[ \^? \]? (?: \\. | [^\]\\\[] )* \] )
+    | (?P<open> \( (?! \? ) | \(\? (?: [:=!>] | <[=!] | P<\w+> ) )
+    | (?P<close> \) )
+    | (?P<or> \| )
+    | (?P<literal> [^\\\[({|)*+?] | \{ )
+    | (?P<unknown> \\. | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_FLAGS = re.compile(r"\(\?([aimsu]+)\)")
+
+
+def size_of(expression: str) -> int:
+    """Count the single characters and sets that an expression stands for, with what its counted repeats copy."""
+    sizes, last = [0], 0
+    for token in _TOKEN.finditer(expression):
+        if token["open"] or token["unknown"] == "(":
+            sizes.append(0)
+        elif token["close"] and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        elif token["repeat"]:
+            copies = int(token["most"] or token["least"] or 1)
+            sizes[-1] += last * (copies - 1)
+            last *= copies
+        else:
+            last = 1
+            sizes[-1] += last
+    return sum(sizes)
+
+
+def longest_literal(expression: str, *, any_case: bool, is_plain: Callable[[str], bool]) -> str:
+    """Find the longest run of characters that stands in every match.
+
+    Only what stands outside of groups, sets and alternatives is looked at. Where the expression holds anything that is
+    not known here, the answer is the empty text, which is always right: it rules nothing out.
+
+    Args:
+        expression: a valid regular expression.
+        any_case: case does not matter; the run is given in lower case.
+        is_plain: whether a character may be part of the run.
+    """
+    flags = _FLAGS.match(expression)
+    depth, runs = 0, [""]
+    for token in _TOKEN.finditer(expression, flags.end() if flags else 0):
+        if token["unknown"] or (token["or"] and not depth):
+            return ""
+        literal = token["escaped"] or token["literal"]
+        if token["open"] or token["close"]:
+            depth += 1 if token["open"] else -1
+            runs.append("")
+        elif depth:
+            continue
+        elif token["repeat"]:
+            if not token["repeat"].startswith("+"):
+                runs[-1] = runs[-1][:-1]
+            runs.append("")
+        elif literal:
+            literal = literal.lower() if any_case else literal
+            if is_plain(literal) and not (any_case and literal in _MORE_CASES):
+                runs[-1] += literal
+            else:
+                runs.append("")
+        else:
+            runs.append("")
+    return max(runs, key=len)
