@@ -1,11 +1,13 @@
 """The form in which a host hands a message back, and equality after it.
 
 A host's sanitising drops values that are None, `thinking_block` and `content_blocks` (of the first it may leave a
-text). Two messages are the same if they are equal after that, metadata left aside.
+text). Two messages are the same if they are equal after that, metadata left aside. What hosts drop is ignored, what
+they add is not: a message that comes with another `thinking_block` than the stored one is another message.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,9 +17,17 @@ _DROPPED_BY_HOSTS = frozenset({"thinking_block", "content_blocks"})
 _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
-def same_content(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two messages are equal after a host's sanitising."""
-    return bool(_compared(one) == _compared(other))
+def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether a message that a host gives is a stored one, after a host's sanitising."""
+    if _compared(stored) != _compared(given):
+        return False
+    kept = [key for key in _DROPPED_BY_HOSTS if given.get(key) is not None]
+    return all(_without_none(given[key]) == _without_none(stored.get(key)) for key in kept)
+
+
+def content_key(message: Mapping[str, Any]) -> str:
+    """A text that messages share if they are equal after a host's sanitising."""
+    return json.dumps(_compared(message), sort_keys=True, default=str)
 
 
 def as_hosts_write(message: Mapping[str, Any]) -> Message:

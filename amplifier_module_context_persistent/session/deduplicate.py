@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 from ..log.base import Log
 from ..log.index import Index
 from ..log.record import Message
-from ..messages.host_form import same_content
+from ..messages.host_form import content_key, same_content
 from ..messages.metadata import given_id, timestamp_of
 
 
@@ -23,6 +25,23 @@ def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None,
     if not log.index.is_live(ordinal):
         return None, True
     return ordinal, same_content(stored, message)
+
+
+def free_id_for(log: Log, message: Message, brought: str) -> str | None:
+    """The id under which a message is stored that brings one along; None if the log holds the message.
+
+    If the id belongs to another message, or to one that is no longer live, another id is derived from it and the
+    content. So a host that brings the message again at each resume finds it, and it is stored once.
+    """
+    candidate = brought
+    while True:
+        ordinal, known = find_by_id(log, message, candidate)
+        if ordinal is None and not known:
+            return candidate
+        if ordinal is not None and known:
+            return None
+        digest = blake2b(f"{candidate}\0{content_key(message)}".encode("utf-8", "surrogatepass"), digest_size=8)
+        candidate = f"m{digest.hexdigest()}"
 
 
 class TimestampReplays:

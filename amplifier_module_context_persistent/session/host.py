@@ -26,6 +26,7 @@ EVENTS = (
     "context:include",
     "context:message_added:debug",
     "context:set_messages_ignored",
+    "context:set_messages_taken",
     "context:usage",
     "context:summary",
     "context:summary_failed",

@@ -28,6 +28,7 @@ from .host import Host
 from .pins import pin
 from .recall import recall
 from .request_flow import RequestFlow, SystemPromptFactory
+from .set_messages import reconcile_messages
 from .store import Store
 from .usage import Usage
 
@@ -195,7 +196,11 @@ class PersistentContextManager:
         return await session.commit.run(read)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Replace the live history; ignored, with an event, where the log held a conversation when it was opened.
+        """Replace the live history; where the log held a conversation when it was opened, take only what is new.
+
+        Of such a log's history nothing is replaced. Two lists add to it: the history with messages after it that the
+        log never held (turns made under another module), and the history as a host repairs interrupted calls. Any other
+        list changes nothing, and the event `context:set_messages_ignored` says how many messages were unknown.
 
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
@@ -204,10 +209,8 @@ class PersistentContextManager:
         session = await self._store.open()
         if not session.history.authoritative:
             await self._replace(plain, "set_messages")
-            return
-        logger.info("set_messages with %d messages is ignored: the log decides", len(plain))
-        counts = {"ignored_messages": len(plain), "stored_messages": len(session.log.index.live)}
-        await self._host.emit("context:set_messages_ignored", counts)
+        else:
+            await reconcile_messages(self._store, self._host, plain, timestamp=self._now())
 
     async def clear(self) -> None:
         """Empty the live history; what it held stays in the log until it is purged."""

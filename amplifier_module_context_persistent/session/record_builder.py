@@ -7,6 +7,7 @@ nothing and may run twice. History is never rewritten: a reset is a record, and 
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from ..errors import PinError
@@ -16,8 +17,9 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..messages.metadata import given_id
 from ..window.ephemeral import Extras
 from ..window.plan_record import keep_runs, live_positions
-from .deduplicate import TimestampReplays, find_by_id
+from .deduplicate import TimestampReplays, find_by_id, free_id_for
 from .memory_files import is_memory_file
+from .recognise import Taken, has_removals
 
 logger = logging.getLogger(__name__)
 
@@ -49,13 +51,13 @@ class RecordBuilder:
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
-        """Whether the log held messages, other than memory files, when it was opened: then it decides at a resume."""
+        """Whether the log decides at a resume: it holds, or held, messages other than memory files as it is opened."""
         self._replays = TimestampReplays(len(index))
         self._headed = False
         self._deferred: list[bytes] = []
 
     def _holds_conversation(self, index: Index) -> bool:
-        if any(role != SYSTEM for role in index.roles):
+        if any(role != SYSTEM for role in index.roles) or has_removals(index):
             return True
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
@@ -77,17 +79,14 @@ class RecordBuilder:
         own_id, brought = self._new_id(), given_id(message)
 
         def prepare(index: Index) -> list[bytes]:
-            message_id = brought or own_id
+            message_id = own_id
             if brought is not None:
-                ordinal, known = find_by_id(self._log, message, brought)
-                if ordinal is not None and known:
+                free_id = free_id_for(self._log, message, brought)
+                if free_id is None:
                     return []
-                if ordinal is not None:
-                    logger.warning(
-                        "a message came with the id of another one (%s); it is stored as %s", brought, own_id
-                    )
-                if ordinal is not None or known:
-                    message_id = own_id
+                if free_id != brought:
+                    logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, free_id)
+                message_id = free_id
             elif (ordinal := self._replays.find(self._log, message)) is not None:
                 self._replays.claim(message, ordinal)
                 return []
@@ -121,9 +120,26 @@ class RecordBuilder:
                     taken.add(brought)
                     message_id = brought if brought is not None and fresh else own_id
                     items.append(encode_plain(message, message_id=message_id, timestamp=timestamp))
-            content = self._framed(index, items)
-            reset = encode_control("reset", id=reset_id, reason=reason, count=len(content), time=timestamp)
-            return [*self._header(index), reset, *content, encode_control("commit", id=reset_id)]
+            return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
+
+        return prepare
+
+    def take(self, choose: Callable[[], Taken], *, timestamp: str) -> Prepare:
+        """Prepare what is taken of a list that a host sets: messages at the end, or a reset with the new order."""
+        reset_id, ids = self._new_id(), defaultdict[str, str](self._new_id)
+
+        def prepare(index: Index) -> list[bytes]:
+            taken = choose()
+            new = [item for item in taken.order if isinstance(item, dict)] + taken.tail
+            encoded = [
+                encode_plain(message, message_id=given_id(message) or ids[str(number)], timestamp=timestamp)
+                for number, message in enumerate(new)
+            ]
+            if not taken.order:
+                return [*self._preamble(index), *encoded] if encoded else []
+            bodies = iter(encoded)
+            items = [index.live[item] if isinstance(item, int) else next(bodies) for item in taken.order]
+            return self._reset(index, [*items, *bodies], reset_id=reset_id, reason="repair", timestamp=timestamp)
 
         return prepare
 
@@ -146,6 +162,14 @@ class RecordBuilder:
     def control(self, bodies: Sequence[bytes]) -> Prepare:
         """Prepare control records; none in an empty log."""
         return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
+
+    def _reset(
+        self, index: Index, items: Sequence[bytes | int], *, reset_id: str, reason: str, timestamp: str
+    ) -> list[bytes]:
+        """The records of a reset: what the live history consists of from then on."""
+        content = self._framed(index, items)
+        reset = encode_control("reset", id=reset_id, reason=reason, count=len(content), time=timestamp)
+        return [*self._header(index), reset, *content, encode_control("commit", id=reset_id)]
 
     def _framed(self, index: Index, items: Sequence[bytes | int]) -> list[bytes]:
         """A reset's content: new records as they are, runs of kept ones as `keep` records."""

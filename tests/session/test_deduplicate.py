@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT
 from tests.support.checker import assert_valid, is_human
 from tests.support.histories import messages as any_histories
 from tests.support.messages import Message, user
@@ -48,22 +49,19 @@ async def test_the_command_lines_resume_changes_nothing(path: Path) -> None:
     assert stored_bytes(path) == stored
 
 
-async def test_the_repair_before_a_turn_is_ignored_and_not_needed(path: Path) -> None:
-    """The host sees a call without a result and sets a repaired history; the view is valid without it."""
+async def test_the_repair_before_a_turn_is_taken_once(path: Path) -> None:
+    """The host sees a call without a result and sets a repaired history; only what it puts in is stored."""
     history, _ = await first_session(path, session_history())
     manager = open_manager(path)
-    await manager.set_messages(repaired(await manager.get_messages()))
-    assert await manager.get_messages() == history
-    await manager.add_message(user("Go on."))
-    assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
-    await manager.set_messages(repaired(await manager.get_messages()))
-    await fill(manager, [calling("c9"), result("c9")])
-    assert without_stamps(await manager.get_messages()) == [
-        *session_history(),
-        user("Go on."),
-        calling("c9"),
-        result("c9"),
-    ]
+    await manager.set_messages(repaired(history))
+    with_result = await manager.get_messages()
+    lost = {"role": "tool", "tool_call_id": "c3", "content": "[lost]"}
+    closing = {"role": "assistant", "content": CLOSING_TEXT, "metadata": {"source": "context-repair"}}
+    *before, done = session_history()
+    assert without_stamps(with_result) == [*before, lost, done, closing]
+    await manager.set_messages(repaired(with_result))
+    assert await manager.get_messages() == with_result
+    await fill(manager, [user("Go on."), calling("c9"), result("c9")])
     assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
 
 
@@ -146,3 +144,30 @@ def test_the_history_of_these_tests_is_one_that_needs_care() -> None:
     assert sanitised(history) != history
     assert repaired(history) != history
     assert sum(is_human(message) for message in history) == 4
+
+
+async def test_an_id_that_is_taken_is_derived_the_same_way_at_every_resume(path: Path) -> None:
+    """Other content under a known id, and a message that was cleared, are stored once, however often they come."""
+    history, _ = await first_session(path, [user("one"), user("two")])
+    manager = open_manager(path)
+    await manager.clear()
+    await manager.close()
+    other = {**history[1], "content": "two, edited"}
+    stored = b""
+    for resume in range(3):
+        manager = open_manager(path)
+        await fill(manager, [history[0], other, other])
+        assert [message["content"] for message in await manager.get_messages()] == ["one", "two, edited"]
+        await manager.close()
+        assert resume == 0 or stored_bytes(path) == stored
+        stored = stored_bytes(path)
+
+
+async def test_what_a_host_adds_makes_another_message(path: Path) -> None:
+    """Equality ignores what hosts drop, and not what they add."""
+    history, _ = await first_session(path, [user("one"), {"role": "assistant", "content": "yes"}])
+    manager = open_manager(path)
+    await manager.add_message(
+        {**history[1], "thinking_block": {"type": "thinking", "thinking": "new", "signature": "x"}}
+    )
+    assert len(await manager.get_messages()) == 3

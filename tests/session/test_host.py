@@ -107,7 +107,9 @@ async def test_a_root_session_continues_another_ones_configured_file(
     assert [header["session_id"] for header in headers] == ["monday", "tuesday"]
     assert len({header["log_id"] for header in headers}) == 1
     assert texts(await context.get_messages()) == ["one", "two", "three"]
-    assert named(events, "context:set_messages_ignored") == [{"ignored_messages": 0, "stored_messages": 1}]
+    assert named(events, "context:set_messages_ignored") == [
+        {"ignored_messages": 0, "stored_messages": 1, "unknown_messages": 0}
+    ]
 
 
 @pytest.mark.parametrize("session_id", ["../out", "a/b", "a\\b", "..", "."])

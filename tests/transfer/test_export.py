@@ -45,7 +45,7 @@ async def test_a_transcript_is_what_the_host_writes(tmp_path: Path) -> None:
     assert "thinking_block" not in written[1]
     assert written[1]["content"] == stored[2]["content"]
     assert written[1]["tool_calls"][0]["arguments"] == {"n": 2**70, "l": [1]}
-    assert all(same_content(one, other) for one, other in zip(written, kept, strict=True))
+    assert all(same_content(one, other) for one, other in zip(kept, written, strict=True))
 
 
 async def test_a_part_is_exported_by_places(tmp_path: Path) -> None:

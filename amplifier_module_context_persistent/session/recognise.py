@@ -1,0 +1,147 @@
+"""Recognise a list that a host sets: `reconcile` compares it with the live history, the log says what else it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ..log.base import Log
+from ..log.index import Index
+from ..log.record import REMOVALS
+from ..messages.host_form import content_key
+from ..messages.message import Message
+from ..messages.metadata import given_id, timestamp_of
+from .reconcile import Removal, align, arranged, is_newer, new_messages
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What is taken of a list: the new order of the live history, and the messages that follow it."""
+
+    order: list[int | Message] = field(default_factory=list)
+    """Places in the live history, and new messages; empty if the order stays."""
+    tail: list[Message] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many messages are new."""
+        return sum(isinstance(item, dict) for item in self.order) + len(self.tail)
+
+    def __bool__(self) -> bool:
+        return bool(self.order or self.tail)
+
+
+def recognise(log: Log, given: Sequence[Message]) -> Taken:
+    """Find what of a list is to be taken; nothing, if the list is not recognised or brings nothing new.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    live = list(log.read(log.index.live))
+    found = align(live, given)
+    if found is None:
+        return Taken()
+    held = Held(log, live)
+    if any(held.has_hidden(message) for message in found.inserted):
+        return Taken()
+    if found.tail and held.repeats(found.tail):
+        return Taken()
+    taken = new_messages(found.tail, removal=held.removal, is_held=held.has) if found.tail else []
+    if taken is None:
+        return Taken()
+    found.tail = taken
+    order = arranged(live, found)
+    while order and isinstance(last := order[-1], dict):  # what comes last is appended
+        taken.insert(0, last)
+        order.pop()
+    return Taken([] if order == list(range(len(live))) else order, taken)
+
+
+def count_unknown(log: Log, given: Sequence[Message]) -> int:
+    """How many messages of a list the log does not hold, live or hidden."""
+    unknown = [message for message in given if not _has_id(log, message)]
+    if not unknown:
+        return 0
+    contents = {content_key(message) for message in log.read(range(len(log.index)))}
+    return sum(given_id(message) is not None or content_key(message) not in contents for message in unknown)
+
+
+class Held:
+    """What a log knows of messages that are not part of its live history."""
+
+    def __init__(self, log: Log, live: Sequence[Message]) -> None:
+        self._log = log
+        self._live = {content_key(message): timestamp_of(message) for message in live}
+        self._hidden: frozenset[str] | None = None
+        self.removal = last_removal(log)
+
+    def has(self, message: Message) -> bool:
+        """Whether the log holds a message: by its id, by content and time, or as a hidden one by its content.
+
+        A message with the content of a hidden one is another one if it is newer than what hid that.
+        """
+        if _has_id(self._log, message):
+            return True
+        time = timestamp_of(message)
+        return self.has_hidden(message) or bool(time and self._live.get(content_key(message)) == time)
+
+    def has_hidden(self, message: Message) -> bool:
+        """Whether the log holds a message that is not live and is no older than it."""
+        if _has_id(self._log, message):
+            return True
+        if content_key(message) not in self._hidden_contents():
+            return False
+        return self.removal is None or not is_newer(timestamp_of(message), self.removal.time)
+
+    def repeats(self, tail: Sequence[Message]) -> bool:
+        """Whether a tail without times says nothing that the live history does not say already."""
+        return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
+
+    def _hidden_contents(self) -> frozenset[str]:
+        if self._hidden is None:
+            index = self._log.index
+            hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal)]
+            self._hidden = frozenset(map(content_key, self._log.read(hidden)))
+        return self._hidden
+
+
+def _has_id(log: Log, message: Message) -> bool:
+    """Whether the log holds a record with the id that a message brings along."""
+    brought = given_id(message)
+    if brought is None or (ordinal := log.index.find(brought)) is None:
+        return False
+    (stored,) = log.read([ordinal])
+    return given_id(stored) == brought
+
+
+def has_removals(index: Index) -> bool:
+    """Whether something was ever taken out of the live history of a log."""
+    return not REMOVALS.isdisjoint(index.control_counts)
+
+
+def last_removal(log: Log) -> Removal | None:
+    """Find the last reset or purge of a log; reads all of it if there is one."""
+    index = log.index
+    if not has_removals(index):
+        return None
+    last_live = next(iter(log.lines(index.live[-1:])), (0, b""))[1]
+    time = purge = ""
+    after_last_live = True
+    for line in log.records():
+        if line.rstrip(b"\r\n") == last_live:
+            after_last_live = False
+        elif line.startswith(b'{"_record"') and (record := _parsed(line)).get("_record") in REMOVALS:
+            time, after_last_live = str(record.get("time", "")), True
+            purge = time if record["_record"] == "purge" else purge
+    return Removal(time, after_last_live, purge)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        value = orjson.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

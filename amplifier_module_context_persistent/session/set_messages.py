@@ -1,0 +1,62 @@
+"""`set_messages` where the log already holds a conversation: take what is recognised, and change nothing else.
+
+A list is compared with the history first. Only if there is something to take is that done again under the log's lock,
+so that messages which another process added in the meantime are neither hidden nor stored twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ..log.base import Log
+from ..messages.message import Message
+from ..messages.metadata import is_ephemeral
+from .host import Host
+from .recognise import Taken, count_unknown, recognise
+from .store import Store
+
+logger = logging.getLogger(__name__)
+
+
+async def reconcile_messages(store: Store, host: Host, given: Sequence[Message], *, timestamp: str) -> None:
+    """Take what is new of a list that a host sets, or nothing, and emit an event either way.
+
+    Args:
+        store: the session's store.
+        host: gets the event.
+        given: the list, as plain JSON.
+        timestamp: ISO 8601, for messages that have none.
+
+    Raises:
+        RecordError: one of the messages cannot be stored; nothing was changed.
+        LogError: the log cannot be read, or took nothing.
+    """
+    session = await store.open()
+    messages = [await session.offloaded(message) for message in given if not is_ephemeral(message)]
+
+    def look(log: Log) -> tuple[Taken, int]:
+        log.follow()
+        taken = recognise(log, messages)
+        return taken, 0 if taken else count_unknown(log, messages)
+
+    taken, unknown = await session.commit.run(look)
+    stored = len(session.log.index.live)
+    if not taken:
+        logger.info("set_messages with %d messages is ignored: the log decides", len(given))
+        counts = {"ignored_messages": len(given), "stored_messages": stored, "unknown_messages": unknown}
+        await host.emit("context:set_messages_ignored", counts)
+        return
+    last = [taken]
+
+    def choose() -> Taken:
+        last[0] = recognise(session.log, messages)
+        return last[0]
+
+    session = await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
+    taken = last[0]
+    if taken.order:
+        await session.commit.run(lambda _: session.requests.forget())
+    logger.info("set_messages: %d new messages are stored, the history stays", taken.count)
+    report = {"given_messages": len(given), "stored_messages": stored, "new_messages": taken.count}
+    await host.emit("context:set_messages_taken", {**report, "repaired": bool(taken.order)})
