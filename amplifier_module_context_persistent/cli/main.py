@@ -18,6 +18,7 @@ from .import_ import import_
 from .list_ import list_sessions
 from .maintenance import purge, repair, verify
 from .replay import replay
+from .report import report
 from .search import search_command
 from .show import show
 from .stats import stats
@@ -27,7 +28,7 @@ from .views import view, views
 
 SECTIONS = {
     "Look into sessions": ("list", "show", "tail", "search", "stats"),
-    "What the model saw": ("views", "view", "replay", "compare"),
+    "What the model saw": ("report", "views", "view", "replay", "compare"),
     "Copy and branch sessions": ("export", "import", "fork", "rewind"),
     "Maintain logs": ("verify", "repair", "purge"),
 }
@@ -90,6 +91,7 @@ main.add_command(show)
 main.add_command(tail)
 main.add_command(search_command)
 main.add_command(stats)
+main.add_command(report)
 main.add_command(views)
 main.add_command(view)
 main.add_command(replay)

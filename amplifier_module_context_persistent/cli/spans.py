@@ -51,6 +51,16 @@ def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, spa
     return _places(span or (None, None), count, "message")
 
 
+def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
+    """The turns that a span chooses; all without one.
+
+    Raises:
+        UnusableError: nothing is there.
+    """
+    first, last = _places(turn_span or (None, None), len(turns), "turn")
+    return turns[first:last]
+
+
 def _places(span: Span, count: int, what: str) -> tuple[int, int]:
     """The first index of a span (from 0) and the index after its last; a range may reach beyond the ends.
 

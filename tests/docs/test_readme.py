@@ -37,7 +37,7 @@ def test_the_commands_work_on_what_the_example_writes(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "What is in this repository?\n"
-    assert len(COMMANDS) == 5
+    assert len(COMMANDS) == 6
     command = Path(sys.executable).with_name("context-persistent")
     for line in COMMANDS:
         arguments = shlex.split(line, comments=True)

@@ -1,0 +1,136 @@
+"""`context-persistent report`: a session as one page to send round.
+
+Exit codes: 0 done, 1 views of it are not proved since the log was altered or lacks something, 2 nothing was made.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from ..errors import ContextPersistentError
+from ..transcript.transcript import Transcript
+from .progress import progress
+from .session_argument import session_argument
+from .spans import Span, SpanType, chosen_turns
+from .terminal import UnusableError, escaped, one_line, open_transcript, reason
+
+_UNPROVED = 1
+_MOST_NAMED = 10  # messages in which something was redacted
+
+
+@click.command()
+@session_argument
+@click.option("-o", "--output", metavar="FILE", help="The new file (mode 0600); else report-SESSION.html.")
+@click.option("--turns", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
+@click.option(
+    "--views",
+    type=click.Choice(["some", "all", "none"]),
+    default="some",
+    show_default=True,
+    help="Which views are made again and proved: the first under each plan and up to 400 others, all, or none.",
+)
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about it.")
+@click.pass_context
+def report(
+    context: click.Context,
+    path: str,
+    output: str | None,
+    turn_span: Span | None,
+    views: str,
+    *,
+    no_redact: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make one HTML page of SESSION, to read and to send round.
+
+    It holds the messages turn by turn, calls with their results, the tokens of each request, compactions, and what the
+    model saw at each request. The file is complete in itself: it opens in a browser without a network. Secrets are
+    replaced by [REDACTED] as in exports; look through a report before you give it away.
+    """
+    from ..report import report as make_report  # its template engine is loaded for this command alone
+
+    with progress(path) as files:
+        transcript = open_transcript(path, files=files)
+    with transcript:
+        place = output or _own_name(transcript)
+        try:
+            turns = chosen_turns(transcript.turns(), turn_span)
+            with _told() as tell:
+                made = make_report(
+                    transcript, place, turns=turns, views=views, redact=not no_redact, force=force, progress=tell
+                )
+        except FileExistsError as error:
+            hint = "" if force else "; --force replaces a file"
+            raise UnusableError(f"{one_line(place)}: {reason(error)}{hint}") from error
+        except (OSError, ContextPersistentError, ValueError) as error:
+            raise UnusableError(f"{one_line(place)}: {reason(error)}") from error
+    if as_json:
+        click.echo(json.dumps({**made.to_json(), "views": views}))
+    else:
+        _say(made)
+    context.exit(_UNPROVED if made.views_not_proved else 0)
+
+
+def _own_name(transcript: Transcript) -> str:
+    """A name in this directory by the session's id, with what a name may hold."""
+    known = transcript.header.get("session_id")
+    name = known if isinstance(known, str) and known else Path(transcript.path).stem
+    return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
+
+
+def _say(made: Any) -> None:
+    click.echo(escaped(one_line(made.path)))
+    size = f"{made.size_bytes / 1e6:,.1f} MB" if made.size_bytes >= 100_000 else f"{made.size_bytes:,} bytes"
+    counts = [_count(made.turns, "turn"), _count(made.messages, "message"), size]
+    if made.requests:
+        counts.append(f"{_count(made.views_proved, 'view')} proved")
+    if made.views_not_proved:
+        counts.append(f"{made.views_not_proved:,} not proved")
+    click.echo(", ".join(counts), err=True)
+    if made.redacted:
+        click.echo(f"{_redacted(made)}; --no-redact leaves them.", err=True)
+    if made.images_left_out:
+        click.echo(
+            f"{_count(made.images_left_out, 'image')} left out: too large, or of a kind that is not shown.", err=True
+        )
+
+
+def _redacted(made: Any) -> str:
+    named = ", ".join(f"{number:,}" for number in made.redacted_messages[:_MOST_NAMED])
+    more = len(made.redacted_messages) - _MOST_NAMED
+    where = f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}"
+    others = f" and {more:,} more" if more > 0 else ""
+    return f"{_count(made.redacted, 'value')} replaced by [REDACTED], in {where}{others}"
+
+
+@contextmanager
+def _told() -> Iterator[Any]:
+    """A bar on the error stream, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    with Progress(console=Console(file=sys.stderr), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done)
+
+        yield tell
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,68 @@
+"""What providers billed for the requests of the page, by the message that answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from ..log.base import ReadableLog
+from ..log.reader import LogReader
+from ..log.record import Message
+from ..messages.usage import ReportedUsage
+from ..transcript.cost import Prices, requests_of
+from .history import History
+from .visible import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """The tokens of one request: read, of these from a prompt cache, and written; -1 where nobody says."""
+
+    input_tokens: int = -1
+    cached_tokens: int = -1
+    output_tokens: int = -1
+    model: str = ""
+    cost: float = -1.0
+    """In US dollars; -1 where the model has no price."""
+
+
+NOTHING = Billed()
+
+Bills = Mapping[int, Billed]
+"""By the place of the message that answered."""
+
+
+def bills_of(log: LogReader, history: History, prices: Prices, count: Callable[[Message], int]) -> Bills:
+    """Find what was billed for the answers on the page.
+
+    What a message says of its own request holds; else what the log's usage records say, added up where one message
+    answered several requests.
+    """
+    places = {message_id: place for place, message_id in enumerate(history.ids)}
+    bills: dict[int, Billed] = {}
+    for request in requests_of(cast("ReadableLog", log), count):  # it needs the log's lines alone
+        place = places.get(visible(request.message_id))
+        if place is not None:
+            billed = _billed(request.usage, request.output_tokens, prices)
+            bills[place] = _added(bills[place], billed) if place in bills else billed
+    for place, usage in history.usages.items():  # also of messages that have no id in the file
+        bills[place] = _billed(usage, usage.output or 0, prices)
+    return bills
+
+
+def _billed(usage: ReportedUsage, output_tokens: int, prices: Prices) -> Billed:
+    price = prices.of(usage.model)
+    cost = price.cost(usage, output_tokens) if price is not None else -1.0
+    return Billed(usage.input_tokens, usage.cached, output_tokens, visible(usage.model), round(cost, 6))
+
+
+def _added(one: Billed, other: Billed) -> Billed:
+    costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
+    return Billed(
+        one.input_tokens + other.input_tokens,
+        one.cached_tokens + other.cached_tokens,
+        one.output_tokens + other.output_tokens,
+        other.model,
+        sum(costs) if costs else -1.0,
+    )

@@ -1,0 +1,202 @@
+"""The session's history in columns, as the page holds it: its messages, its calls with their results, its turns.
+
+One pass over the messages; their bodies go to the blocks as they come. Numbers are places in what the page shows,
+counted from 0. A column is a list with one item a message (or call), so that it compresses well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..messages.message import Message, calls_of, result_id_of
+from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
+from ..messages.outcome import ANSWERED, FAILED, REJECTED, outcome_of
+from ..messages.usage import ReportedUsage, usage_of_message
+from ..tokens.counter import TokenCounter
+from ..transcript.stats import tokens_of
+from ..transcript.transcript import Transcript, Turn
+from .blocks import BodyBlocks
+from .body import Bodies
+from .visible import visible
+
+UNANSWERED = "unanswered"
+_STATES = {ANSWERED: ".", FAILED: "f", REJECTED: "r", UNANSWERED: "u"}
+_ROLES = {"assistant": "a", "tool": "t", "function": "t", "system": "s", "developer": "s"}
+_LINE_CHARS = 160
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much."""
+
+
+@dataclass(slots=True)
+class CallRow:
+    """A call: the message that makes it and the one that answers it (-1: none), how it ended, how long it took."""
+
+    message: int
+    tool: str
+    result: int = -1
+    state: str = UNANSWERED
+    duration_ms: int = -1
+
+
+@dataclass(slots=True)
+class TurnRow:
+    """A turn: its number in the session, its first line, and its sums; it goes from `start` to before `stop`."""
+
+    number: int
+    start: int
+    stop: int
+    line: str = ""
+    time: int = 0
+    ms: int = 0
+    tokens: int = 0
+    calls: int = 0
+    failed: int = 0
+    """Calls that failed, were rejected, or have no answer."""
+
+
+@dataclass(slots=True)
+class History:
+    """The columns. `roles` has a letter each: h human, u inserted for the user, a assistant, t result, s system."""
+
+    roles: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    """Milliseconds since 1970; 0 where unknown."""
+    tokens: list[int] = field(default_factory=list)
+    chars: list[int] = field(default_factory=list)
+    """Characters of text that are shown unfolded: an estimate of how tall the message is."""
+    folds: list[int] = field(default_factory=list)
+    """Rows that are folded: thinking and calls."""
+    owners: list[int] = field(default_factory=list)
+    """For a result, how many messages before it the call stands; 0 for all else."""
+    calls: list[CallRow] = field(default_factory=list)
+    turns: list[TurnRow] = field(default_factory=list)
+    usages: dict[int, ReportedUsage] = field(default_factory=dict)
+    """By the place of a message, what it says its request was billed."""
+
+    def __len__(self) -> int:
+        return len(self.roles)
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page reads it; see docs/report.md."""
+        return {
+            "roles": "".join(self.roles),
+            "ids": self.ids,
+            "times": differences(self.times),
+            "tokens": self.tokens,
+            "chars": self.chars,
+            "folds": self.folds,
+            "owners": self.owners,
+            "calls": {
+                "message": differences([call.message for call in self.calls]),
+                "tool": [call.tool for call in self.calls],
+                "result": [call.result - call.message if call.result >= 0 else 0 for call in self.calls],
+                "state": "".join(_STATES[call.state] for call in self.calls),
+                "ms": [call.duration_ms for call in self.calls],
+            },
+            "turns": [asdict(turn) for turn in self.turns],
+        }
+
+
+def read_history(
+    transcript: Transcript,
+    turns: Sequence[Turn],
+    bodies: Bodies,
+    blocks: BodyBlocks,
+    counter: TokenCounter,
+    progress: Progress = lambda *_: None,
+) -> History:
+    """Read the messages of some turns, which follow one another."""
+    reader = _HistoryReader(bodies, blocks, counter)
+    start = turns[0].start if turns else 0
+    for turn in turns:
+        reader.begin(TurnRow(turn.number, turn.start - start, turn.stop - start))
+        for message in transcript.messages(turn.start, turn.stop):
+            reader.add(message)
+            progress("reading", len(reader.history), turns[-1].stop - start)
+    blocks.finish()
+    return reader.finish()
+
+
+class _HistoryReader:
+    """Takes in one message after the other."""
+
+    def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter) -> None:
+        self.history = History()
+        self._bodies, self._blocks, self._counter = bodies, blocks, counter
+        self._waiting: dict[str, int] = {}
+
+    def begin(self, turn: TurnRow) -> None:
+        self.history.turns.append(turn)
+
+    def add(self, message: Message) -> None:
+        history, place, role = self.history, len(self.history), str(message.get("role"))
+        body = self._bodies.body(place, message)
+        human = is_human(message)
+        history.roles.append(("h" if human else "u") if role == "user" else _ROLES.get(role, "u"))
+        history.ids.append(visible(given_id(message) or ""))
+        history.times.append(time_ms(timestamp_of(message)))
+        history.tokens.append(tokens_of(message, self._counter))
+        history.chars.append(sum(len(part[1]) for part in body if part[0] == "t"))
+        history.folds.append(sum(part[0] in "kc" for part in body))
+        history.owners.append(self._owner(place, message))
+        for call in calls_of(message):
+            self._waiting[call.id] = len(history.calls)
+            history.calls.append(CallRow(place, visible(call.name)))
+        if (usage := usage_of_message(message)) is not None:
+            history.usages[place] = usage
+        turn = history.turns[-1]
+        if human and not turn.line:
+            said = (row.strip() for part in body if part[0] == "t" for row in part[1].split("\n"))
+            turn.line = next((row for row in said if row), "")[:_LINE_CHARS]
+        source = metadata_of(message).get("source")
+        self._blocks.add([*body, ["s", visible(source)]] if isinstance(source, str) and source else body)
+
+    def finish(self) -> History:
+        history = self.history
+        for turn in history.turns:
+            times = [time for time in history.times[turn.start : turn.stop] if time]
+            turn.time, turn.ms = (times[0], max(times) - times[0]) if times else (0, 0)
+            turn.tokens = sum(history.tokens[turn.start : turn.stop])
+        number = 0
+        for call in history.calls:
+            while call.message >= history.turns[number].stop:
+                number += 1
+            history.turns[number].calls += 1
+            history.turns[number].failed += call.state != ANSWERED
+        return history
+
+    def _owner(self, place: int, message: Message) -> int:
+        """How far before a result its call stands, which takes note of how it ended; 0 where there is none."""
+        call_id = result_id_of(message)
+        number = self._waiting.pop(call_id, None) if call_id is not None else None
+        if number is None:
+            return 0
+        row, times = self.history.calls[number], self.history.times
+        row.result, row.state = place, outcome_of(message)
+        if times[place] and times[row.message]:
+            row.duration_ms = max(0, times[place] - times[row.message])
+        return place - row.message
+
+
+def differences(numbers: Sequence[int]) -> list[int]:
+    """The first number, and the difference of each one from the one before."""
+    return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
+
+
+def count_states(history: History) -> dict[str, int]:
+    """How many calls were not answered well, by what became of them."""
+    states = [call.state for call in history.calls]
+    return {state: states.count(state) for state in (FAILED, REJECTED, UNANSWERED)}
+
+
+def time_ms(text: str) -> int:
+    """An ISO 8601 time in milliseconds since 1970; 0 where it is none."""
+    instant = instant_of(text)
+    try:
+        return max(0, round(instant.timestamp() * 1000)) if instant else 0
+    except (OverflowError, ValueError, OSError):
+        return 0

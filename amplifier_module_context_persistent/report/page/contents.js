@@ -1,0 +1,47 @@
+// The contents: a row for each turn, with its first line and its figures; turns that are ticked are printed.
+
+let contents = null;
+
+function beginContents() {
+  const { turns } = state.history;
+  contents = new List(byId("contents"), "contents", {
+    guess: () => 64,
+    mostNodes: 150,
+    rowsOf: (number) => [{ height: 64, make: () => contentsRow(turns[number], number) }],
+    finish: (element) => element,
+  });
+  contents.reset(turns.length);
+}
+
+function contentsRow(turn, number) {
+  const row = make("div", "entry");
+  row.dataset.turn = String(number);
+  if (number === state.history.turnOf[state.current]) row.classList.add("current");
+  const tick = make("input", "");
+  tick.type = "checkbox";
+  tick.checked = state.selected.has(number);
+  tick.setAttribute("aria-label", `Print turn ${turn.number}`);
+  tick.addEventListener("change", () => {
+    if (tick.checked) state.selected.add(number);
+    else state.selected.delete(number);
+  });
+  const facts = [clockOf(turn.time), duration(turn.ms || -1), turn.calls ? counted(turn.calls, "call") : "", `${short(turn.tokens)} tok`];
+  const link = make("a", "", make("b", "", `${turn.number}`), turn.line || "(no text)");
+  link.href = `#turn-${turn.number}`;
+  link.dir = "auto";
+  const line = make("small", "", facts.filter(Boolean).join(" · "));
+  if (turn.failed) line.append(make("em", "bad", ` · ${turn.failed} failed`));
+  row.append(tick, link, line);
+  return row;
+}
+
+/** Mark the turn in sight, and keep its entry in sight. */
+function followContents() {
+  const number = state.history.turnOf[state.current];
+  if (!contents || number === contents.current) return;
+  contents.current = number;
+  for (const element of contents.shown.values()) element.classList.toggle("current", element.dataset.turn === String(number));
+  const at = contents.heights.before(number);
+  const height = contents.scroller.clientHeight;
+  if (at < contents.top || at + 64 > contents.top + height) contents.go(number, 0, height / 3);
+}

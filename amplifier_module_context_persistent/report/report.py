@@ -1,0 +1,182 @@
+"""Making a session's report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..log.atomic_file import NewFile
+from ..messages.outcome import FAILED, REJECTED
+from ..tokens.counter import EstimateCounter, TokenCounter
+from ..transcript.cost import PRICES_AS_OF, Prices
+from ..transcript.stats import tokens_of
+from ..transcript.transcript import Transcript, Turn
+from .bills import bills_of
+from .blocks import BodyBlocks, encode_block
+from .body import Bodies
+from .history import UNANSWERED, History, Progress, count_states, read_history
+from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
+from .shell import data_blocks, shell
+from .visible import visible
+
+FORMAT_VERSION = 1
+"""Of the data in the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A report that was made: where it lies, and what is in it."""
+
+    path: str
+    size_bytes: int
+    turns: int
+    messages: int
+    requests: int
+    views_proved: int
+    views_not_proved: int
+    redacted: int
+    """Values in which something was replaced."""
+    redacted_messages: list[int] = field(default_factory=list)
+    """Numbers of the messages that they stand in, from 1, among those of the report."""
+    images_left_out: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+
+def report(
+    transcript: Transcript,
+    path: str | os.PathLike[str],
+    *,
+    turns: Sequence[Turn] | None = None,
+    views: str = SOME,
+    redact: bool = True,
+    counter: TokenCounter | None = None,
+    prices: Prices | None = None,
+    force: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Made:
+    """Make a session's report: one HTML file, complete in itself, with mode 0600.
+
+    Args:
+        transcript: the session, open.
+        path: the file to be made.
+        turns: turns that follow one another, as `transcript.turns()` gives them; by default all.
+        views: which views are made again and proved by their receipts: `some` (the first under each plan, and up to
+            400 others), `all` or `none`.
+        redact: replace what looks like a secret.
+        counter: what counts tokens; by default the estimate.
+        prices: prices of models; by default the list prices that `transcript.cost` knows.
+        force: replace a file that is there.
+        progress: is told what is being done.
+
+    Raises:
+        FileExistsError: there is such a file.
+        ValueError: `views` is none of the three.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    if views not in VIEWS:
+        raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
+    shown = list(transcript.turns() if turns is None else turns)
+    with NewFile(path, replace=force) as file:
+        bodies, blocks, counter = Bodies(redact=redact), BodyBlocks(), counter or EstimateCounter()
+        history = read_history(transcript, shown, bodies, blocks, counter, progress)
+        bills = bills_of(transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter))
+        if transcript.requests():
+            start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
+            reader = RequestReader(transcript, start, stop, Bodies(redact=redact))
+            requests = reader.read(views, bills, progress)
+        else:
+            requests = supposed_requests(history, bills)
+        session = _session(transcript, history, requests, bodies, shown)
+        head = {
+            "version": FORMAT_VERSION,
+            "session": session,
+            "starts": blocks.starts,
+            "history": history.to_json(),
+            "requests": requests.to_json(),
+            "redacted": [[place, count] for place, count in bodies.redacted.items()],
+        }
+        size = 0
+        for piece in (shell(**_fields(session)), *data_blocks(encode_block(head), blocks.blocks)):
+            file.write(piece)
+            size += len(piece)
+        file.finish()
+        made_path = file.path
+    proved = [row["proved"] for row in requests.rows]
+    return Made(
+        made_path,
+        size,
+        len(history.turns),
+        len(history),
+        len(requests.rows) if requests.receipts else 0,
+        proved.count("y"),
+        proved.count("n"),
+        sum(bodies.redacted.values()),
+        [place + 1 for place in bodies.redacted],
+        bodies.images_left_out,
+    )
+
+
+def _session(
+    transcript: Transcript, history: History, requests: Requests, bodies: Bodies, turns: Sequence[Turn]
+) -> dict[str, Any]:
+    """What the page's head says."""
+    times = [time for time in history.times if time]
+    states = count_states(history)
+    header = transcript.header
+    known = header.get("session_id")
+    rows = requests.rows
+    return {
+        "id": visible(known if isinstance(known, str) and known else Path(transcript.path).stem),
+        "title": next((turn.line for turn in history.turns if turn.line), ""),
+        "first": turns[0].start if turns else 0,
+        "all_messages": len(transcript),
+        "hidden": len(transcript.reader.index) - len(transcript),
+        "damage": len(transcript.reader.index.damage),
+        "turns": len(history.turns),
+        "messages": len(history),
+        "calls": len(history.calls),
+        "failed": states[FAILED],
+        "rejected": states[REJECTED],
+        "unanswered": states[UNANSWERED],
+        "tokens": sum(history.tokens),
+        "began": min(times) if times else 0,
+        "ended": max(times) if times else 0,
+        "requests": len(rows) if requests.receipts else 0,
+        "compactions": len(requests.compactions),
+        "proved": sum(row["proved"] == "y" for row in rows),
+        "not_proved": sum(row["proved"] == "n" for row in rows),
+        "input": sum(max(0, row["actual"]) for row in rows),
+        "cached": sum(max(0, row["cached"]) for row in rows),
+        "output": sum(max(0, row["output"]) for row in rows),
+        "prices_as_of": PRICES_AS_OF,
+        "redacts": bodies.redact,
+        "redacted": sum(bodies.redacted.values()),
+        "redacted_messages": len(bodies.redacted),
+        "images_left_out": bodies.images_left_out,
+    }
+
+
+def _fields(session: dict[str, Any]) -> dict[str, Any]:
+    """What the template shows before any script runs."""
+    began, ended = session["began"], session["ended"]
+    return {
+        **session,
+        "heading": session["title"] or f"Session {session['id']}",
+        "when": _said(began),
+        "until": _said(ended) if ended > began else "",
+        "notes": session,
+    }
+
+
+def _said(time_ms: int) -> str:
+    if not time_ms:
+        return ""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,263 @@
+"""The session's requests as the page holds them: tokens, cache, compactions, and what the model saw.
+
+Between two plans a view is its predecessor and what came since. So what a view showed is kept once for each *epoch*
+(the requests of one history under one plan): the runs of messages that fared alike before its first request. What came
+later in the epoch is kept. A request whose view was made again and shows something else begins an epoch of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..log.record import Message
+from ..replay.visibility import KEPT, Marker, Marks, lost
+from ..transcript.rebuild import Noted, Rebuilt
+from ..transcript.transcript import Transcript
+from .as_seen import AsSeen, seen_json
+from .bills import NOTHING, Billed, Bills
+from .body import Bodies
+from .history import History, Progress, time_ms
+from .visible import visible
+
+ALL, SOME, NONE = "all", "some", "none"
+VIEWS = (SOME, ALL, NONE)
+SOME_VIEWS = 400
+"""With `some`, as many views are made again, besides the first of each epoch."""
+
+_PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
+_PROVED, _NOT_PROVED, _NOT_MADE = "y", "n", "-"
+
+
+@dataclass(slots=True)
+class Requests:
+    """The requests in order, what they saw, and the compactions between them."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    compactions: list[dict[str, Any]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    """Of inserted messages, named by their numbers here."""
+    reasons: list[str] = field(default_factory=list)
+    """Why views are not proved, named likewise."""
+    receipts: bool = True
+    """Whether the requests are known by receipts; else one is supposed before each answer."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page reads it; see docs/report.md."""
+        keys = list(self.rows[0]) if self.rows else []
+        return {
+            "columns": {key: [row[key] for row in self.rows] for key in keys},
+            "epochs": self.epochs,
+            "compactions": self.compactions,
+            "texts": self.texts,
+            "reasons": self.reasons,
+            "receipts": self.receipts,
+        }
+
+
+def supposed_requests(history: History, bills: Bills) -> Requests:
+    """A request before each answer, for a session that left no receipts; tokens as the provider counted, if it did."""
+    found = Requests(receipts=False)
+    for place, role in enumerate(history.roles):
+        if role == "a":
+            billed = bills.get(place, NOTHING)
+            found.rows.append(_row(len(found.rows) + 1, place, history.times[place], billed.input_tokens, billed))
+    if any(row["tokens"] >= 0 for row in found.rows):
+        found.rows = [row for row in found.rows if row["tokens"] >= 0]
+    return found
+
+
+def _row(number: int, place: int, time_ms: int, tokens: int, billed: Billed) -> dict[str, Any]:
+    return {
+        "number": number,
+        "place": place,
+        "time": time_ms,
+        "tokens": tokens,
+        "budget": 0,
+        "epoch": -1,
+        "proved": _NOT_MADE,
+        "reason": -1,
+        "provider": "",
+        "inserted": 0,
+        "actual": billed.input_tokens,
+        "cached": billed.cached_tokens,
+        "output": billed.output_tokens,
+        "cost": billed.cost,
+        "model": billed.model,
+    }
+
+
+class RequestReader:
+    """Reads the requests of a session by their receipts.
+
+    Args:
+        transcript: the session.
+        start: the first place of the history that the page shows.
+        stop: the place after the last one.
+        bodies: makes the bodies of messages in views; what is redacted there is not counted.
+    """
+
+    def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
+        self._transcript, self._start, self._stop = transcript, start, stop
+        self._index = transcript.book.index
+        self._found = Requests()
+        self._as_seen = AsSeen(bodies, self._found.texts)
+        self._histories: dict[int, _PastHistory] = {}
+        self._current: tuple[object, Marks, int] | None = None
+        """Of the epoch at hand: its key, its first marks, its number."""
+        self._before: tuple[object, Marks] | None = None
+
+    def read(self, views: str, bills: Bills, progress: Progress) -> Requests:
+        """Read them all.
+
+        Args:
+            views: which are made again; one of `VIEWS`.
+            bills: what requests were billed.
+            progress: is told how far it is.
+        """
+        noted = self._transcript.requests()
+        chosen = _chosen(noted, views)
+        latest = 0
+        for number, one in enumerate(noted, 1):
+            past = self._history(one)
+            total = past.total(one.receipt.upto)
+            latest = max(latest, total if one.live is self._index.live else 0)
+            if not self._start <= latest <= self._stop:
+                continue
+            made = self._transcript.view(number) if number in chosen else None
+            place = latest - self._start
+            row = _row(number, place, time_ms(one.receipt.time), one.receipt.tokens, bills.get(place, NOTHING))
+            row["budget"], row["provider"] = one.receipt.budget_tokens, visible(one.receipt.provider)
+            self._show(row, one, past, total, made)
+            self._found.rows.append(row)
+            progress("making views again", number, len(noted))
+        return self._found
+
+    def _history(self, noted: Noted) -> _PastHistory:
+        key = id(noted.live)
+        if key not in self._histories:
+            self._histories[key] = _PastHistory(self._transcript, noted, self._start, self._stop)
+        return self._histories[key]
+
+    def _show(self, row: dict[str, Any], noted: Noted, past: _PastHistory, total: int, made: Rebuilt | None) -> None:
+        """Fill in what a request saw, and note the compaction before it."""
+        key = (id(noted.live), noted.receipt.plan)
+        epoch = self._current if self._current is not None and self._current[0] == key else None
+        marks = _grown(epoch[1], total) if epoch else None
+        if made is not None:
+            row["proved"] = _PROVED if made.proved else _NOT_PROVED
+            if not made.proved:
+                row["reason"] = self._reason("; ".join(made.reasons) or "the log was altered since, or its receipt was")
+            if made.messages is not None:
+                actual = past.marker.mark(made.messages, total)
+                row["inserted"] = actual.inserted
+                if marks is None or marks.runs() != actual.runs():
+                    epoch = key, actual, self._begin(noted, past, actual, made.messages)
+                    marks = actual
+        if noted.receipt.plan and (self._before is None or self._before[0] != key):
+            self._compaction(row, noted, self._before[1] if self._before else None, marks)
+        self._current = epoch
+        self._before = (key, marks) if marks is not None else (key, Marks(0))
+        row["epoch"] = epoch[2] if epoch else -1
+
+    def _begin(self, noted: Noted, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
+        seen = self._as_seen.read(view, marks, past.place_of, past.messages_at)
+        fields = {"runs": past.page_runs(marks), "plan": noted.receipt.plan, **seen_json(seen, past.page_place)}
+        self._found.epochs.append(fields)
+        return len(self._found.epochs) - 1
+
+    def _compaction(self, row: dict[str, Any], noted: Noted, before: Marks | None, after: Marks | None) -> None:
+        record = self._transcript.book.plans.get(noted.receipt.plan, {})
+        earlier = {compaction["plan"] for compaction in self._found.compactions}
+        if noted.receipt.plan in earlier:
+            return
+        fields = {key: value for key in _PLAN_FIELDS if isinstance(value := record.get(key), int | str)}
+        compaction = {"plan": noted.receipt.plan, "request": row["number"], "place": row["place"], **fields}
+        cuts = record.get("cuts")
+        compaction["cuts"] = len(cuts) if isinstance(cuts, dict) else 0
+        if before is not None and after is not None:
+            taken = lost(before, after, tokens_before=0, tokens_after=0)
+            for name in ("elided", "dropped", "summarised"):
+                compaction["newly_" + name] = getattr(taken, name) if taken else 0
+        self._found.compactions.append(compaction)
+
+    def _reason(self, text: str) -> int:
+        if text not in self._found.reasons:
+            self._found.reasons.append(text)
+        return self._found.reasons.index(text)
+
+
+class _PastHistory:
+    """A history as it was, and where its messages stand on the page."""
+
+    def __init__(self, transcript: Transcript, noted: Noted, start: int, stop: int) -> None:
+        self._reader, self._index = transcript.reader, transcript.book.index
+        self._live, self._start, self._stop = noted.live, start, stop
+        self._places = {ordinal: place for place, ordinal in enumerate(noted.live)}
+        self._page: dict[int, int] | None = None
+        if noted.live is not self._index.live:
+            now = {ordinal: place for place, ordinal in enumerate(self._index.live)}
+            self._page = {place: now[ordinal] for place, ordinal in enumerate(noted.live) if ordinal in now}
+        self.marker = Marker(self.place_of, self.messages_at)
+
+    def place_of(self, message_id: str) -> int | None:
+        ordinal = self._index.find(message_id)
+        return self._places.get(ordinal) if ordinal is not None else None
+
+    def messages_at(self, places: Sequence[int]) -> list[Message]:
+        return list(self._reader.read([self._live[place] for place in places]))
+
+    def total(self, upto: str) -> int:
+        place = self.place_of(upto) if upto else None
+        return 0 if place is None else place + 1
+
+    def page_place(self, place: int) -> int | None:
+        """Where a message stands on the page; None where it is not there."""
+        there = place if self._page is None else self._page.get(place)
+        return there - self._start if there is not None and self._start <= there <= self._stop else None
+
+    def page_runs(self, marks: Marks) -> list[list[Any]]:
+        """The runs of messages on the page that fared alike: a letter and a count each; `-` is not in that history."""
+        runs: list[list[Any]] = []
+        for run in marks.runs():
+            letter = run.mark[0]
+            if self._page is None:
+                start, stop = max(run.start, self._start), min(run.stop, self._stop)
+                _extend(runs, letter, stop - start)
+            else:
+                for place in range(run.start, run.stop):
+                    if (there := self.page_place(place)) is not None:
+                        _extend(runs, "-", there - sum(count for _, count in runs))
+                        _extend(runs, letter, 1)
+        return runs
+
+
+def _extend(runs: list[list[Any]], letter: str, count: int) -> None:
+    if count > 0 and runs and runs[-1][0] == letter:
+        runs[-1][1] += count
+    elif count > 0:
+        runs.append([letter, count])
+
+
+def _grown(marks: Marks, total: int) -> Marks:
+    """The marks of a later view under the same plan: what came since is kept."""
+    if total <= marks.total:
+        return marks
+    shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
+    return replace(marks, total=total, shown=shown)
+
+
+def _chosen(noted: Sequence[Noted], views: str) -> set[int]:
+    """The numbers of the requests whose views are made again."""
+    if views in (NONE, ALL) or len(noted) <= SOME_VIEWS:
+        return set() if views == NONE else set(range(1, len(noted) + 1))
+    chosen = {1 + at * (len(noted) - 1) // (SOME_VIEWS - 1) for at in range(SOME_VIEWS)}
+    before: object = None
+    for number, one in enumerate(noted, 1):
+        key = (id(one.live), one.receipt.plan)
+        if key != before:
+            chosen.add(number)
+        before = key
+    return chosen

@@ -1,0 +1,85 @@
+"""The page's shell: template, styles and script in one HTML head, with a policy that lets nothing else run or load.
+
+The policy names the styles and the script by their hashes; it forbids everything else, so that even markup that slipped
+through could neither run nor ask for anything. Data follow the shell in blocks (`blocks`).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+SCRIPTS = (
+    "base.js",
+    "load.js",
+    "markdown.js",
+    "code.js",
+    "units.js",
+    "parts.js",
+    "list.js",
+    "timeline.js",
+    "seen.js",
+    "contents.js",
+    "find.js",
+    "printing.js",
+    "keys.js",
+    "main.js",
+)
+"""The script's files, in the order in which they stand in the page."""
+
+STYLES = ("base.css", "list.css", "panels.css")
+
+_PAGE = "page"
+
+
+def shell(**fields: Any) -> bytes:
+    """Make the page up to its data; `fields` are what the template shows, escaped."""
+    script, styles = script_text(), styles_text()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(styles)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_read("report.html"))
+    page = template.render(policy=policy, script=Markup(script), styles=Markup(styles), **fields)  # noqa: S704 - ours
+    return page.encode("utf-8")
+
+
+def data_blocks(head: bytes, bodies: Sequence[bytes]) -> Iterator[bytes]:
+    """The page after its shell: the blocks of data, each in an element that browsers neither show nor run."""
+    for block in (head, *bodies):
+        yield b'<script type="text/plain" class="block">' + block + b"</script>\n"
+    yield b"</body>\n</html>\n"
+
+
+@cache
+def script_text() -> str:
+    """The script, as it stands in the page."""
+    parts = "\n".join(f"// ---- {name}\n\n{_read(name)}" for name in SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+
+
+@cache
+def styles_text() -> str:
+    """The styles, as they stand in the page."""
+    return "\n".join(_read(name) for name in STYLES)
+
+
+def policy_hashes() -> Mapping[str, str]:
+    """The hashes that the policy names."""
+    return {"script": _hash(script_text()), "style": _hash(styles_text())}
+
+
+def _read(name: str) -> str:
+    return (files(__package__) / _PAGE / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
