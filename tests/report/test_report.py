@@ -186,7 +186,7 @@ def test_what_providers_billed_stands_with_the_requests(make):
     columns = requests["columns"]
     assert [columns[key] for key in ("place", "actual", "cached", "output", "model")] == [
         [1],
-        [900],
+        [1500],
         [600],
         [40],
         ["m-1"],
