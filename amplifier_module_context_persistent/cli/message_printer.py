@@ -3,7 +3,8 @@
 Rules:
 - In a terminal an assistant's text is rendered as Markdown. What Markdown would hide (HTML, entities, link targets) is
   shown as text. In a pipe all text is printed as it was written, and no line is broken.
-- Results, arguments, thinking and long texts are folded; `full` shows all of them.
+- Results, arguments, thinking and long texts are folded, and so is one long line; `full` shows all of them.
+- A result names the call that it answers. Failed, rejected and unanswered calls and empty messages are marked.
 - Text from the log is escaped, and escaped again after Markdown rendering: nothing raw reaches the terminal.
 """
 
@@ -24,12 +25,15 @@ from ..log.record import Message
 from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.text import Part, parts_of
+from ..tokens.counter import TokenCounter, open_counter
+from ..transcript.stats import tokens_of
 from ..transcript.transcript import Placed
-from .terminal import console, escaped, escaped_body, one_line
+from .terminal import console, counted, duration, escaped, escaped_body, one_line
 
 _RESULT_LINES = 12
 _TEXT_LINES = 200
 _LINE_CHARS = 200  # a folded text has no more of them, times its lines
+_LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
 _RENDERED_CHARS = 20_000  # a longer text is written as it is: rendering and wrapping can be slow
 _INDENT = 4
 _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
@@ -45,35 +49,59 @@ class MessagePrinter:
         full: whether long results and texts are shown in full.
         as_json: print JSON lines instead.
         screen: where to print; by default the standard output.
+        may_grow: whether results may still come, so that a call without one is not marked.
     """
 
-    def __init__(self, *, full: bool = False, as_json: bool = False, screen: Console | None = None) -> None:
-        self._full, self._as_json = full, as_json
+    def __init__(
+        self,
+        *,
+        full: bool = False,
+        as_json: bool = False,
+        screen: Console | None = None,
+        may_grow: bool = False,
+    ) -> None:
+        self._full, self._as_json, self._may_grow = full, as_json, may_grow
+        self._counter = open_counter("estimate")
         self._console = screen or console()
         self._printed = False
 
     def show(self, placed: Placed, *, turn: int | None = None) -> None:
         """Print a message; `turn` is the number of the turn that it begins."""
         if self._as_json:
-            named = {"number": placed.number, "tools": placed.tools, "message": placed.message}
-            click.echo(json.dumps(named))
+            click.echo(json.dumps(self._as_plain(placed)))
             return
         if self._printed:
             self._print(Text())
         self._printed = True
-        self._print(head_of(placed, turn=turn))
-        for part in sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking"):
-            self._part(placed.message, part)
+        self._print(head_of(placed, turn=turn, counter=self._counter))
+        parts = sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking")
+        unanswered = placed.open_calls if not self._may_grow else frozenset()
+        for part in parts:
+            self._part(placed.message, part, unanswered)
+        if not any(part.kind == "call" or part.text.strip() for part in parts):
+            what = "result" if result_id_of(placed.message) is not None else "message"
+            self._print(Text(f"(empty {what})", "dim"))
+
+    def _as_plain(self, placed: Placed) -> dict[str, Any]:
+        plain: dict[str, Any] = {"number": placed.number, "tools": placed.tools, "message": placed.message}
+        if (ending := placed.ending) is not None:
+            answers = ending.call.number if ending.call is not None else None
+            plain |= {"answers": answers, "outcome": ending.outcome, "duration_s": ending.duration_s}
+        elif not self._may_grow and (unanswered := placed.open_calls):
+            plain["open_calls"] = sorted(unanswered)
+        return plain
 
     def note(self, text: str) -> None:
         """Print a line about the log; nothing where JSON lines are printed."""
         if not self._as_json:
             self._print(Text(f"--- {text} ---", "dim"))
 
-    def _part(self, message: Message, part: Part) -> None:
+    def _part(self, message: Message, part: Part, unanswered: frozenset[str]) -> None:
         if part.kind == "call":
             head = Text(f"-> {escaped(one_line(part.name))}", "bold")
             head.append(f"  {escaped(one_line(part.call_id))}", "not bold dim")
+            if part.call_id in unanswered:
+                head.append("  NO RESULT", "bold red")
             self._print(head)
             if arguments := _arguments(part.text):
                 self._folded(arguments, _RESULT_LINES, indent=_INDENT)
@@ -103,13 +131,24 @@ class MessagePrinter:
             click.echo(text.plain)
 
 
-def head_of(placed: Placed, *, turn: int | None = None) -> Text:
-    """The head line of a message: number, role, tool, time and id."""
-    message = placed.message
+def head_of(placed: Placed, *, turn: int | None = None, counter: TokenCounter | None = None) -> Text:
+    """The head line of a message: number, role, the call that it answers, turn, time and id."""
+    message, ending = placed.message, placed.ending
     role = str(message.get("role"))
-    answered = f" {' '.join(placed.tools)}" if result_id_of(message) is not None and placed.tools else ""
-    what = f"[{placed.number}] {role}{answered}{f', turn {turn}' if turn else ''}"
-    head = Text(escaped(one_line(what)), f"bold {_STYLES.get(role, 'magenta')}")
+    parts = [f"[{placed.number}] {role}"]
+    if ending is not None:
+        subject = ending.call.subject if ending.call is not None else ""
+        parts[0] = " ".join(filter(None, (parts[0], *placed.tools, subject)))
+        parts.append(f"of [{ending.call.number}]" if ending.call is not None else "of no call")
+        if ending.duration_s:
+            parts.append(duration(ending.duration_s))
+        if counter is not None:
+            parts.append(counted(tokens_of(message, counter), "token"))
+    if turn:
+        parts.append(f"turn {turn}")
+    head = Text(escaped(one_line(", ".join(parts))), f"bold {_STYLES.get(role, 'magenta')}")
+    if ending is not None and ending.is_error:
+        head.append(f", {ending.outcome.upper()}", "bold red")
     metadata = metadata_of(message)
     for said in (timestamp_of(message)[:19].replace("T", " "), metadata.get("message_id"), metadata.get("source")):
         if isinstance(said, str) and said:
@@ -120,14 +159,20 @@ def head_of(placed: Placed, *, turn: int | None = None) -> Text:
 def fold(text: str, most_lines: int) -> tuple[str, str]:
     """Cut a long text: its beginning, and a note that says how much is left out (empty if nothing is)."""
     lines = text.rstrip("\n").split("\n")
-    shown = "\n".join(lines[:most_lines])
-    left_out = len(lines) - most_lines
+    kept = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note on one line would be as long as it
+    shown = "\n".join(map(_shortened, kept))
     if len(shown) > most_lines * _LINE_CHARS:
         shown = shown[: most_lines * _LINE_CHARS]
         return shown, f"... {len(text) - len(shown):,} characters more; --full shows them"
-    if left_out > 1:  # a note about one line would be as long as the line
-        return shown, f"... {left_out:,} lines more; --full shows them"
-    return "\n".join(lines), ""
+    if len(kept) < len(lines):
+        return shown, f"... {len(lines) - len(kept):,} lines more; --full shows them"
+    return shown, "... --full shows long lines whole" if max(map(len, lines)) > _LONGEST_LINE else ""
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[:_LONGEST_LINE]} ... {len(line) - _LONGEST_LINE:,} characters more in this line"
 
 
 def _arguments(text: str) -> str:

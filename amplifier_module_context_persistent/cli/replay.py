@@ -24,7 +24,7 @@ from .message_printer import MessagePrinter
 from .progress import progress
 from .request_panel import Stage
 from .session_argument import session_argument
-from .terminal import UnusableError, console, open_transcript, reason
+from .terminal import UnusableError, console, duration, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 KEYS = "space or enter: go on · n: next turn · 12g: go to turn 12 · q: quit"
@@ -128,7 +128,7 @@ class _Player:
     def _wait(self, keys: Keys, turn: int, timeout_s: float | None) -> int | None:
         """Wait for a key in a turn; the turn that one asks for, 0 to end, None to go on."""
         if timeout_s is not None and timeout_s > _LONG_PAUSE_S:
-            self._console.print(Text(f"({_duration(timeout_s)}; space goes on)", "dim"))
+            self._console.print(Text(f"({duration(timeout_s)}; space goes on)", "dim"))
         digits = ""
         while True:
             key = keys.wait(timeout_s)
@@ -222,9 +222,3 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
         "counts": marks.counts() if marks is not None else None,
         "marks": [[run.mark, run.start, run.stop] for run in marks.runs()] if marks is not None else None,
     }
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -35,7 +35,7 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    end = End(transcript, MessagePrinter(full=full, as_json=as_json))
+    end = End(transcript, MessagePrinter(full=full, as_json=as_json, may_grow=True))
     with transcript:
         try:
             end.print_last(count)

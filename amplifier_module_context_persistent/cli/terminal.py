@@ -12,7 +12,9 @@ import re
 import sys
 
 import click
+from rich.cells import set_cell_size
 from rich.console import Console
+from rich.text import Text
 
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
@@ -91,6 +93,30 @@ def say(text: str) -> None:
 def counted(number: int, what: str) -> str:
     """A number with its noun: `1 message`, `2 messages`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in two units at most: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    for large, small in (
+        (f"{days} d", f"{hours} h"),
+        (f"{hours} h", f"{minutes} min"),
+        (f"{minutes} min", f"{rest} s"),
+    ):
+        if not large.startswith("0 "):
+            return large if small.startswith("0 ") else f"{large} {small}"
+    return f"{rest} s"
+
+
+def cut(text: str, cells: int) -> str:
+    """Cut a text that is wider than so many cells, and mark where."""
+    if Text(text).cell_len <= cells:
+        return text
+    return f"{set_cell_size(text, cells - 3).rstrip()}..."
 
 
 def about(error: Exception, otherwise: str) -> str:

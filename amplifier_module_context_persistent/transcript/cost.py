@@ -14,10 +14,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import ContextPersistentError
-from ..log.base import ReadableLog
 from ..log.record import Message, decode
 from ..messages.metadata import given_id
 from ..messages.usage import ReportedUsage, usage_of_message, usage_of_record
@@ -76,6 +75,14 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "gemini-2.5-pro": Price(1.25, 10, 0.125, 1.25),
     "gemini-2.5-flash": Price(0.3, 2.5, 0.03, 0.3),
 }
+
+
+class Lines(Protocol):
+    """What is read of a log: every record's line, oldest first."""
+
+    def records(self) -> Iterator[bytes]:
+        """Give the lines."""
+        ...
 
 
 class Prices:
@@ -195,7 +202,7 @@ class Cost:
         }
 
 
-def cost_of(log: ReadableLog, prices: Prices, count: Callable[[Message], int]) -> Cost:
+def cost_of(log: Lines, prices: Prices, count: Callable[[Message], int]) -> Cost:
     """Add up what a log's requests cost.
 
     Args:
@@ -222,7 +229,7 @@ def cost_of(log: ReadableLog, prices: Prices, count: Callable[[Message], int]) -
     return found
 
 
-def requests_of(log: ReadableLog, count: Callable[[Message], int]) -> Iterator[Request]:
+def requests_of(log: Lines, count: Callable[[Message], int]) -> Iterator[Request]:
     """Find the requests that providers reported, in the log's order.
 
     A `usage` record belongs to the next assistant message, unless that brings usage of its own. Messages that a reset

@@ -18,6 +18,7 @@ from ..log.reader import LogReader
 from ..log.record import Message
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
+from .calls import CallLookup, Ending
 from .rebuild import Noted, Rebuilt, ReceiptLog, read_receipts, rebuild
 
 NOT_THERE = "there is no such file"
@@ -47,11 +48,23 @@ class Placed:
     number: int
     message: Message
     find_tools: Callable[[], tuple[str, ...]]
+    find_ending: Callable[[], Ending | None] = lambda: None
+    find_open_calls: Callable[[], frozenset[str]] = frozenset
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that it calls, or the one whose result it is; looked up as it is asked for."""
         return self.find_tools()
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the call ended whose result it is; None if it is no result. Looked up as it is asked for."""
+        return self.find_ending()
+
+    @property
+    def open_calls(self) -> frozenset[str]:
+        """The ids of its calls that have no result. Looked up as it is asked for."""
+        return self.find_open_calls()
 
 
 class Transcript:
@@ -129,6 +142,7 @@ class Transcript:
             LogUnreadableError: the log's bytes changed while they were read.
         """
         reader, index, live = self.reader, self.reader.index, self.reader.index.live
+        calls = CallLookup(reader)
         places = range(*slice(start, stop).indices(len(live)))
         for begin in range(0, len(places), _BATCH):
             batch: list[int] = [
@@ -145,7 +159,13 @@ class Transcript:
                 ]
             messages = reader.read([live[place] for place in batch])
             for place, message in zip(batch, messages, strict=True):
-                placed = Placed(place + 1, message, partial(tools_of, reader, live, place, message))
+                placed = Placed(
+                    place + 1,
+                    message,
+                    partial(tools_of, reader, live, place, message),
+                    partial(calls.ending, live, place, message),
+                    partial(calls.open_calls, live, place, message),
+                )
                 if tool is None or tool in placed.tools:
                     yield placed
 

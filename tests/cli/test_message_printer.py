@@ -209,11 +209,12 @@ def test_arguments_stand_by_name() -> None:
 
 
 def test_blank_text_takes_no_room() -> None:
-    """Nor does a message that says nothing."""
+    """A message that says nothing is said to be empty."""
     assert shown(said([{"type": "text", "text": " \n\n"}, {"type": "text", "text": "word"}]), PLAIN).endswith(
         "\nword\n"
     )
-    assert shown(said(""), PLAIN).count("\n") == 1
+    assert shown(said(""), PLAIN) == "[1] assistant\n(empty message)\n"
+    assert shown({"role": "tool", "tool_call_id": "c", "content": " "}, PLAIN).endswith("\n(empty result)\n")
 
 
 def test_thinking_stands_before_the_text() -> None:
@@ -250,3 +251,16 @@ def test_any_message_can_be_shown(history: list[dict[str, Any]]) -> None:
     for message in history:
         assert is_harmless(shown(message, TERMINAL))
         assert is_harmless(shown(message, PLAIN, full=True))
+
+
+@pytest.mark.parametrize("environment", [PLAIN, TERMINAL])
+def test_one_long_line_is_folded(environment: dict[str, str]) -> None:
+    """A line of 800 kB takes no more room than a long text; what is left out is said, and --full shows it."""
+    line = "x" * 800_000
+    for message in (said(line), {"role": "tool", "tool_call_id": "c", "content": line}, said(f"short\n{line}\nend")):
+        output = shown(message, environment)
+        assert len(output) < 4_000
+        assert "798,000 characters more in this line" in output
+        assert "--full shows" in output
+        assert shown(message, environment, full=True).count("x") == 800_000
+    assert "end" in shown(said(f"short\n{line}\nend"), environment)

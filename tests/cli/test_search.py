@@ -67,7 +67,8 @@ def test_matches_are_shown_with_their_lines() -> None:
     done = run("search", "line 50$", "talk", "-C", "1")
     assert done.exit_code == 0
     assert done.output == (
-        "[4] tool read_file  2026-01-05 09:00:00  msg-4\n   49- line 49\n   50: line 50\n   51- line 51\n"
+        "[4] tool read_file src/total.py, of [3]  2026-01-05 09:00:00  msg-4\n"
+        "   49- line 49\n   50: line 50\n   51- line 51\n"
     )
     gap = run("search", "line [15]0$", "talk")
     assert gap.output.splitlines()[1:] == ["   10: line 10", "   --", "   50: line 50"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.sessions_of_a_home import CONVERSATION, run, write
+from tests.support.terminals import Terminal, posix
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def test_a_session_is_shown(path: Path) -> None:
         "[1] system, turn 1  2026-01-05 09:00:00  msg-1",
         "[2] user  2026-01-05 09:00:00  msg-2",
         "[3] assistant  2026-01-05 09:00:00  msg-3",
-        "[4] tool read_file  2026-01-05 09:00:00  msg-4",
+        "[4] tool read_file src/total.py, of [3], 395 tokens  2026-01-05 09:00:00  msg-4",
         "[5] assistant  2026-01-05 09:00:00  msg-5",
         "[6] user, turn 2  2026-01-05 09:00:00  msg-6",
         "[7] assistant  2026-01-05 09:00:00  msg-7",
@@ -147,3 +149,124 @@ def test_it_begins_before_all_is_read_back(path: Path, monkeypatch: pytest.Monke
     done = run("show", path)
     assert (done.exit_code, done.stderr) == (2, "Error: the bytes changed\n")
     assert "I look at the" in done.stdout
+
+
+def call(call_id: str, tool: str = "bash", **arguments: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": tool, "arguments": arguments}]}
+
+
+def result(call_id: str, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def at(second: int, message: dict[str, Any]) -> dict[str, Any]:
+    return {**message, "metadata": {"timestamp": f"2026-01-05T09:00:{second:02}.500Z"}}
+
+
+@pytest.fixture
+def troubled(tmp_path: Path) -> Path:
+    """A session with a failed call, a rejected one, one without a result, and a result without a call."""
+    return write(
+        tmp_path / "troubled.jsonl",
+        [
+            at(0, {"role": "user", "content": "\n  Fix it.\nPlease."}),
+            at(1, call("a", command="make test\nmake lint")),
+            at(4, result("a", "Error: 2 tests failed")),
+            at(5, {"role": "user", "content": "Go on."}),
+            at(6, call("b", path="a.py")),
+            at(6, result("b", "The user rejected this call.")),
+            at(7, call("c", "read", path="b.py")),
+            at(7, result("elsewhere", "")),
+            at(9, {"role": "user", "content": "And?"}),
+        ],
+    )
+
+
+def test_a_result_says_what_it_answers_and_how_it_ended(troubled: Path) -> None:
+    """The call's message, its main argument, how long it took, its tokens; failures, missing results and empty ones."""
+    output = run("show", troubled).output
+    assert re.search(
+        r"^\[3\] tool bash make test\.\.\., of \[2\], 3\.0 s, \d+ tokens, FAILED  2026", output, re.MULTILINE
+    )
+    assert re.search(r"^\[6\] tool bash a\.py, of \[5\], \d+ tokens, REJECTED  2026", output, re.MULTILINE)
+    assert "-> read  c  NO RESULT\n" in output
+    assert "[8] tool, of no call, " in output
+    assert output.count("(empty result)") == 1
+    told = [json.loads(line) for line in run("show", troubled, "--json").output.splitlines()]
+    assert (told[2]["answers"], told[2]["outcome"], told[2]["duration_s"]) == (2, "failed", 3.0)
+    assert (told[7]["answers"], told[6]["open_calls"]) == (None, ["c"])
+    assert "outcome" not in told[0]
+
+
+def test_errors_alone(troubled: Path) -> None:
+    """Results of calls that failed or were rejected, and messages whose calls have no result."""
+    assert numbers(troubled, "--errors") == [3, 6, 7]
+    assert numbers(troubled, "--errors", "--turn", "1") == [3]
+    assert numbers(write(troubled.parent / "fine.jsonl"), "--errors") == []
+
+
+def test_the_outline_has_a_line_for_each_turn(troubled: Path) -> None:
+    """Number, time, duration, calls, errors (calls without a result too), tokens, and what the person wrote first."""
+    done = run("show", troubled, "--outline")
+    assert done.exit_code == 0, done.output
+    rows = done.output.splitlines()
+    assert rows[0].split() == ["turn", "began", "took", "calls", "errors", "tokens", "first", "line"]
+    first = rows[1].split()
+    assert (first[:7], first[8:]) == (["1", "2026-01-05", "09:00", "4.0", "s", "1", "1"], ["Fix", "it."])
+    assert rows[2].split()[5:7] == ["2", "2"]
+    assert rows[3].rstrip().endswith("And?")
+    told = [json.loads(line) for line in run("show", troubled, "--outline", "--json").output.splitlines()]
+    assert [(row["first"], row["last"]) for row in told] == [(1, 3), (4, 8), (9, 9)]
+    assert [(row["calls"], row["errors"], row["open_calls"]) for row in told] == [(1, 1, 0), (2, 1, 1), (0, 0, 0)]
+    assert [row["duration_s"] for row in told] == [4.0, 2.0, 0.0]
+
+
+def test_the_outline_of_some_turns_or_of_none(troubled: Path, tmp_path: Path) -> None:
+    """With --turn the others are left out; an empty session has no line."""
+    assert len(run("show", troubled, "--outline", "--turn", "-1").output.splitlines()) == 2
+    done = run("show", write(tmp_path / "empty.jsonl", []), "--outline")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "no messages" in done.stderr
+
+
+def test_the_outline_takes_no_filter(troubled: Path) -> None:
+    """It is about whole turns."""
+    assert run("show", troubled, "--outline", "--errors").exit_code == 2
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+@posix
+def test_the_outline_fits_a_terminal(troubled: Path, columns: str) -> None:
+    """A long first line is cut and marked in a terminal; in a pipe it is whole."""
+    path = write(troubled.parent / "long.jsonl", [{"role": "user", "content": "word " * 100}])
+    terminal = Terminal("show", str(path), "--outline", COLUMNS=columns, PAGER="", NO_COLOR="1")
+    assert terminal.end() == 0
+    rows = terminal.shown.splitlines()
+    assert all(len(row) <= int(columns) for row in rows)
+    assert rows[1].rstrip().endswith("...")
+    assert "word " * 39 + "word" in run("show", path, "--outline").output
+
+
+@posix
+def test_a_terminal_gets_a_pager(path: Path, tmp_path: Path) -> None:
+    """The output goes through $PAGER, with colours; leaving it early is no failure, nor is a missing one."""
+    copy = tmp_path / "copy"
+    terminal = Terminal("show", str(path), PAGER=f"tee {copy}")
+    assert terminal.end() == 0
+    assert "It rounds too early." in terminal.shown
+    assert copy.read_text(encoding="utf-8") == terminal.shown.replace("\r\n", "\n")
+    assert "\x1b[" in terminal.shown
+    large = write(tmp_path / "large.jsonl", [{"role": "user", "content": f"{number}"} for number in range(20_000)])
+    assert Terminal("show", str(large), PAGER="head -n 1").end() == 0
+    terminal = Terminal("show", str(path), PAGER="no-such-program-here")
+    assert terminal.end() == 0
+    assert "It rounds too early." in terminal.shown
+
+
+@posix
+def test_json_and_pipes_get_no_pager(path: Path, tmp_path: Path) -> None:
+    """Programs read those."""
+    copy = tmp_path / "copy"
+    assert Terminal("show", str(path), "--json", PAGER=f"tee {copy}").end() == 0
+    assert run("show", path, env={"PAGER": f"tee {copy}"}).exit_code == 0
+    assert not copy.exists()

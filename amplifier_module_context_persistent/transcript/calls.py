@@ -1,0 +1,146 @@
+"""Which call a result answers, how the call ended, and which calls have no result.
+
+Looked up for one message at a time, in the messages near it: a result mostly follows its call at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..log.index import ASSISTANT, ROLE_CODES
+from ..messages.message import Message, calls_of, result_id_of
+from ..messages.metadata import instant_of, timestamp_of
+from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.text import parts_of
+from ..search.tool_names import Records
+
+NEAR = 256
+"""How many messages before a result are searched for its call, and after a call for its result."""
+
+_RESULTS = (ROLE_CODES["tool"], ROLE_CODES["function"])
+_KEPT = 64  # assistant messages whose calls are remembered
+_SUBJECTS = ("file_path", "path", "filename", "file", "command", "cmd", "pattern", "query", "url", "name", "id")
+_SUBJECT_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call in its place: the number of the message that makes it, from 1, the tool, and what it is about."""
+
+    number: int
+    name: str
+    subject: str
+    """The argument that says most, such as a path or a command; one line."""
+    instant: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a call ended, as its result says."""
+
+    call: MadeCall | None
+    """None if no message near it makes the call."""
+    outcome: str
+    """`answered`, `failed` or `rejected`."""
+    duration_s: float | None
+    """From the call's message to the result's; None if one of them has no time."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call did not do what it was asked for."""
+        return self.outcome != ANSWERED
+
+
+class CallLookup:
+    """Finds calls and results in a log.
+
+    Args:
+        log: the log.
+    """
+
+    def __init__(self, log: Records) -> None:
+        self._log = log
+        self._made: OrderedDict[int, Mapping[str, MadeCall]] = OrderedDict()
+        """By ordinal, the calls of some assistant messages."""
+
+    def ending(self, live: Sequence[int], place: int, message: Message) -> Ending | None:
+        """Say how a call ended whose result a message is; None for a message that is no result.
+
+        Args:
+            live: the live history's ordinals.
+            place: where the message stands in it.
+            message: the message.
+        """
+        call_id = result_id_of(message)
+        if call_id is None:
+            return None
+        call = self._find(live, place, call_id)
+        return Ending(
+            call, outcome_of(message), duration_s(call.instant if call else None, instant_of_message(message))
+        )
+
+    def open_calls(self, live: Sequence[int], place: int, message: Message) -> frozenset[str]:
+        """Give the ids of a message's calls that no message near it answers."""
+        calls = {call.id for call in calls_of(message)}
+        roles = self._log.index.roles
+        for at in range(place + 1, min(len(live), place + 1 + NEAR)):
+            if not calls:
+                break
+            if roles[live[at]] in _RESULTS:
+                calls.discard(next((result_id_of(result) or "" for result in self._log.read([live[at]])), ""))
+        return frozenset(calls)
+
+    def _find(self, live: Sequence[int], place: int, call_id: str) -> MadeCall | None:
+        roles = self._log.index.roles
+        for at in range(place - 1, max(-1, place - 1 - NEAR), -1):
+            if roles[live[at]] == ASSISTANT and (call := self._calls_at(live[at], at).get(call_id)) is not None:
+                return call
+        return None
+
+    def _calls_at(self, ordinal: int, place: int) -> Mapping[str, MadeCall]:
+        if ordinal not in self._made:
+            (message,) = self._log.read([ordinal])
+            self._made[ordinal] = made_calls(message, place + 1)
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return self._made[ordinal]
+
+
+def made_calls(message: Message, number: int) -> Mapping[str, MadeCall]:
+    """The calls of a message by their ids; `number` is the message's, from 1."""
+    if not calls_of(message):
+        return {}
+    instant = instant_of_message(message)
+    calls = (part for part in parts_of(message) if part.kind == "call")
+    return {part.call_id: MadeCall(number, part.name, subject_of(part.text), instant) for part in calls}
+
+
+def subject_of(arguments: str) -> str:
+    """The argument of a call that says what it is about, on one line; empty if none is a text."""
+    try:
+        given: Any = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(given, dict):
+        return ""
+    texts = {key: value for key, value in given.items() if isinstance(value, str) and value.strip()}
+    value = next((texts[key] for key in _SUBJECTS if key in texts), next(iter(texts.values()), ""))
+    first, *others = value.strip().splitlines() or [""]
+    return f"{first[:_SUBJECT_CHARS]}..." if others or len(first) > _SUBJECT_CHARS else first
+
+
+def instant_of_message(message: Mapping[str, Any]) -> datetime | None:
+    """When a message was written; None if it does not say."""
+    return instant_of(timestamp_of(message))
+
+
+def duration_s(start: datetime | None, end: datetime | None) -> float | None:
+    """The seconds between two times; None if one is unknown, or they are the wrong way round."""
+    if start is None or end is None or end < start:
+        return None
+    return (end - start).total_seconds()

@@ -1,0 +1,82 @@
+"""A session turn by turn: what each was about, how long it took, how its calls ended. One pass over the messages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from ..messages.message import Message, calls_of, result_id_of, text_of
+from ..messages.metadata import is_human, timestamp_of
+from ..messages.outcome import ANSWERED, outcome_of
+from ..tokens.counter import TokenCounter
+from .calls import duration_s, instant_of_message
+from .stats import tokens_of
+from .transcript import Transcript, Turn
+
+_LINE_CHARS = 200
+
+
+@dataclass(slots=True)
+class TurnLine:
+    """A turn at a glance; its messages are `first` to `last`, counted from 1."""
+
+    number: int
+    first: int
+    last: int
+    time: str = ""
+    """When it began, as its first message with a time says."""
+    duration_s: float | None = None
+    line: str = ""
+    """The first line that the person wrote."""
+    calls: int = 0
+    errors: int = 0
+    """Calls that failed or were rejected."""
+    open_calls: int = 0
+    """Calls that no message answers."""
+    tokens: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
+
+
+def outline(transcript: Transcript, counter: TokenCounter, turns: list[Turn] | None = None) -> list[TurnLine]:
+    """Read a session turn by turn.
+
+    Args:
+        transcript: the session.
+        counter: counts tokens.
+        turns: the turns to read; by default all.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    lines: list[TurnLine] = []
+    open_calls: dict[str, TurnLine] = {}
+    for turn in transcript.turns() if turns is None else turns:
+        line = TurnLine(turn.number, turn.start + 1, turn.stop)
+        lines.append(line)
+        start: datetime | None = None
+        for message in transcript.messages(turn.start, turn.stop):
+            _count(line, message, open_calls)
+            line.tokens += tokens_of(message, counter)
+            instant = instant_of_message(message)
+            if start is None and instant is not None:
+                start, line.time = instant, timestamp_of(message)
+            line.duration_s = duration_s(start, instant) if instant is not None else line.duration_s
+    for line in open_calls.values():
+        line.open_calls += 1
+    return lines
+
+
+def _count(line: TurnLine, message: Message, open_calls: dict[str, TurnLine]) -> None:
+    for call in calls_of(message):
+        line.calls += 1
+        open_calls[call.id] = line
+    call_id = result_id_of(message)
+    if call_id is not None:
+        of = open_calls.pop(call_id, line)
+        of.errors += outcome_of(message) != ANSWERED
+    elif not line.line and is_human(message):
+        line.line = next((said for text in text_of(message).splitlines() if (said := text.strip())), "")[:_LINE_CHARS]
