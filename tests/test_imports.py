@@ -180,6 +180,53 @@ def test_help_names_the_public_names() -> None:
         assert (getattr(amplifier_module_context_persistent, name).__doc__ or "").strip(), f"{name} has no docstring"
 
 
+def test_every_module_has_its_test_file() -> None:
+    """`tests/<room>/test_<module>.py`, or a line of the list below that says which file tests it, and why."""
+    tests = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    lacking = {
+        module.name
+        for module in MODULES.values()
+        if module.path.name != "__init__.py"
+        and (place := module.path.relative_to(PACKAGE)).with_name(f"test_{place.stem.strip('_')}.py") not in tests
+    }
+    listed = {name for name in lacking if not TESTED_ELSEWHERE.keys().isdisjoint({name, name.rpartition(".")[0]})}
+    assert sorted(lacking - listed) == [], "give each a test file, or a line in TESTED_ELSEWHERE"
+    needless = [entry for entry in TESTED_ELSEWHERE if not any(f"{name}.".startswith(f"{entry}.") for name in lacking)]
+    assert not needless, "they have test files by now"
+    assert not [said for said in TESTED_ELSEWHERE.values() if not (ROOT / said.partition(":")[0]).exists()]
+
+
+TESTED_ELSEWHERE = {
+    "cli.exit_codes": "tests/cli/test_main.py: numbers, which commands return",
+    "cli.import_": "tests/cli/test_export.py: an import is checked by an export",
+    "cli.import_report": "tests/cli/test_export.py: what an import says",
+    "cli.pager": "tests/cli/test_show.py: output that is longer than the screen",
+    "compaction.plan_request": "tests/compaction/test_planner.py: what a plan is made from",
+    "demo.session": "tests/demo/test_command.py: the demonstration plays it in processes of its own",
+    "log.base": "tests/log/test_file_model.py: a contract, without code",
+    "log.batch": "tests/log/test_file_writers.py: what several callers append together",
+    "log.filesystem": "tests/log/test_file.py: system calls, through a log",
+    "log.lock": "tests/log/test_file_writers.py: a lock takes several writers",
+    "log.memory": "tests/log/test_group_commit.py: the same tests as for a file",
+    "log.open_log": "tests/log/test_open.py",
+    "log.salvage": "tests/log/test_scanner.py: whole records in lines that are none",
+    "search.expression": "tests/search/test_pattern.py: expressions, as patterns are written",
+    "report": "tests/report/test_report.py: the page, read and driven as a whole",
+    "session.recognise": "tests/session/test_deduplicate.py: which messages a host gives again",
+    "session.request_flow": "tests/session/test_view_service.py: requests, as a manager makes them",
+    "session.session": "tests/session/test_store.py: the parts of an open session",
+    "session.set_messages": "tests/session/test_deduplicate.py: what a host sets at a resume",
+    "tokens._estimate_tables": "tests/tokens/test_estimate.py: numbers, which the estimate reads",
+    "transcript.outline": "tests/cli/test_show.py: a session turn by turn",
+    "transfer.drafts": "tests/transfer/test_import.py: what an importer gives",
+    "transfer.importers": "tests/transfer/importers: one file for each format, from its files to a session",
+    "transfer.targets": "tests/transfer/test_import.py: where an import goes",
+    "transfer.write_import": "tests/transfer/test_import.py: the log that an import makes",
+    "window.request": "tests/window/test_window.py: what a view is asked for, and what it gives",
+}
+"""Modules, or packages, without a test file of their own: the tests that cover them, and why there."""
+
+
 def test_no_test_file_imports_another() -> None:
     """What two of them need is in tests/support."""
     found = [

@@ -8,7 +8,7 @@ from ..log.reader import LogReader
 from ..log.record import Message, decode
 from ..log.salvage import has_role, whole_records
 
-_CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 _PADDING = b"\0\r\t "
 
 Piece = tuple[int, bytes, Message | None]
@@ -19,7 +19,7 @@ def pieces(reader: LogReader, end: int) -> Iterator[Piece]:
     """The pieces of an open log up to the offset `end`, in their order; padding between records is left out."""
     at, rest = 0, b""
     while at < end:
-        block = reader.file.read(at, min(_CHUNK_BYTES, end - at))
+        block = reader.file.read(at, min(CHUNK_BYTES, end - at))
         lines = (rest + block).split(b"\n")
         start, rest = at - len(rest), lines.pop()
         for line in lines:

@@ -1,0 +1,92 @@
+"""Copying messages from one log to another: what stays, what is renamed, what is left behind and why."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import seal
+from amplifier_module_context_persistent.transfer.copy import (
+    Loss,
+    NewLog,
+    carry,
+    refused_messages,
+    torn_tail,
+    unread_lines,
+)
+from tests.support.logs import assert_sound, body, sealed, stored_numbers, write_file
+
+
+@contextlib.contextmanager
+def opened(path: Path, content: bytes) -> Iterator[LogReader]:
+    write_file(str(path), content)
+    reader = LogReader(path)
+    try:
+        reader.follow()
+        yield reader
+    finally:
+        reader.close()
+
+
+def test_a_message_keeps_its_id_and_an_id_used_twice_is_replaced(tmp_path: Path) -> None:
+    """The later message gets the new one; which it had is told."""
+    with opened(tmp_path / "log", b"".join(sealed([body(0), body(1), body(0)]))) as reader:
+        carried = list(carry(reader, range(3), rename=lambda given: f"new-{given}"))
+    assert [one.message_id for one in carried] == ["id-0", "id-1", "new-id-0"]
+    assert [one.renamed_from for one in carried] == [None, None, "id-0"]
+    for one in carried:
+        assert one.body is not None
+        assert json.loads(seal(one.body, 0)[0])["metadata"]["message_id"] == one.message_id
+        assert one.reason == ""
+
+
+def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Nothing is cut in silence."""
+    lines = sealed([body(0), body(1, text="x" * 900), body(2)])
+    with opened(tmp_path / "log", b"".join(lines)) as reader:
+        reader.max_record_bytes = 500
+        carried = list(carry(reader, range(3), rename=str))
+        refused = [one for one in carried if one.body is None]
+        assert [one.message_id for one in refused] == ["id-1"]
+        (loss,) = refused_messages(reader, refused)
+        assert (loss.line, loss.offset) == (2, len(lines[0]))
+        assert "at most" in loss.reason
+
+
+def test_lines_that_nobody_can_read_are_losses(tmp_path: Path) -> None:
+    """In the middle, and at the torn end."""
+    lines = sealed([body(0), body(1)])
+    with opened(tmp_path / "log", lines[0] + b"garbage\n" + lines[1] + b"torn") as reader:
+        assert [(loss.line, loss.offset) for loss in unread_lines(reader)] == [(2, len(lines[0]))]
+        assert torn_tail(reader) == [Loss(4, len(b"".join(lines)) + 8, "4 bytes at the end that are no whole record")]
+    with opened(tmp_path / "sound", b"".join(lines)) as reader:
+        assert (unread_lines(reader), torn_tail(reader)) == ([], [])
+
+
+def test_a_new_log_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    """Not before, and not after an error."""
+    path = tmp_path / "new" / "log.jsonl"
+    with NewLog(str(path)) as log:
+        log.append(body(0))
+        assert not path.exists()
+        log.append(body(1))
+        log.finish()
+    assert stored_numbers(str(path)) == [0, 1]
+    assert_sound(str(path))
+    with contextlib.suppress(KeyError), NewLog(str(tmp_path / "other")) as log:
+        log.append(body(0))
+        raise KeyError
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the records all the same."""
+    monkeypatch.chdir(tmp_path)
+    with NewLog(None) as log:
+        log.append(body(0))
+        log.finish()
+    assert os.listdir(tmp_path) == []

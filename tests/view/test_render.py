@@ -1,0 +1,82 @@
+"""Writing a view's messages: stored ones as they are, and what a view changes of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from amplifier_module_context_persistent.messages.elide import Cut
+from amplifier_module_context_persistent.view.arrangement import arrange
+from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.render import render, shorten
+
+Message = dict[str, Any]
+
+
+def count(message: Message) -> int:
+    return len(str(message))
+
+
+def rendered(messages: list[Message], *, head: Sequence[Message] = (), **how: Any) -> list[Message]:
+    entries = [classify(at, message, count) for at, message in enumerate(messages)]
+
+    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
+        return (dict(messages[entry.ordinal]) for entry in wanted)
+
+    return render(arrange(entries, count, **how), fetch, head=head)
+
+
+def called(call_id: str) -> list[Message]:
+    call = {"id": call_id, "tool": "bash", "arguments": {}}
+    result = {"role": "tool", "tool_call_id": call_id, "name": "bash", "content": "done"}
+    return [{"role": "assistant", "content": "", "tool_calls": [call]}, result]
+
+
+def test_a_view_of_sound_messages_is_the_messages_under_the_head() -> None:
+    """Equal, and no object of the caller's: what is done to a view stays there."""
+    messages = [{"role": "user", "content": "a"}, *called("c1"), {"role": "assistant", "content": "b"}]
+    head = [{"role": "system", "content": [{"type": "text", "text": "h"}]}]
+    view = rendered(messages, head=head)
+    assert view == head + messages
+    view[0]["content"][0]["text"] = "changed"
+    assert head[0]["content"][0]["text"] == "h"
+
+
+def test_calls_that_share_an_id_are_told_apart() -> None:
+    """The later call and its result get another id, the same one; their names stay."""
+    view = rendered([{"role": "user", "content": "a"}, *called("c1"), *called("c1")])
+    first, second = view[1]["tool_calls"][0]["id"], view[3]["tool_calls"][0]["id"]
+    assert first != second
+    assert [message["tool_call_id"] for message in view if message["role"] == "tool"] == [first, second]
+
+
+def test_a_call_without_a_result_gets_a_stand_in() -> None:
+    """Since providers refuse a call that nobody answered."""
+    view = rendered([{"role": "user", "content": "a"}, called("c1")[0]])
+    assert (view[2]["role"], view[2]["tool_call_id"]) == ("tool", "c1")
+    assert "no result" in view[2]["content"]
+
+
+def test_thinking_is_left_out_where_the_plan_says_so() -> None:
+    """What was said with it stays."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    said = {"role": "assistant", "content": [thinking, {"type": "text", "text": "so"}], "metadata": {"message_id": "m"}}
+    view = rendered([{"role": "user", "content": "a"}, said], silent={"m"})
+    assert view[1]["content"] == [{"type": "text", "text": "so"}]
+    assert rendered([{"role": "user", "content": "a"}, said])[1]["content"][0] == thinking
+
+
+def test_a_message_is_shortened_with_a_reference() -> None:
+    """By the id under which it can be recalled."""
+    message = {"role": "tool", "tool_call_id": "c1", "content": "line\n" * 100, "metadata": {"message_id": "m7"}}
+    short = shorten(classify(0, message, count), message, Cut(10, 10))
+    assert len(short["content"]) < 200
+    assert "m7" in short["content"]
+    assert len(message["content"]) == 500
+
+
+def test_late_system_text_is_a_reminder_of_the_users_role() -> None:
+    """Where the configuration says so."""
+    message = {"role": "system", "content": "Rule."}
+    assert shorten(classify(0, message, count, late=True), message, None) == {
+        "role": "user",
+        "content": "<system-reminder>\nRule.\n</system-reminder>",
+    }
