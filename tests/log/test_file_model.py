@@ -247,8 +247,9 @@ class LogModel(RuleBasedStateMachine):
             log.close()
         self.move_to(root)
         self.take_over()
+        in_pieces = len(self.unsure) > 1  # of several records that were never synced, the first may be lost alone
         self.unsure.clear()
-        self.damaged = self.damaged and bool(os.path.exists(self.path) and findings(self.path))
+        self.damaged = (self.damaged or in_pieces) and bool(os.path.exists(self.path) and findings(self.path))
 
     def take_over(self) -> None:
         """Let the list be what is stored, which may differ from it by what nobody acknowledged."""
