@@ -1,0 +1,117 @@
+"""CONTRIBUTING.md's recipe for a compaction strategy, followed in a copy of the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+COPIED = ("amplifier_module_context_persistent", "benchmarks", "docs", "fixtures", "tests")
+
+STEP = '''
+def drop_oldest(draft: Draft) -> None:
+    """Leave out the oldest groups first."""
+    for position in draft.left():
+        if draft.fits:
+            return
+        if position not in draft.fixed:
+            draft.drop(position)
+
+
+STRATEGIES: Mapping'''
+
+TEST = '''
+
+def test_the_oldest_go_first() -> None:
+    """As many as have to."""
+    made = draft("u:10 a:90 a:90 u:10 a:90", 150)
+    strategies.drop_oldest(made)
+    assert kept(made) == "3 4"
+'''
+
+PLAY = """
+import json, sys
+from amplifier_module_context_persistent.replay import open_transcript, replay
+with open_transcript(sys.argv[1]) as transcript:
+    found = replay(transcript, "drop_oldest", budget_tokens=9_000, tokenizer="estimate").measures
+print(json.dumps([found.requests, found.invalid, found.over, found.breaks]))
+"""
+
+
+def replaced(before: str, after: str) -> Callable[[str], str]:
+    def replace(text: str) -> str:
+        assert text.count(before) == 1, before
+        return text.replace(before, after)
+
+    return replace
+
+
+def added(last: str) -> Callable[[str], str]:
+    return lambda text: text + last
+
+
+EDITS: dict[str, Callable[[str], str]] = {
+    "amplifier_module_context_persistent/compaction/strategies.py": lambda text: replaced(
+        '    "importance": (', '    "drop_oldest": ((3, drop_oldest), *LAST_STEPS),\n    "importance": ('
+    )(replaced("\nSTRATEGIES: Mapping", STEP)(text)),
+    "amplifier_module_context_persistent/config/table.py": replaced(
+        '"sliding_window", "importance")', '"sliding_window", "drop_oldest", "importance")'
+    ),
+    "amplifier_module_context_persistent/config/options.py": replaced(
+        '"sliding_window", "importance"]', '"sliding_window", "drop_oldest", "importance"]'
+    ),
+    "tests/compaction/test_strategies.py": added(TEST),
+    "docs/configuration.md": str,  # written by a command
+    "docs/compaction.md": replaced("| `importance` |", "| `drop_oldest` | The oldest. | Never. |\n| `importance` |"),
+    "CHANGELOG.md": replaced("### Added\n", "### Added\n\n- A strategy `drop_oldest`.\n"),
+}
+"""What a person does to each file that the recipe names."""
+
+
+def run(root: Path, *arguments: str) -> str:
+    """Run Python in the copy."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
+    """The files that it names, and no other; then the project's tests take the strategy in, and a session plays it."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipe = page.partition("### Add a compaction strategy")[2].partition("\n### ")[0]
+    paths = re.findall(r"^\d+\. `([\w./-]+)`:", recipe, re.MULTILINE)
+    assert sorted(paths) == sorted(EDITS)
+    for directory in COPIED:
+        shutil.copytree(ROOT / directory, tmp_path / directory, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for path in paths:
+        text = (tmp_path / path).read_text(encoding="utf-8")
+        (tmp_path / path).write_text(EDITS[path](text), encoding="utf-8")
+    (command,) = re.findall(r"`docs/configuration.md`: run `python ([^`]+)`", recipe)
+    run(tmp_path, *command.split())
+    tests = ("tests/compaction/test_strategies.py", "tests/config/test_options.py", "tests/docs/test_configuration.py")
+    passed = run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests, "-rA")
+    assert "test_every_strategy_keeps_the_rules_and_the_budget[drop_oldest]" in passed
+    session = tmp_path / "session.jsonl"
+    code = "import json, sys; from fixtures.generate import generate_session; "
+    code += "open(sys.argv[1], 'w').writelines(json.dumps(m) + '\\n' for m in generate_session(3, 120, mean_bytes=0))"
+    run(tmp_path, "-c", code, str(session))
+    requests, invalid, over, breaks = json.loads(run(tmp_path, "-c", PLAY, str(session)))
+    assert requests > 20
+    assert (invalid, over) == (0, 0)
+    assert breaks > 0
