@@ -65,15 +65,15 @@ class MessagePrinter:
         self._console = screen or console()
         self._printed = False
 
-    def show(self, placed: Placed, *, turn: int | None = None) -> None:
-        """Print a message; `turn` is the number of the turn that it begins."""
+    def show(self, placed: Placed, *, turn: int | None = None, note: str = "") -> None:
+        """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
         if self._as_json:
             click.echo(json.dumps(self._as_plain(placed)))
             return
         if self._printed:
             self._print(Text())
         self._printed = True
-        self._print(head_of(placed, turn=turn, counter=self._counter))
+        self._print(head_of(placed, turn=turn, counter=self._counter, note=note))
         parts = sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking")
         unanswered = placed.open_calls if not self._may_grow else frozenset()
         for part in parts:
@@ -131,11 +131,11 @@ class MessagePrinter:
             click.echo(text.plain)
 
 
-def head_of(placed: Placed, *, turn: int | None = None, counter: TokenCounter | None = None) -> Text:
-    """The head line of a message: number, role, the call that it answers, turn, time and id."""
+def head_of(placed: Placed, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = "") -> Text:
+    """The head line of a message: number (`+` if it has none), role, the call that it answers, turn, time and id."""
     message, ending = placed.message, placed.ending
     role = str(message.get("role"))
-    parts = [f"[{placed.number}] {role}"]
+    parts = [f"[{placed.number or '+'}] {role}"]
     if ending is not None:
         subject = ending.call.subject if ending.call is not None else ""
         parts[0] = " ".join(filter(None, (parts[0], *placed.tools, subject)))
@@ -149,6 +149,8 @@ def head_of(placed: Placed, *, turn: int | None = None, counter: TokenCounter | 
     head = Text(escaped(one_line(", ".join(parts))), f"bold {_STYLES.get(role, 'magenta')}")
     if ending is not None and ending.is_error:
         head.append(f", {ending.outcome.upper()}", "bold red")
+    if note:
+        head.append(f", {note}", "bold yellow")
     metadata = metadata_of(message)
     for said in (timestamp_of(message)[:19].replace("T", " "), metadata.get("message_id"), metadata.get("source")):
         if isinstance(said, str) and said:

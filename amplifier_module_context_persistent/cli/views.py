@@ -18,8 +18,10 @@ from ..log.record import Message
 from ..transcript.rebuild import Noted, Rebuilt, ReceiptLog
 from ..transcript.transcript import Transcript
 from .exit_codes import DONE, FINDINGS
+from .pager import paged
 from .session_argument import session_argument
-from .terminal import UnusableError, console, escaped, open_transcript, reason
+from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
+from .view_printer import show_difference, show_view
 
 AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 
@@ -47,28 +49,45 @@ def views(path: str, *, as_json: bool) -> None:
 
 @click.command()
 @session_argument
-@click.option("--request", "number", type=click.IntRange(min=1), required=True, help="Its number in `views`.")
+@click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
+@click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def view(context: click.Context, path: str, number: int, *, as_json: bool) -> None:
+def view(context: click.Context, path: str, number: int, *, as_diff: bool, full: bool, as_json: bool) -> None:
     """Show what the model saw at a request of SESSION, and prove it.
+
+    Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
+    left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
 
     The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
     it differs or is incomplete, 2 if nothing can be read.
     """
+    if as_diff and as_json:
+        raise click.UsageError("--diff is for people; compare the views of two --json")
     with open_transcript(path) as transcript:
         book = _book(transcript)
-        if number > len(book.requests):
-            raise UnusableError(f"there is no request {number:,}: the log has {len(book.requests):,} receipts")
-        noted = book.requests[number - 1]
+        count = len(book.requests)
+        wanted = number if number > 0 else count + 1 + number
+        if number == 0 or not 1 <= wanted <= count:
+            raise UnusableError(f"there is no request {number:,}: the log has {counted(count, 'receipt')}")
+        noted = book.requests[wanted - 1]
         try:
-            made = transcript.view(number)
+            made = transcript.view(wanted)
+            if as_json:
+                _print_json(wanted, noted, made)
+            else:
+                with paged():
+                    _introduce(wanted, count, noted)
+                    if as_diff:
+                        show_difference(transcript, wanted, made.messages or (), full=full)
+                    else:
+                        show_view(transcript, wanted, made.messages or (), full=full)
+                    _say(f"\n{verdict(noted, made)}")
+                    if made.messages is not None:
+                        _say(AFTERWARDS)
         except (LogError, ValueError) as error:
             raise UnusableError(escaped(str(error))) from error
-    if as_json:
-        _print_json(number, noted, made)
-    else:
-        _show(number, len(book.requests), noted, made)
     context.exit(DONE if made.proved else FINDINGS)
 
 
@@ -120,7 +139,7 @@ def _list(book: ReceiptLog) -> None:
         for number, noted in enumerate(book.requests, 1):
             receipt = noted.receipt
             full = "no" if book.lacks(noted) else "yes"
-            time = receipt.time[:19].replace("T", " ")
+            time = receipt.time[:16].replace("T", " ")
             cells = (time, f"{receipt.messages:,}", f"{receipt.tokens:,}", receipt.plan, receipt.provider, full)
             table.add_row(f"{number:,}", *(Text(escaped(cell)) for cell in cells))
         output.print(table)
@@ -128,17 +147,11 @@ def _list(book: ReceiptLog) -> None:
         output.print(f"{book.malformed:,} receipts cannot be read")
 
 
-def _show(number: int, count: int, noted: Noted, made: Rebuilt) -> None:
+def _introduce(number: int, count: int, noted: Noted) -> None:
     receipt = noted.receipt
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
     _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
-    _say(f"{receipt.messages:,} messages, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}")
-    for place, message in enumerate(made.messages or (), 1):
-        _say(f"\n[{place}] {message.get('role')}")
-        _say(json.dumps(message, ensure_ascii=False, indent=2))
-    _say(f"\n{verdict(noted, made)}")
-    if made.messages is not None:
-        _say(AFTERWARDS)
+    _say(f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}\n")
 
 
 def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:

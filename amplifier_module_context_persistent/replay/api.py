@@ -24,6 +24,7 @@ from ..tokens.counter import count_message, open_counter
 from ..transcript.rebuild import Noted, Rebuilt
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
+from .annotated_view import marker_of
 from .checker import view_violations
 from .evidence import Session, far_evidence, with_id
 from .measures import Measures, Prices
@@ -127,7 +128,9 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
     before: Seen | None = None
     latest = 0
     for number, noted in enumerate(transcript.requests(), 1):
-        marker, places = _marker(transcript, noted, markers)
+        if id(noted.live) not in markers:
+            markers[id(noted.live)] = marker_of(transcript, noted)
+        marker, places = markers[id(noted.live)]
         ordinal = index.find(noted.receipt.upto) if noted.receipt.upto else None
         total = places[ordinal] + 1 if ordinal in places else 0
         current = noted.live is index.live
@@ -262,24 +265,6 @@ def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
         finally:
             thread.submit(runner.run, close()).result()
             thread.submit(runner.close).result()
-
-
-def _marker(
-    transcript: Transcript, noted: Noted, markers: dict[int, tuple[Marker, dict[int, int]]]
-) -> tuple[Marker, dict[int, int]]:
-    """The marker for the live history of a receipt, and the positions of its records."""
-    live, index = noted.live, transcript.book.index
-    known = markers.get(id(live))
-    if known is None:
-        places = {ordinal: place for place, ordinal in enumerate(live)}
-
-        def place_of(message_id: str) -> int | None:
-            ordinal = index.find(message_id)
-            return places.get(ordinal) if ordinal is not None else None
-
-        known = Marker(place_of, lambda wanted: transcript.reader.read([live[place] for place in wanted])), places
-        markers[id(live)] = known
-    return known
 
 
 def _seen(number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, before: Seen | None) -> Seen:

@@ -147,12 +147,25 @@ def test_what_is_no_log_is_unusable(tmp_path: Path, command: list[str], kind: st
     assert isinstance(done.exception, SystemExit)
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "4", "99999999999999999999999", "x", ""])
+@pytest.mark.parametrize("number", ["0", "-4", "4", "99999999999999999999999", "x", ""])
 async def test_a_request_that_is_not_there_is_unusable(session: Recorded, number: str) -> None:
     """It says how many there are, or what is allowed."""
     done = run("view", session.path, f"--request={number}")
     assert done.exit_code == 2
     assert isinstance(done.exception, SystemExit)
+
+
+async def test_the_last_request_is_the_default(session: Recorded) -> None:
+    """Negative numbers count from the end."""
+    last = run("view", session.path, "--request", "3").output
+    assert run("view", session.path).output == last
+    assert run("view", session.path, "--request", "-1").output == last
+    assert "request 1 of 3" in run("view", session.path, "--request", "-3").output
+
+
+async def test_a_difference_is_for_people(session: Recorded) -> None:
+    """Not with --json."""
+    assert run("view", session.path, "--diff", "--json").exit_code == 2
 
 
 async def test_a_log_without_receipts(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""How `context-persistent view` prints a view, and what differs from the one before."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.messages import user
+from tests.support.recorded_sessions import Recorded
+from tests.support.sessions_of_a_home import run
+
+
+@pytest.fixture
+async def compacted(tmp_path: Path) -> Recorded:
+    """Two requests with a compaction between them."""
+    recorded = Recorded(tmp_path / "compacted.jsonl", max_tokens=3_000, tokenizer="estimate")
+    call = {"id": "c1", "tool": "bash", "arguments": {"command": "make"}}
+    await recorded.add(user("Build it."), {"role": "assistant", "content": "", "tool_calls": [call]})
+    await recorded.add({"role": "tool", "tool_call_id": "c1", "content": "line\n" * 800})
+    await recorded.add({"role": "assistant", "content": "It is built."})
+    await recorded.view()
+    await recorded.add(*(user(f"question {number} " + "word " * 60) for number in range(20)))
+    await recorded.view()
+    await recorded.manager.close()
+    return recorded
+
+
+async def test_a_view_is_rendered(compacted: Recorded) -> None:
+    """Messages as `show` prints them, with their numbers; what is shortened or left out is marked in its place."""
+    before = run("view", compacted.path, "--request", "1").output
+    assert "[3] tool bash make, of [2], " in before
+    assert "ELIDED" not in before
+    assert "dropped" not in before
+    after = run("view", compacted.path).output
+    marked = [line for line in after.splitlines() if "ELIDED: " in line or line.startswith("---")]
+    assert marked, after
+    assert "[+] " in after  # the notice
+    assert ", INSERTED" in after
+    told = json.loads(run("view", compacted.path, "--json").output)
+    heads = [line for line in after.splitlines() if line.startswith("[") and line[1:2] in "+0123456789"]
+    assert len(heads) == len(told["messages"])
+
+
+async def test_every_message_of_the_history_is_shown_or_named(compacted: Recorded) -> None:
+    """The numbers of what is shown and of what is left out are together those of the history."""
+    output = run("view", compacted.path).output
+    numbers = [int(number) for number in re.findall(r"^\[(\d+)\] ", output, re.MULTILINE)]
+    for first, last in re.findall(r"^--- .*: \[(\d+)\](?: to \[(\d+)\])? ---$", output, re.MULTILINE):
+        numbers += range(int(first), int(last or first) + 1)
+    assert sorted(numbers) == list(range(1, 25))
+
+
+async def test_a_difference_shows_what_changed_alone(compacted: Recorded) -> None:
+    """New messages, newly shortened ones and what was left out; nothing of what stayed."""
+    output = run("view", compacted.path, "--diff").output
+    assert "beginning of the view" in output
+    assert "question 19" in output
+    assert "It is built." not in output or "newly dropped" in output
+    first = run("view", compacted.path, "--request", "1", "--diff").output
+    assert "there is no request before this one" in first
+    assert "Build it." in first
