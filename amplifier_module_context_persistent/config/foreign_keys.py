@@ -1,25 +1,47 @@
-"""Keys of the modules that people come from: what they mean here.
+"""Keys that the host's bundles and other context modules set: what they mean here.
 
-`ALIASES` are other names of our keys, and `persistence: {…}` may hold keys of ours. An unknown key is a warning that
-names the nearest known one.
+A mount plan is often composed from several bundles, so the keys of another module reach this one. Those with a meaning
+here are mapped; those without are accepted in silence. Any other unknown key is a warning that names the nearest known
+one. `docs/configuration.md` lists all of them.
 """
 
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ConfigError
 
-logger = logging.getLogger(__name__)
+ALIASES = {
+    "compaction_threshold": "compact_threshold",
+    "path": "storage_path",
+    "summarization_timeout_s": "summary_timeout_s",
+}
+"""Other names of our keys; `path` is one inside `persistence` only."""
 
-ALIASES = {"compaction_threshold": "compact_threshold", "path": "storage_path"}
+VALUE_ALIASES = {"compaction_strategy": {"progressive": "truncate", "summary": "summarize"}}
+"""Other names of the values of our keys."""
+
+FALLBACK_BUDGET = "max_tokens_fallback"
+"""The budget if the provider gives no window; unlike `max_tokens` no cap."""
+
+WITHOUT_MEANING = {
+    "auto_compact": "views are always compacted when they have to be",
+    "max_tool_result_bytes": "results are stored whole; `offload_threshold` shortens what views show of them",
+    "summary_trigger": "a summary is made when a view has reached `compact_threshold`",
+    "summarization_model": "the provider of the request makes the summary",
+    "inject_git_context": "the text of the system prompt is the host's affair",
+    "git_include_status": "likewise",
+    "git_include_commits": "likewise",
+    "git_include_branch": "likewise",
+    "git_include_main_branch": "likewise",
+}
+"""Keys of other modules that are accepted in silence, and why they mean nothing here."""
 
 
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Resolve aliases and the nested `persistence` table; the plain key wins over its alias."""
+    """Resolve other names and the nested `persistence` table; the plain key wins over its other name."""
     flat: dict[str, Any] = {}
     given = dict(given)
     nested = given.pop("persistence", None)
@@ -30,13 +52,16 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
             if key in ALIASES and (source is not given or key != "path"):
                 if ALIASES[key] not in source:
                     flat[ALIASES[key]] = value
-            else:
+            elif key not in WITHOUT_MEANING:
                 flat[key] = value
+    for key, names in VALUE_ALIASES.items():
+        if isinstance(value := flat.get(key), str):
+            flat[key] = names.get(value, value)
     return flat
 
 
-def warn_unknown(key: str, options: Mapping[str, Any]) -> None:
-    """Warn of an unknown key, with the nearest known one."""
+def unknown_key(key: str, options: Mapping[str, Any]) -> str:
+    """The warning about an unknown key, with the nearest known one."""
     near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    logger.warning("unknown configuration key %r is ignored%s", key, hint)
+    return f"unknown configuration key {key!r} is ignored{hint}"

@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     require_persistence: bool
     auto_save: bool
     receipts: bool
+    restore_system_prompt: bool
     tokenizer: str
     token_meter: TokenMeter
     max_tokens: int

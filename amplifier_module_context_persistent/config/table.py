@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..log.record import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
-from .foreign_keys import in_our_keys, warn_unknown
+from .foreign_keys import FALLBACK_BUDGET, in_our_keys, unknown_key
 from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
@@ -120,6 +120,12 @@ class Config:
         "bool",
         _flag,
         "Whether the log keeps a small receipt of every view, from which the view can be rebuilt and proved.",
+    )
+    restore_system_prompt: bool = _option(
+        True,
+        "bool",
+        _flag,
+        "Whether a resumed child session without a system prompt gets the text that headed its last view.",
     )
     tokenizer: str = _option(
         "auto",
@@ -248,18 +254,23 @@ class Config:
         return {option.name: option for option in fields(cls) if option.name != "configured"}
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None) -> Config:
+    def load(cls, given: Mapping[str, Any] | None = None, *, warn: Callable[[str], object] = logger.warning) -> Config:
         """Check a configuration and fill in the defaults.
+
+        Args:
+            given: the keys; names of other modules are accepted (`foreign_keys`).
+            warn: gets a text for each key that is unknown or has no effect.
 
         Raises:
             ConfigError: a wrong value; names key, value and what is allowed.
         """
         options = cls.options()
         flat = in_our_keys(given or {})
+        fallback = flat.pop(FALLBACK_BUDGET, None)
         values: dict[str, Any] = {}
         for key, value in flat.items():
             if key not in options:
-                warn_unknown(key, options)
+                warn(unknown_key(key, options))
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
             elif not options[key].metadata["check"](value):
@@ -267,6 +278,10 @@ class Config:
             else:
                 values[key] = tuple(value) if isinstance(value, list) else value
         configured = frozenset(values)
+        if "max_tokens" not in values and fallback is not None:
+            if not options["max_tokens"].metadata["check"](fallback):
+                raise ConfigError(f"{FALLBACK_BUDGET}: {fallback!r} is not allowed; allowed: int > 0")
+            values["max_tokens"] = fallback
         threshold = values.get("compact_threshold", options["compact_threshold"].default)
         if "target_usage" not in values:
             values["target_usage"] = min(0.5, 0.55 * threshold)
@@ -276,5 +291,5 @@ class Config:
                 f"({threshold})"
             )
         if values.get("auto_save") is False:
-            logger.warning("auto_save: false has no effect: every message is saved as it is added")
+            warn("auto_save: false has no effect: every message is saved as it is added")
         return cls(**values, configured=configured)

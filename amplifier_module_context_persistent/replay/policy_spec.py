@@ -41,6 +41,7 @@ _NOT_PLAYED = {
     "memory_files",
     "receipts",
     "require_persistence",
+    "restore_system_prompt",
     "storage_path",
     "token_meter",
     "tokenizer",

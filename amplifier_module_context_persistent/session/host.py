@@ -31,6 +31,7 @@ EVENTS = (
     "context:summary",
     "context:summary_failed",
     "context:degraded",
+    "context:system_prompt_restored",
     "context:plan_not_stored",
 )
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import orjson
 
 from ..log.base import Log
 from ..log.index import Index
@@ -14,6 +11,7 @@ from ..log.record import REMOVALS
 from ..messages.host_form import content_key
 from ..messages.message import Message
 from ..messages.metadata import given_id, timestamp_of
+from .control_records import control_records
 from .reconcile import Removal, align, arranged, is_newer, new_messages
 
 
@@ -130,18 +128,10 @@ def last_removal(log: Log) -> Removal | None:
     last_live = next(iter(log.lines(index.live[-1:])), (0, b""))[1]
     time = purge = ""
     after_last_live = True
-    for line in log.records():
-        if line.rstrip(b"\r\n") == last_live:
-            after_last_live = False
-        elif line.startswith(b'{"_record"') and (record := _parsed(line)).get("_record") in REMOVALS:
+    for line, record in control_records(log, REMOVALS):
+        if record is not None:
             time, after_last_live = str(record.get("time", "")), True
             purge = time if record["_record"] == "purge" else purge
+        elif line == last_live:
+            after_last_live = False
     return Removal(time, after_last_live, purge)
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -18,6 +18,7 @@ from ..window.request import ViewRequest, ViewResult, sizes
 from .host import Host, NotRetainedError, provider_name, provider_window
 from .store import Store
 from .summarizer import sum_up
+from .system_prompt import SystemPrompt
 from .usage import Usage
 
 SystemPromptFactory = Callable[[], Awaitable[str]]
@@ -31,17 +32,23 @@ class RequestFlow:
         host: gets the events, and names the mounted tools.
         store: the session's store.
         usage: what providers reported; it is settled before each request.
+        is_child_session: whether the session has a parent; hosts resume such a one without a system prompt.
     """
 
-    def __init__(self, config: Config, host: Host, store: Store, usage: Usage) -> None:
+    def __init__(
+        self, config: Config, host: Host, store: Store, usage: Usage, *, is_child_session: bool = False
+    ) -> None:
         self._config, self._host, self._store, self._usage = config, host, store, usage
+        self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self.factory: SystemPromptFactory | None = None
         """Gives the system text that heads every view; None leaves the stored system messages."""
 
     async def ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> ViewRequest:
         """Gather what a request is made from: budget, the provider's window, system text, tools."""
         await self._usage.settle(self._store)
-        head_text = str(await self.factory()) if self.factory is not None else None
+        head_text = str(await self.factory()) if self.factory is not None else await self._prompt.restore(self._store)
+        if self.factory is None and head_text is not None and self._prompt.is_first_use():
+            await self._host.emit("context:system_prompt_restored", {"characters": len(head_text)})
         window = await provider_window(provider)
         return ViewRequest(
             token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.config.foreign_keys import WITHOUT_MEANING
 from amplifier_module_context_persistent.errors import ConfigError
 
 PATHS = (["a", "~/a/{session_id}", Path("a"), None], ["", 3, ["a"], True])
@@ -25,6 +26,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "require_persistence": FLAGS,
     "auto_save": FLAGS,
     "receipts": FLAGS,
+    "restore_system_prompt": FLAGS,
     "tokenizer": (["auto", "estimate", "o200k_base"], ["", 3, True, "no_such_encoding"]),
     "token_meter": (["actual", "estimate"], ["exact", "", True]),
     "max_tokens": ([1, 10**7], [0, -1, 1000.0, "1000", True]),
@@ -175,3 +177,25 @@ def test_what_was_configured_is_known() -> None:
     assert config.configured == {"max_tokens", "compact_threshold"}
     assert Config.load({"target_usage": 0.4}).configured == {"target_usage"}
     assert Config.load({"target_usage": None}).configured == frozenset()
+
+
+@pytest.mark.parametrize("key", sorted(WITHOUT_MEANING))
+def test_keys_of_other_modules_are_accepted_in_silence(key: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A composed mount plan brings them along."""
+    assert Config.load({key: True}) == Config.load()
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("name", "ours"), [("progressive", "truncate"), ("summary", "summarize")])
+def test_strategies_of_other_modules_have_a_name_here(name: str, ours: str) -> None:
+    """They are mapped to the nearest of ours."""
+    assert Config.load({"compaction_strategy": name}).compaction_strategy == ours
+
+
+def test_a_fallback_budget_is_no_cap() -> None:
+    """It counts where no provider gives a window; a configured `max_tokens` wins."""
+    config = Config.load({"max_tokens_fallback": 9_000})
+    assert (config.max_tokens, "max_tokens" in config.configured) == (9_000, False)
+    assert Config.load({"max_tokens_fallback": 9_000, "max_tokens": 5}).max_tokens == 5
+    with pytest.raises(ConfigError, match=r"^max_tokens_fallback: 'many' is not allowed"):
+        Config.load({"max_tokens_fallback": "many"})

@@ -6,6 +6,12 @@
 from __future__ import annotations
 
 from amplifier_module_context_persistent.config import GROUPS, Config
+from amplifier_module_context_persistent.config.foreign_keys import (
+    ALIASES,
+    FALLBACK_BUDGET,
+    VALUE_ALIASES,
+    WITHOUT_MEANING,
+)
 from tests.support.places import ROOT
 
 PAGE = ROOT / "docs" / "configuration.md"
@@ -42,6 +48,14 @@ def test_the_configuration_table_is_the_code():
             tables[title] = rows[2:]
     assert tables == sections()
     assert list(tables) == list(GROUPS)
+
+
+def test_keys_of_other_modules_are_named() -> None:
+    """With those that mean nothing here."""
+    section = PAGE.read_text(encoding="utf-8").partition("## Keys of other modules\n")[2].partition("\n## ")[0]
+    names = [*ALIASES, *WITHOUT_MEANING, *VALUE_ALIASES, FALLBACK_BUDGET]
+    names += [value for values in VALUE_ALIASES.values() for value in values]
+    assert [name for name in names if f"`{name}" not in section and f"`{name}`" not in section] == []
 
 
 def main() -> None:

@@ -1,0 +1,26 @@
+"""Read the control records of a log that its index does not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from ..log.base import CONTROL_HEAD, Log
+from ..log.record import decode
+
+
+def control_records(log: Log, kinds: Collection[str]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """Give every line of a log, without LF, and its record where it is a control record of one of some kinds.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    heads = tuple(CONTROL_HEAD + f':"{kind}"'.encode() for kind in kinds)
+    for line in log.records():
+        record = None
+        if line.startswith(heads):
+            try:
+                record = decode(line)
+            except ValueError:  # a damaged line: whoever verifies the log reports it
+                record = None
+        yield line.rstrip(b"\r\n"), record
