@@ -36,6 +36,10 @@ EVENTS = (
 )
 
 
+_told_at_validation: set[str] = set()
+"""Warnings about a configuration that was mounted to be validated; the session that is mounted next has the same."""
+
+
 class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
     """A text that the view must hold is in no message that a view could show."""
 
@@ -82,6 +86,18 @@ class Host:
 
         unregister: Callable[[], None] = hooks.register(event, heard, priority=100, name=f"context-persistent:{event}")
         return unregister
+
+    def warn_once(self, text: str) -> None:
+        """Log a warning about the configuration, unless the validation of the same mount has logged it.
+
+        A host mounts each module twice: on a throw-away `MockCoordinator` first.
+        """
+        if type(self._coordinator).__name__ == "MockCoordinator":
+            _told_at_validation.add(text)
+        elif text in _told_at_validation:
+            _told_at_validation.discard(text)
+            return
+        logger.warning(text)
 
     def show(self, text: str) -> None:
         """Show a person one line, where there is a display."""

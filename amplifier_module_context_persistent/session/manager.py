@@ -75,9 +75,8 @@ class PersistentContextManager:
         **options: Unpack[Options],
     ) -> None:
         given = {"transcript_path": transcript_path} if transcript_path is not None else {}
-        warnings: list[str] = []
-        self.config = Config.load({**options, **given}, warn=warnings.append)
         self._host = Host(coordinator)
+        self.config = Config.load({**options, **given}, warn=self._host.warn_once)
         self._now = now
         self._usage = Usage(self.config, self._host, session_id)
         self._meter = self._usage.meter
@@ -91,7 +90,6 @@ class PersistentContextManager:
             working_dir=working_dir,
             now=now,
             new_id=new_id,
-            warnings=warnings,
         )
         self._requests = RequestFlow(
             self.config, self._host, self._store, self._usage, is_child_session=parent_id is not None

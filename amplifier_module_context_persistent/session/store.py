@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ..config import Config
 from ..errors import LogCreateError, LogError
@@ -41,7 +41,6 @@ class Store:
         working_dir: what the paths of memory files are relative to.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        warnings: about the configuration; logged at the first use, since hosts also mount a session to validate it.
     """
 
     def __init__(
@@ -55,12 +54,10 @@ class Store:
         working_dir: str | None,
         now: Callable[[], str],
         new_id: Callable[[], str],
-        warnings: Sequence[str] = (),
     ) -> None:
         self._config, self._host, self._meter = config, host, meter
         self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
         self._log, self._degraded_because = chosen.log, chosen.degraded_because
-        self._warnings = warnings
         self._session: Session | None = None
         self._acknowledged = False
         self._commit = _group_commit(self._log)
@@ -103,8 +100,6 @@ class Store:
         if self._degraded_because and config.require_persistence:
             raise LogCreateError(errno.ENOENT, self._degraded_because)
         if await commit.run(publish):
-            for warning in self._warnings:
-                logger.warning(warning)
             if self._degraded_because:
                 await self._tell_degraded(self._degraded_because)
             for message in files:

@@ -219,3 +219,15 @@ async def test_what_a_host_does_wrong_does_no_harm(
 
 
 # -- degradation -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_unknown_key_is_one_warning_in_a_session(
+    start_session: StartSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A host mounts a session twice, first to validate it; the next session warns again."""
+    for number in range(2):
+        config = {"max_token": 5, "auto_compact": True}
+        await start_session({"module": "context-persistent", "config": config}, session_id=f"s{number}")
+        (text,) = [record.getMessage() for record in caplog.records if "configuration" in record.getMessage()]
+        assert text == "unknown configuration key 'max_token' is ignored; did you mean 'max_tokens'?"
+        caplog.clear()

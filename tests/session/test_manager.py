@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amplifier_core.testing import MockCoordinator
 
 from amplifier_module_context_persistent import (
     InMemoryContextManager,
     LogUnreadableError,
     PersistentContextManager,
-    mount,
 )
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, user
@@ -286,15 +284,3 @@ async def test_a_large_history_does_not_block_the_event_loop(path: Path) -> None
         if max(opening[0], reading[0], adding[0]) < 0.25 and opening[0] < opening[1] / 2:
             return
     pytest.fail(f"gaps and durations: opening {opening}, reading {reading}, adding {adding}")
-
-
-async def test_an_unknown_key_is_one_warning_in_a_session(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A host mounts a session twice, first to validate it; the warning comes with the first use."""
-    for coordinator in (MockCoordinator(), real := MockCoordinator()):
-        await mount(coordinator, {"transcript_path": str(tmp_path / "log.jsonl"), "max_token": 5, "auto_compact": True})
-    assert caplog.messages == []
-    await real.get("context").get_messages()
-    await real.get("context").add_message(MESSAGE)
-    (text,) = caplog.messages
-    assert "did you mean 'max_tokens'?" in text
-    await real.get("context").close()
