@@ -105,7 +105,6 @@ def test_its_definition_is_short() -> None:
         ({"reference": "nothing"}, "no message of this session has the id 'nothing'"),
         ({"reference": ["m1"]}, "reference: must be a text"),
         ({"query": ""}, "give a reference"),
-        ({"query": "(a+)+", "regex": True}, "could take for ever"),
         ({"query": "[", "regex": True}, "not a regular expression"),
         ({"query": "x", "max": 3}, "max: there is no such parameter; allowed: reference, query"),
         ({"query": "x", 3: 3}, "3: there is no such parameter"),
