@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,11 +17,10 @@ from ..errors import RecordError
 from ..log.batch import SEAL_BYTES
 from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
-from ..tokens.calibration import Calibration
-from ..tokens.counter import EstimateCounter, count_message
-from ..tokens.meter import Reading
+from ..tokens.estimate import estimate_tokens
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..window.plan_record import keep_runs
+from .import_usage import ReportedUsage
 from .importers.account import Account
 from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart, UsageRead
 from .importers.fields import iso_time
@@ -44,7 +43,8 @@ class Draft:
     lengths: array[int] = field(default_factory=lambda: array("Q"))
     is_message: bytearray = field(default_factory=bytearray)
     ids: list[str] = field(default_factory=list)
-    tokens: array[int] = field(default_factory=lambda: array("Q"))
+    sizes: array[int] = field(default_factory=lambda: array("Q"))
+    """The bytes of each message."""
     systems: list[int] = field(default_factory=list)
     """The positions of system messages."""
     roles: Counter[str] = field(default_factory=Counter)
@@ -52,12 +52,8 @@ class Draft:
     derived_ids: int = 0
     without_timestamp: int = 0
     compactions: int = 0
-    usage_reports: int = 0
     known: set[str] = field(default_factory=set)
-    counted: int = 0
-    """The tokens of what the model sees by now."""
-    continues: bool = False
-    calibrations: dict[tuple[str, str], Calibration] = field(default_factory=dict)
+    usage: ReportedUsage = field(default_factory=ReportedUsage)
     pending: Plan | None = None
     """A compaction after which no person has said anything yet."""
     last_human: int = -1
@@ -86,8 +82,7 @@ class Drafts:
     def __init__(self, account: Account) -> None:
         self._account = account
         self._spool = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - closed by __exit__
-        self._end = 0
-        self._counter = EstimateCounter()
+        self._end, self._was_read = 0, False
         self.sessions: list[Draft] = []
 
     def __enter__(self) -> Drafts:
@@ -126,10 +121,13 @@ class Drafts:
         """The bodies of a session's records from record `start` on, and whether each is a message."""
         for record in range(start, len(draft.offsets)):
             self._spool.seek(draft.offsets[record])
+            self._was_read = True
             yield self._spool.read(draft.lengths[record]), bool(draft.is_message[record])
 
     def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
-        self._spool.seek(self._end)
+        if self._was_read:
+            self._spool.seek(self._end)
+            self._was_read = False
         self._spool.write(body)
         draft.offsets.append(self._end)
         draft.lengths.append(len(body))
@@ -152,33 +150,30 @@ class Drafts:
         if message_id != given:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
-        self._add(draft, body, message_id, str(message["role"]), count_message(message, self._counter))
+        self._add(draft, body, message_id, str(message["role"]))
+        usage = metadata.get("usage")
+        if isinstance(usage, dict) and message["role"] == "assistant":
+            self._usage(draft, usage, str(metadata.get("provider") or ""), str(metadata.get("model") or ""))
+        draft.usage.add(message)
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
-        usage = metadata.get("usage")
-        if isinstance(usage, dict) and message["role"] == "assistant":
-            provider, model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
-            draft.counted -= draft.tokens[-1]
-            self._usage(draft, usage, provider, model)
-            draft.counted += draft.tokens[-1]
 
     def _copied(self, draft: Draft, event: RecordCopied) -> None:
         if event.renamed_from is not None:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.is_named
         draft.without_timestamp += not event.has_timestamp
-        self._add(draft, event.body, event.message_id, event.role, 0)
+        self._add(draft, event.body, event.message_id, event.role)
 
-    def _add(self, draft: Draft, body: bytes, message_id: str, role: str, tokens: int) -> None:
+    def _add(self, draft: Draft, body: bytes, message_id: str, role: str) -> None:
         if role in _SYSTEM:
             draft.systems.append(len(draft.ids))
         self._put(draft, body, is_message=True)
         draft.known.add(message_id)
         draft.ids.append(message_id)
-        draft.tokens.append(tokens)
+        draft.sizes.append(len(body))
         draft.roles[role] += 1
-        draft.counted += tokens
 
     def _kept(self, draft: Draft, event: Kept) -> None:
         try:
@@ -211,17 +206,18 @@ class Drafts:
             position for position, message_id in enumerate(draft.ids) if message_id in wanted
         )})  # fmt: skip
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
-        after = sum(draft.tokens[position] for position in kept) + self._counter.count_text(notice)
+        before, size = draft.usage.counted_tokens, sum(draft.sizes) or 1
+        after = before * sum(draft.sizes[position] for position in kept) // size + estimate_tokens(notice)
         draft.pending = Plan(
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
             keep=tuple(draft.ids[position] for position in kept),
             notice=notice,
-            tokens_before=event.tokens_before or draft.counted,
+            tokens_before=event.tokens_before or before,
             tokens_after=after,
             strategy=STRATEGY,
         )
-        draft.counted, draft.continues = after, False
+        draft.usage.compacted(after)
 
     def _plan(self, draft: Draft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
@@ -243,22 +239,9 @@ class Drafts:
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         self._put(draft, encode_control("plan", **whole.to_record(runs)), is_message=False)
 
-    def _usage(self, draft: Draft, usage: Any, provider: str, model: str) -> None:
-        """Note what a provider reported, with what would have been predicted, as a session does."""
-        read, written = usage.get("input_tokens"), usage.get("cache_write_tokens")
-        actual = sum(count for count in (read, written) if isinstance(count, int))
-        if actual <= 0:
-            return
-        known = draft.calibrations.get((provider, model), Calibration())
-        predicted = known.predict(draft.counted, continues=draft.continues)
-        learned = known.observe(draft.counted, actual, continues=draft.continues)
-        cached = usage.get("cache_read_tokens")
-        reading = Reading(
-            provider, model, draft.counted, predicted, actual, cached if isinstance(cached, int) else 0, learned
-        )
-        draft.calibrations[provider, model], draft.continues = learned, True
-        draft.usage_reports += 1
-        self._put(draft, encode_control("usage", **reading.record()), is_message=False)
+    def _usage(self, draft: Draft, usage: Mapping[str, Any], provider: str, model: str) -> None:
+        if (body := draft.usage.report(usage, provider, model)) is not None:
+            self._put(draft, body, is_message=False)
 
     def _finish(self) -> None:
         if self.sessions:

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import clock
 from ..log.filesystem import FileSystem
+from ..window.gc_pause import collector_paused
 from .drafts import Draft, Drafts
 from .importers.account import Account, Loss
 from .importers.events import Importer
@@ -164,7 +165,7 @@ def import_session(
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
     account = Account()
-    with Source(source, files=files) as opened, Drafts(account) as drafts:
+    with Source(source, files=files) as opened, Drafts(account) as drafts, collector_paused():
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         for event in importer.read(opened, account):
             drafts.take(event)
@@ -209,7 +210,7 @@ def _session(target: Target, added: int) -> ImportedSession:
         draft.messages,
         added,
         draft.compactions,
-        draft.usage_reports,
+        draft.usage.reports,
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from .account import Account
 from .fields import items, mapping, session_name, text
-from .source import Line, Source, parse_json
+from .lines import objects_of
+from .source import Line, Source
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL | {
@@ -60,7 +61,7 @@ class SessionFile:
     def parsed(self, index: int) -> dict[str, Any]:
         """Read an entry again."""
         entry = self.entries[index]
-        return mapping(parse_json(self.source.line_at(entry.offset, entry.length)))
+        return self.source.object_at(entry.offset, entry.length)
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
@@ -74,19 +75,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
 def index_of(source: Source, account: Account) -> SessionFile:
     """Read a file once, and note each line in the account."""
     file = SessionFile(source)
-    for line in source.lines():
-        account.lines += 1
-        if line.content is not None and not line.content.strip():
-            account.skip("blank line")
-            continue
-        try:
-            entry = line.parse()
-        except ValueError as error:
-            account.lose(line.number, str(error))
-            continue
-        if not isinstance(entry, dict):
-            account.lose(line.number, "no JSON object")
-            continue
+    for line, entry in objects_of(source, account):
         if not _is_repeated(file, line, entry, account):
             _take(file, line, entry, account)
     return file
@@ -108,7 +97,10 @@ def _is_repeated(file: SessionFile, line: Line, entry: dict[str, Any], account: 
 def _take(file: SessionFile, line: Line, entry: dict[str, Any], account: Account) -> None:
     kind, message = text(entry.get("type")), mapping(entry.get("message"))
     _note_facts(file, entry)
-    if kind in ("user", "assistant") and message:
+    if kind in ("user", "assistant") and message and not message.get("content"):
+        account.keep(f"{kind} without content")
+        held = "kept"
+    elif kind in ("user", "assistant") and message:
         account.map(kind)
         held = kind
     elif kind == "attachment" and queued_prompt(entry) is not None:

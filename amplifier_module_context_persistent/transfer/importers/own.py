@@ -50,7 +50,7 @@ class Own:
             raise ImportRefusedError("a compressed file of messages; decompress it first")
         with Transcript(source.path) as transcript:
             reader = transcript.reader
-            if self.name == "log" and not _is_log(reader):
+            if self.name == "log" and not (_is_log(reader) or self.score(source.sample())):
                 raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
             ordinals = reader.index.live if self.name == "log" else array("I", range(len(reader.index)))
             yield SessionStart()

@@ -5,14 +5,30 @@ from __future__ import annotations
 import os
 
 from ...log.record import ROLES
+from .anthropic import Anthropic
+from .atif import Atif
 from .claude_code import ClaudeCode
+from .codex import Codex
+from .copilot_cli import CopilotCli
 from .events import Importer
+from .gemini_cli import GeminiCli
+from .openai import OpenAI
+from .opencode import OpenCode
 from .own import Own
+from .pi import Pi
 from .source import ImportRefusedError, Sample, Source
 
 IMPORTERS: tuple[Importer, ...] = (
     Own("log", "a log"),
     ClaudeCode(),
+    Codex(),
+    GeminiCli(),
+    Pi(),
+    CopilotCli(),
+    Atif(),
+    OpenCode(),
+    Anthropic(),
+    OpenAI(),
     Own("jsonl", "JSON Lines of messages"),
     Own("transcript", "a host's transcript"),
     Own("older", "a file of the older module"),

@@ -1,0 +1,223 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), versions 1.0 to 1.8.
+
+A document of steps by `system`, `user` and `agent`. The first system steps are the system prompt; a later one that
+replaces the context is a compaction. Observations that answer a call are its result, others are told to the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .account import Account
+from .events import Compacted, Event, Kept, MessageRead, SessionStart
+from .fields import (
+    Message,
+    as_text,
+    assistant,
+    call,
+    items,
+    mapping,
+    metadata,
+    plain_content,
+    result,
+    session_name,
+    text,
+    usage_of,
+)
+from .source import ImportRefusedError, Sample, Source
+
+_MOST_DEPTH = 8
+_STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})
+_KNOWN = _STEP | {"observation", "metrics", "extra"}
+_METRICS = frozenset({"prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"})
+
+
+class Atif:
+    """Importer of ATIF trajectories."""
+
+    name = "atif"
+    title = "an ATIF trajectory"
+
+    def score(self, sample: Sample) -> int:
+        """The document names its version, or has steps of this shape."""
+        return 1_000 if _is_trajectory(sample.document) else 0
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the trajectory, and those of sub-agents that it holds.
+
+        Raises:
+            ImportRefusedError: the document is no trajectory.
+        """
+        document = source.document()
+        if not _is_trajectory(document):
+            raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
+        account.unit = "entry"
+        yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
+
+
+def _is_trajectory(document: Any) -> bool:
+    given = mapping(document)
+    named = text(given.get("schema_version")).startswith("ATIF")
+    return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
+
+
+def _trajectory(document: dict[str, Any], account: Account, start: SessionStart, depth: int) -> Iterator[Event]:
+    agent = mapping(document.get("agent"))
+    start.facts.update(
+        version=text(document.get("schema_version")),
+        agent={key: value for key, value in agent.items() if key != "tool_definitions" and value is not None},
+        tools=items(agent.get("tool_definitions")),
+        notes=text(document.get("notes")),
+        final_metrics=mapping(document.get("final_metrics")),
+        continued_in=text(document.get("continued_trajectory_ref")),
+        trajectory_id=text(document.get("trajectory_id")),
+        extra=mapping(document.get("extra")),
+    )
+    yield start
+    reader = _Steps(account, text(agent.get("model_name")))
+    first = account.lines
+    for number, step in enumerate(document["steps"], 1):
+        account.lines += 1
+        if isinstance(step, dict):
+            yield from reader.take(first + number, step)
+        else:
+            account.lose(first + number, "a step that is no JSON object")
+    for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
+        if not _is_trajectory(inner) or depth >= _MOST_DEPTH:
+            account.lines += 1
+            account.lose(account.lines, "a sub-agent's trajectory without steps, or nested too deeply")
+            continue
+        name = session_name(text(inner.get("trajectory_id")) or text(inner.get("session_id"))) or f"agent{number}"
+        facts = {"spawned_by": reader.spawned.get(text(inner.get("trajectory_id")), "")}
+        yield from _trajectory(inner, account, SessionStart("subagent", name, facts), depth + 1)
+
+
+class _Steps:
+    """The steps of one trajectory, in order."""
+
+    def __init__(self, account: Account, model: str) -> None:
+        self._account, self._model = account, model
+        self._talks = False
+        self.spawned: dict[str, str] = {}
+        """By trajectory, the call that started it."""
+
+    def take(self, number: int, step: dict[str, Any]) -> Iterator[Event]:
+        """The events that a step gives."""
+        source, extra = text(step.get("source")), mapping(step.get("extra"))
+        own = mapping(extra.get("context_persistent"))
+        message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
+        managed = mapping(extra.get("context_management"))
+        if source not in ("system", "user", "agent"):
+            self._account.lose(number, f"a step of the source {source[:20]!r}")
+            return
+        self._account.map(f"{source} step")
+        if source == "agent":
+            self._talks = True
+            yield from self._agent(number, step, message_id, own)
+            return
+        said = _content(step.get("message"))
+        time = step.get("timestamp")
+        if managed.get("boundary") == "replace":
+            details = {key: value for key, value in managed.items() if key != "boundary"}
+            keep = [one for one in items(own.get("keep")) if isinstance(one, str)]
+            yield Compacted(
+                said if isinstance(said, str) else as_text(said),
+                number,
+                message_id=message_id,
+                time=time,
+                keep=keep,
+                details=details,
+            )
+            yield from self._observed(number, step, message_id, [])
+            return
+        if said:
+            role, named = source, text(own.get("source"))
+            if source == "system" and self._talks:
+                role, named = "user", named or "atif:system"
+            role = text(own.get("role")) if own.get("role") in ("system", "developer", "user") else role
+            given = metadata(message_id, time, source=named or None, imported=_rest(step, own))
+            yield MessageRead({"role": role, "content": said, "metadata": given}, number, f"{source} step")
+        self._talks = self._talks or source == "user"
+        yield from self._observed(number, step, message_id, [])
+
+    def _agent(self, number: int, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Iterator[Event]:
+        said = _content(step.get("message"))
+        blocks: list[Message] = [{"type": "text", "text": said}] if isinstance(said, str) and said else []
+        blocks = said if isinstance(said, list) else blocks
+        if thought := text(step.get("reasoning_content")):
+            signed = text(own.get("signature")) or None
+            blocks = [{"type": "thinking", "thinking": thought, "signature": signed}, *blocks]
+        asked = [mapping(one) for one in items(step.get("tool_calls"))]
+        ids = [text(one.get("tool_call_id")) or f"{message_id}-call{at}" for at, one in enumerate(asked, 1)]
+        calls = [
+            call(call_id, text(one.get("function_name")), one.get("arguments"))
+            for call_id, one in zip(ids, asked, strict=True)
+        ]
+        metrics = mapping(step.get("metrics"))
+        usage = usage_of(
+            input_tokens=metrics.get("prompt_tokens"),
+            output_tokens=metrics.get("completion_tokens"),
+            cache_read_tokens=metrics.get("cached_tokens"),
+            cost_usd=metrics.get("cost_usd"),
+        )
+        more = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
+        given = metadata(
+            message_id,
+            step.get("timestamp"),
+            provider=text(own.get("provider")),
+            model=text(step.get("model_name")) or self._model,
+            stop_reason=text(own.get("stop_reason")),
+            usage=usage,
+            imported={**_rest(step, own), **({"metrics": more} if more else {})},
+        )
+        if (message := assistant(blocks, calls, given)) is not None:
+            yield MessageRead(message, number, "agent step")
+        yield from self._observed(number, step, message_id, calls)
+
+    def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
+        names = {one["id"]: one["tool"] for one in calls}
+        for at, given in enumerate(items(mapping(step.get("observation")).get("results")), 1):
+            observed = mapping(given)
+            own = mapping(mapping(observed.get("extra")).get("context_persistent"))
+            own_id = text(own.get("message_id")) or f"{message_id}-{at}"
+            call_id = text(observed.get("source_call_id"))
+            refs = [mapping(ref) for ref in items(observed.get("subagent_trajectory_ref"))]
+            for ref in refs:
+                self.spawned.setdefault(text(ref.get("trajectory_id")), call_id)
+            content = _content(observed.get("content"))
+            failed = True if own.get("is_error") is True else None
+            time = own.get("timestamp") or step.get("timestamp")
+            told = metadata(own_id, time, is_error=failed, imported={"subagents": refs} if refs else {})
+            if call_id in names:
+                yield MessageRead(result(call_id, names[call_id], content, told), number)
+            elif content:
+                told = {**told, "source": "atif:observation"}
+                yield MessageRead({"role": "user", "content": content, "metadata": told}, number)
+            elif refs:
+                yield Kept({"subagents": refs}, number, "sub-agents")
+
+
+def _content(content: Any) -> Any:
+    """A message as text or blocks; images are named by their paths."""
+    if isinstance(content, str):
+        return content
+    blocks: list[Message] = []
+    for part in items(content):
+        given = mapping(part)
+        source = mapping(given.get("source"))
+        if given.get("type") == "text":
+            blocks.append({"type": "text", "text": text(given.get("text"))})
+        elif given.get("type") == "image" and source:
+            named = {"type": "url", "url": text(source.get("path")), "media_type": text(source.get("media_type"))}
+            blocks.append({"type": "image", "source": named})
+        elif given:
+            blocks.append(given)
+    return plain_content(blocks)
+
+
+def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What a step has beside what all formats have."""
+    kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
+    extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
+    return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}

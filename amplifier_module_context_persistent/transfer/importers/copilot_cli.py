@@ -1,0 +1,128 @@
+"""Sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
+
+A line is `{type, data, id, timestamp, parentId}`. Confirmed by public readers of the format: `session.start`,
+`user.message`, `assistant.message` with `toolRequests`, `tool.execution_start` and `tool.execution_complete`, and
+`agentId` on what sub-agents do. Other events are kept as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .account import Account
+from .events import Event, Kept, MessageRead, SessionStart
+from .fields import as_text, assistant, call, items, mapping, metadata, result, session_name, text, usage_of
+from .lines import objects_of
+from .source import Sample, Source
+
+_NOT_CONVERSATIONAL = frozenset(
+    {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
+)
+_TALK = frozenset({"user.message", "system.message", "assistant.message", "tool.execution_complete"})
+_HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "abort", "skill.")
+
+
+@dataclass(slots=True)
+class _File:
+    refs: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    """By sub-agent, empty for the session itself, the lines that matter."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+
+
+class CopilotCli:
+    """Importer of Copilot CLI's sessions."""
+
+    name = "copilot-cli"
+    title = "a session of GitHub Copilot CLI"
+
+    def score(self, sample: Sample) -> int:
+        """How many entries are events of this format."""
+        return sum(map(_is_own, sample.entries))
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the session and its sub-agents."""
+        file = _File()
+        for line, entry in objects_of(source, account):
+            agent = text(entry.get("agentId"))
+            if _take(file, entry, account):
+                file.refs.setdefault(agent, []).append((line.number, line.offset, line.length))
+        model = ""
+        for agent in sorted(file.refs):
+            if agent:
+                yield SessionStart("subagent", session_name(agent), dict(file.facts))
+            else:
+                yield SessionStart("session", "", file.facts, file.session_id)
+            for number, offset, length in file.refs[agent]:
+                entry = source.object_at(offset, length)
+                data = mapping(entry.get("data"))
+                model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
+                yield _event(file, number, entry, data, model)
+
+
+def _is_own(entry: dict[str, Any]) -> bool:
+    return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
+
+
+def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
+    """Note an event; whether it becomes a message or is kept."""
+    kind, data = text(entry.get("type")), mapping(entry.get("data"))
+    if kind in _NOT_CONVERSATIONAL:
+        account.skip(kind)
+        return False
+    if kind == "session.start":
+        file.session_id = file.session_id or text(data.get("sessionId"))
+        context = mapping(data.get("context"))
+        for key, value in (
+            ("version", data.get("copilotVersion")),
+            ("cwd", context.get("cwd")),
+            ("git_branch", context.get("branch")),
+        ):
+            if text(value):
+                file.facts.setdefault(key, value)
+    for asked in items(data.get("toolRequests")) if kind == "assistant.message" else ():
+        file.names[text(mapping(asked).get("toolCallId"))] = text(mapping(asked).get("name"))
+    says = kind != "assistant.message" or data.get("content") or data.get("toolRequests") or data.get("reasoningText")
+    if kind in _TALK and says and (kind != "user.message" or data.get("content")):
+        account.map(kind)
+    else:
+        account.keep(kind or "without a type")
+    return True
+
+
+def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
+    kind, time = text(entry.get("type")), entry.get("timestamp")
+    message_id = text(entry.get("id")) or f"copilot-{number}"
+    if kind in ("user.message", "system.message") and (said := text(data.get("content"))):
+        attached = items(data.get("attachments"))
+        source = "copilot:system" if kind == "system.message" else text(data.get("source")) or None
+        source = None if source == "user" else source
+        given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
+        return MessageRead({"role": "user", "content": said, "metadata": given}, number, kind)
+    if kind == "tool.execution_complete":
+        call_id = text(data.get("toolCallId"))
+        failed = data.get("success") is False
+        given = mapping(data.get("result"))
+        output = given.get("content") if given else data.get("result")
+        if output is None:
+            output = mapping(data.get("error")).get("message", "")
+        told = metadata(message_id, time, is_error=True if failed else None)
+        return MessageRead(result(call_id, file.names.get(call_id, ""), as_text(output), told), number, kind)
+    if kind == "assistant.message":
+        blocks = []
+        if thought := text(data.get("reasoningText")):
+            blocks.append({"type": "thinking", "thinking": thought, "signature": None})
+        if said := text(data.get("content")):
+            blocks.append({"type": "text", "text": said})
+        asked = [mapping(one) for one in items(data.get("toolRequests"))]
+        calls = [call(text(one.get("toolCallId")), text(one.get("name")), one.get("arguments")) for one in asked]
+        usage = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
+        named = text(data.get("model")) or model
+        told = metadata(message_id, time, provider="github-copilot", model=named, usage=usage)
+        message = assistant(blocks, [one for one in calls if one["id"]], told)
+        if message is not None:
+            return MessageRead(message, number, kind)
+    return Kept(entry, number, kind)

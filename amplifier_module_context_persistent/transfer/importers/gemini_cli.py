@@ -1,0 +1,263 @@
+"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`, or JSON Lines in newer versions.
+
+Shape: `chatRecordingTypes.ts` of google-gemini/gemini-cli. As JSON Lines the first line is the session, then come
+messages and control lines: `$set` changes what is known of the session, `$rewindTo` takes a message and all after it
+away. A message that stands again under its id replaces the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .account import Account
+from .events import Event, Kept, MessageRead, SessionStart
+from .fields import (
+    Message,
+    as_text,
+    assistant,
+    call,
+    items,
+    mapping,
+    metadata,
+    plain_content,
+    result,
+    text,
+    total,
+    usage_of,
+)
+from .lines import objects_of
+from .source import ImportRefusedError, Sample, Source
+
+MOST_BRANCHES = 50
+
+_TALK = frozenset({"user", "gemini"})
+_NOTES = frozenset({"info", "error", "warning"})
+_DONE = frozenset({"success", "error", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Ref:
+    """An entry: its line and where it lies, or itself where it stands in a document."""
+
+    line: int
+    id: str
+    offset: int = 0
+    length: int = 0
+    entry: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class _Chat:
+    """The entries that are live, in order, and those that a rewind took away."""
+
+    source: Source
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    live: list[_Ref] = field(default_factory=list)
+    by_id: dict[str, int] = field(default_factory=dict)
+    """By message id, the position in `live`."""
+    rewound: list[tuple[int, list[_Ref], list[_Ref]]] = field(default_factory=list)
+    """The line of each rewind, what stood before it, and what it took away."""
+
+    def add(self, ref: _Ref) -> None:
+        """Add an entry at the end."""
+        if ref.id:
+            self.by_id[ref.id] = len(self.live)
+        self.live.append(ref)
+
+    def rewind(self, line: int, to: Any) -> None:
+        """Take away a message and all after it; everything where there is no such message."""
+        stay = self.by_id.get(to, 0) if isinstance(to, str) else 0
+        if taken := self.live[stay:]:
+            if len(self.rewound) < MOST_BRANCHES:
+                self.rewound.append((line, self.live[:stay], taken))
+            del self.live[stay:]
+            for ref in taken:
+                self.by_id.pop(ref.id, None)
+
+    def parsed(self, ref: _Ref) -> dict[str, Any]:
+        """An entry, read again where it stands in a line."""
+        if ref.entry is not None:
+            return ref.entry
+        return self.source.object_at(ref.offset, ref.length)
+
+
+class GeminiCli:
+    """Importer of Gemini CLI's sessions."""
+
+    name = "gemini-cli"
+    title = "a session of Gemini CLI"
+
+    def score(self, sample: Sample) -> int:
+        """How many entries are of this format; the whole document where it is one."""
+        document = mapping(sample.document)
+        if "projectHash" in document and isinstance(document.get("messages"), list):
+            return 1_000
+        return sum(map(_is_own, sample.entries))
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the session, and what rewinds took away as branches."""
+        chat = _Chat(source)
+        sample = source.sample()
+        if isinstance(mapping(sample.document).get("messages"), list):
+            _read_document(chat, sample.document, account)
+        else:
+            for line, entry in objects_of(source, account):
+                ref = _Ref(line.number, text(entry.get("id")), line.offset, line.length)
+                _take(chat, ref, entry, account)
+        if not chat.live and not chat.rewound:
+            raise ImportRefusedError("there is no message in it")
+        yield SessionStart("session", "", chat.facts, chat.session_id)
+        yield from _messages(chat, chat.live)
+        for at, common, taken in chat.rewound:
+            branch = SessionStart("branch", f"rewind{at}", dict(chat.facts), chat.session_id)
+            yield branch
+            for event in _messages(chat, common):
+                if isinstance(event, MessageRead):
+                    branch.forked_from = event.message["metadata"]["message_id"]
+                yield event
+            yield from _messages(chat, taken)
+
+
+def _is_own(entry: dict[str, Any]) -> bool:
+    if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
+        return True
+    return entry.get("type") in _TALK | _NOTES and "content" in entry and "message" not in entry
+
+
+def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> None:
+    account.unit = "entry"
+    _note_facts(chat, document)
+    for number, message in enumerate(document["messages"], 1):
+        account.lines += 1
+        if isinstance(message, dict):
+            _take(chat, _Ref(number, text(message.get("id")), entry=message), message, account)
+        else:
+            account.lose(number, "no JSON object")
+
+
+def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
+    chat.session_id = text(given.get("sessionId")) or chat.session_id
+    names = (("project_hash", "projectHash"), ("title", "summary"), ("started", "startTime"), ("kind", "kind"))
+    for key, named in names:
+        if value := text(given.get(named)):
+            chat.facts[key] = value
+
+
+def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> None:
+    kind = text(entry.get("type"))
+    if "$rewindTo" in entry:
+        account.keep("$rewindTo")
+        if len(chat.rewound) == MOST_BRANCHES:
+            account.lose_part(ref.line, f"what a rewind took away; at most {MOST_BRANCHES} such branches are imported")
+        chat.rewind(ref.line, entry["$rewindTo"])
+    elif "$set" in entry:
+        account.keep("$set")
+        changed = mapping(entry["$set"])
+        _note_facts(chat, changed)
+        for number, message in enumerate(items(changed.get("messages"))):
+            if isinstance(message, dict) and text(message.get("id")) not in chat.by_id:
+                message_id = text(message.get("id")) or f"gemini-{ref.line}-{number}"
+                chat.add(_Ref(ref.line, message_id, entry={**message, "id": message_id}))
+    elif kind in _TALK and ref.id in chat.by_id:
+        if ref.entry is None:
+            account.skip("replaced by a later version")
+            at = chat.by_id[ref.id]
+            chat.live[at] = replace(ref, line=chat.live[at].line)
+        else:
+            account.lose(ref.line, "an earlier message has the same id")
+    elif kind in _TALK and any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
+        account.map(kind)
+        chat.add(ref)
+    elif "sessionId" in entry and "type" not in entry:
+        account.keep("session")
+        _note_facts(chat, entry)
+    else:
+        account.keep(kind or "without a type")
+        chat.add(replace(ref, id=""))
+
+
+def _messages(chat: _Chat, refs: Sequence[_Ref]) -> Iterator[Event]:
+    for ref in refs:
+        entry = chat.parsed(ref)
+        message_id = ref.id or f"gemini-{ref.line}"
+        if not any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
+            yield Kept(entry, ref.line, text(entry.get("type")))
+        elif entry.get("type") == "user":
+            said = plain_content(_blocks(entry.get("content")))
+            given = metadata(message_id, entry.get("timestamp"))
+            if said:
+                yield MessageRead({"role": "user", "content": said, "metadata": given}, ref.line, "user")
+        elif entry.get("type") == "gemini":
+            for message in _answer(entry, message_id):
+                yield MessageRead(message, ref.line, "gemini")
+        else:
+            yield Kept(entry, ref.line, text(entry.get("type")))
+
+
+def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
+    thoughts = "\n\n".join(
+        f"**{text(one.get('subject'))}**\n{text(one.get('description'))}".removeprefix("****\n")
+        for one in items(entry.get("thoughts"))
+        if isinstance(one, dict)
+    )
+    blocks: list[Message] = [{"type": "thinking", "thinking": thoughts, "signature": None}] if thoughts else []
+    blocks += _blocks(entry.get("content"))
+    asked = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
+    ids = [text(one.get("id")) or f"{message_id}-call{number}" for number, one in enumerate(asked, 1)]
+    calls = [call(call_id, text(one.get("name")), one.get("args")) for call_id, one in zip(ids, asked, strict=True)]
+    counts = mapping(entry.get("tokens"))
+    usage = usage_of(
+        input_tokens=counts.get("input"),
+        output_tokens=total(counts.get("output"), counts.get("thoughts")),
+        cache_read_tokens=counts.get("cached"),
+    )
+    given = metadata(message_id, entry.get("timestamp"), provider="gemini", model=text(entry.get("model")), usage=usage)
+    if (message := assistant(blocks, calls, given)) is not None:
+        yield message
+    for call_id, one in zip(ids, asked, strict=True):
+        if one.get("status") in _DONE or one.get("result") is not None:
+            failed = True if one.get("status") in ("error", "cancelled") else None
+            told = metadata(
+                f"{message_id}-{call_id}", one.get("timestamp"), is_error=failed, status=text(one.get("status"))
+            )
+            yield result(call_id, text(one.get("name")), _output(one), told)
+
+
+def _output(asked: dict[str, Any]) -> Any:
+    """The result of a call: what the function responded, else what was displayed."""
+    given = asked.get("result")
+    if isinstance(given, str):
+        return given
+    said = []
+    for part in items(given):
+        response = mapping(mapping(part).get("functionResponse")).get("response")
+        if response is not None:
+            output = mapping(response).get("output", mapping(response).get("error"))
+            said.append(as_text(output if isinstance(output, str) else response))
+        elif isinstance(part, dict):
+            said.append(text(part.get("text")) or as_text(part))
+        else:
+            said.append(as_text(part))
+    return "\n".join(said) if said else text(asked.get("resultDisplay"))
+
+
+def _blocks(content: Any) -> list[Message]:
+    """Content blocks of text or of the parts of Google's API."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    blocks: list[Message] = []
+    for part in content if isinstance(content, list) else [content] if isinstance(content, dict) else []:
+        if isinstance(part, str):
+            blocks.append({"type": "text", "text": part})
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            blocks.append({"type": "text", "text": part["text"]})
+        elif isinstance(part, dict) and isinstance(part.get("inlineData"), dict):
+            inline = part["inlineData"]
+            source = {"type": "base64", "media_type": text(inline.get("mimeType")), "data": text(inline.get("data"))}
+            blocks.append({"type": "image", "source": source})
+        elif isinstance(part, dict):
+            blocks.append({"type": "part", **part})
+    return blocks

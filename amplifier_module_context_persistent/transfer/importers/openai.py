@@ -1,0 +1,168 @@
+"""Bodies of OpenAI's Chat Completions and Responses APIs, and lists or lines of their messages and items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .account import Account
+from .events import Event, Kept, MessageRead, SessionStart
+from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
+from .request_bodies import ROLES, document_messages, facts_of, messages_of, sampled
+from .responses_items import CALLS, KINDS, OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of
+from .source import Sample, Source
+
+_OWN_PARTS = frozenset(
+    {"image_url", "input_text", "output_text", "input_image", "input_audio", "refusal", "input_file"}
+)
+
+
+class OpenAI:
+    """Importer of OpenAI message lists."""
+
+    name = "openai"
+    title = "OpenAI messages"
+
+    def score(self, sample: Sample) -> int:
+        """A document of messages is of this format unless another one is surer; lines only by what is its own."""
+        messages = sampled(sample)
+        known = sum(message.get("role") in ROLES or kind_of(message) in KINDS for message in messages)
+        if document_messages(sample.document) is not None:
+            return 800 if known else 0
+        sure = sum(map(_is_own, messages))
+        return known + 1 if sure else 0
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the one session."""
+        document = source.sample().document
+        facts = facts_of(document)
+        yield SessionStart("session", "", facts, text(facts.get("session_id")))
+        if said := text(mapping(document).get("instructions")):
+            yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
+        reader = _Reader(account, text(facts.get("model")), mapping(mapping(document).get("usage")))
+        for number, message in messages_of(source, account):
+            yield from reader.take(number, message)
+        yield from reader.finish()
+
+
+def _is_own(message: dict[str, Any]) -> bool:
+    if mapping(message.get("metadata")).get("message_id"):
+        return False  # this package's own export
+    kind = text(message.get("type"))
+    if kind in CALLS | OUTPUTS | {"reasoning"} and "role" not in message:
+        return True
+    parts = [mapping(part) for part in items(message.get("content"))]
+    return message.get("role") in ROLES and any(part.get("type") in _OWN_PARTS for part in parts)
+
+
+class _Reader:
+    """Messages one after the other; items of an answer are put together."""
+
+    def __init__(self, account: Account, model: str, usage: dict[str, Any]) -> None:
+        self._account, self._model, self._usage = account, model, usage
+        self._names: dict[str, str] = {}
+        self._blocks: list[Message] = []
+        self._calls: list[Message] = []
+        self._first: tuple[int, str] | None = None
+        self._open_function = ""
+
+    def take(self, number: int, message: dict[str, Any]) -> Iterator[Event]:
+        """The events that a message or an item gives."""
+        kind = kind_of(message)
+        if kind in CALLS or kind == "reasoning" or ("type" in message and is_answer(message)):
+            self._account.map(kind)
+            self._first = self._first or (number, text(message.get("id")))
+            blocks, calls = parts_of(message)
+            self._blocks += blocks
+            self._calls += calls
+            self._names.update((one["id"], one["tool"]) for one in calls)
+            return
+        yield from self.finish()
+        if kind in OUTPUTS:
+            self._account.map(kind)
+            call_id = text(message.get("call_id"))
+            content, failed = output_of(message)
+            given = metadata(f"openai-{number}", None, is_error=True if failed else None)
+            yield MessageRead(result(call_id, self._names.get(call_id, ""), content, given), number, kind)
+        elif message.get("role") in ROLES:
+            read = self._message(number, message)
+            if read is None:
+                self._account.skip(f"{message['role']} without content")
+            else:
+                self._account.map(str(message["role"]))
+                yield MessageRead(read, number, str(message["role"]))
+        elif kind:
+            self._account.keep(kind)
+            yield Kept(message, number, kind)
+        else:
+            self._account.lose(number, f"no message: its role is {str(message.get('role'))[:20]!r}")
+
+    def finish(self) -> Iterator[Event]:
+        """The answer that was put together so far."""
+        if self._first is None:
+            return
+        number, _ = self._first
+        given = metadata(f"openai-{number}", None, provider="openai", model=self._model, usage=_usage(self._usage))
+        message = assistant(self._blocks, self._calls, given)
+        self._blocks, self._calls, self._first = [], [], None
+        if message is not None:
+            yield MessageRead(message, number, "message")
+
+    def _message(self, number: int, message: dict[str, Any]) -> Message | None:
+        given = mapping(message.get("metadata"))
+        message_id = text(given.get("message_id")) or text(message.get("id")) or f"openai-{number}"
+        time = given.get("timestamp") or message.get("timestamp") or message.get("created_at")
+        role, content = message["role"], message.get("content")
+        if role in ("tool", "function"):
+            call_id = text(message.get("tool_call_id")) or self._open_function
+            name = text(message.get("name")) or self._names.get(call_id, "")
+            failed = True if given.get("is_error") is True else None
+            return result(call_id, name, _content(content), metadata(message_id, time, is_error=failed))
+        if role == "assistant":
+            return self._answer(message, message_id, time, given)
+        source = text(given.get("source")) or None
+        said = _content(content)
+        if not said:
+            return None
+        named = {"name": message["name"]} if isinstance(message.get("name"), str) else {}
+        return {"role": role, "content": said, **named, "metadata": metadata(message_id, time, source=source)}
+
+    def _answer(self, message: dict[str, Any], message_id: str, time: Any, given: dict[str, Any]) -> Message | None:
+        blocks = blocks_of(message.get("content"))
+        thought = text(message.get("reasoning_content")) or text(message.get("reasoning"))
+        if thought:
+            signed = text(given.get("signature")) or None
+            blocks.insert(0, {"type": "thinking", "thinking": thought, "signature": signed})
+        if refused := text(message.get("refusal")):
+            blocks.append({"type": "text", "text": refused})
+        calls = []
+        for number, one in enumerate(items(message.get("tool_calls")), 1):
+            asked = mapping(one)
+            function = mapping(asked.get("function")) or mapping(asked.get("custom")) or asked
+            call_id = text(asked.get("id")) or f"{message_id}-call{number}"
+            arguments = function.get("arguments", function.get("input"))
+            calls.append(call(call_id, text(function.get("name")), arguments))
+        legacy = mapping(message.get("function_call"))
+        if legacy and not calls:
+            self._open_function = f"{message_id}-call"
+            calls.append(call(self._open_function, text(legacy.get("name")), legacy.get("arguments")))
+        self._names.update((one["id"], one["tool"]) for one in calls)
+        usage = _usage(mapping(message.get("usage"))) or mapping(given.get("usage"))
+        model = text(message.get("model")) or text(given.get("model")) or self._model
+        provider = text(given.get("provider")) or "openai"
+        stop = text(message.get("finish_reason")) or text(given.get("stop_reason"))
+        told = metadata(message_id, time, provider=provider, model=model, stop_reason=stop, usage=usage)
+        return assistant(blocks, calls, told)
+
+
+def _content(content: Any) -> Any:
+    return content if isinstance(content, str) else plain_content(blocks_of(content))
+
+
+def _usage(given: dict[str, Any]) -> dict[str, Any]:
+    details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
+    return usage_of(
+        input_tokens=total(given.get("prompt_tokens", given.get("input_tokens"))),
+        output_tokens=total(given.get("completion_tokens", given.get("output_tokens"))),
+        cache_read_tokens=details.get("cached_tokens"),
+    )

@@ -1,0 +1,150 @@
+"""Sessions of OpenCode as `opencode export` writes them: `{info, messages: [{info, parts}]}`.
+
+Confirmed by public readers of the format: the parts `text`, `reasoning`, `tool` (with `callID`, `tool` and a `state` of
+status, input, output and error), `file`, and times in milliseconds. Other parts are kept as metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .account import Account
+from .events import Event, Kept, MessageRead, SessionStart
+from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
+from .responses_items import image_block
+from .source import ImportRefusedError, Sample, Source
+
+_ANSWERED = frozenset({"completed", "error"})
+
+
+class OpenCode:
+    """Importer of OpenCode's exports."""
+
+    name = "opencode"
+    title = "a session of OpenCode"
+
+    def score(self, sample: Sample) -> int:
+        """The document has messages with parts."""
+        return 1_000 if _messages_of(sample.document) is not None else 0
+
+    def read(self, source: Source, account: Account) -> Iterator[Event]:
+        """Yield the one session.
+
+        Raises:
+            ImportRefusedError: the document has no messages with parts.
+        """
+        document = source.document()
+        messages = _messages_of(document)
+        if messages is None:
+            raise ImportRefusedError("the document is no export of OpenCode: it has no messages with parts")
+        account.unit = "entry"
+        info = mapping(mapping(document).get("info"))
+        facts = {
+            "cwd": text(info.get("directory")),
+            "title": text(info.get("title")),
+            "version": text(info.get("version")),
+            "parent_session": text(info.get("parentID")),
+        }
+        yield SessionStart("session", "", facts, text(info.get("id")))
+        for number, message in enumerate(messages, 1):
+            account.lines += 1
+            told = mapping(mapping(message).get("info"))
+            if told.get("role") not in ("user", "assistant"):
+                account.lose(number, "no message of a user or an assistant")
+                continue
+            parts = [part for part in items(mapping(message).get("parts")) if isinstance(part, dict)]
+            read = list(_user(number, told, parts) if told["role"] == "user" else _answer(number, told, parts))
+            if any(isinstance(event, MessageRead) for event in read):
+                account.map(str(told["role"]))
+            else:
+                account.keep(f"{told['role']} without content")
+                read = [Kept(message, number, str(told["role"]))]
+            yield from read
+
+
+def _messages_of(document: Any) -> list[Any] | None:
+    listed = items(mapping(document).get("messages"))
+    first = mapping(listed[0]) if listed else {}
+    return listed if isinstance(first.get("info"), dict) and isinstance(first.get("parts"), list) else None
+
+
+def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
+    message_id, time = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time")).get("created")
+    said: dict[bool, list[Message]] = {False: [], True: []}
+    for part in parts:
+        if part.get("type") == "text":
+            said[part.get("synthetic") is True].append({"type": "text", "text": text(part.get("text"))})
+        elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
+            said[False].append(image_block(text(part.get("url"))))
+        else:
+            yield Kept(part, number, text(part.get("type")))
+    for synthetic, blocks in said.items():
+        if blocks:
+            own = f"{message_id}-2" if synthetic and said[False] else message_id
+            given = metadata(own, time, source="opencode:synthetic" if synthetic else None)
+            yield MessageRead({"role": "user", "content": plain_content(blocks), "metadata": given}, number, "user")
+
+
+def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
+    """An answer is made of steps; after each step's calls come their results."""
+    message_id, times = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time"))
+    steps: list[list[dict[str, Any]]] = [[]]
+    kept: list[dict[str, Any]] = []
+    for part in parts:
+        if part.get("type") in ("text", "reasoning", "tool"):
+            if part["type"] != "tool" and any(one["type"] == "tool" for one in steps[-1]):
+                steps.append([])
+            steps[-1].append(part)
+        elif part.get("type") not in ("step-start", "step-finish", "snapshot"):
+            kept.append(part)
+    count = mapping(told.get("tokens"))
+    cache = mapping(count.get("cache"))
+    usage = usage_of(
+        input_tokens=total(count.get("input"), cache.get("read")),
+        output_tokens=total(count.get("output"), count.get("reasoning")),
+        cache_read_tokens=cache.get("read"),
+        cache_write_tokens=cache.get("write"),
+        cost_usd=told.get("cost"),
+    )
+    failed = mapping(told.get("error"))
+    for at, step in enumerate(steps, 1):
+        own = message_id if at == 1 else f"{message_id}-{at}"
+        given = metadata(
+            own,
+            times.get("created"),
+            provider=text(told.get("providerID")),
+            model=text(told.get("modelID")),
+            stop_reason=text(told.get("finish")),
+            usage=usage if at == len(steps) else {},
+            is_error=True if failed and at == len(steps) else None,
+            imported={"error": failed} if failed and at == len(steps) else {},
+        )
+        yield from _step(number, own, step, given)
+    for part in kept:
+        yield Kept(part, number, text(part.get("type")))
+
+
+def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, Any]) -> Iterator[Event]:
+    blocks: list[Message] = []
+    asked = [part for part in step if part["type"] == "tool" and text(part.get("callID"))]
+    for part in step:
+        if part["type"] == "text" and text(part.get("text")):
+            blocks.append({"type": "text", "text": part["text"]})
+        elif part["type"] == "reasoning" and text(part.get("text")):
+            signed = next((text(mapping(one).get("signature")) for one in mapping(part.get("metadata")).values()), "")
+            blocks.append({"type": "thinking", "thinking": part["text"], "signature": signed or None})
+    calls = [call(part["callID"], text(part.get("tool")), mapping(part.get("state")).get("input")) for part in asked]
+    message = assistant(blocks, calls, given)
+    if message is None:
+        return
+    yield MessageRead(message, number, "assistant")
+    for at, part in enumerate(asked, 1):
+        state = mapping(part.get("state"))
+        if state.get("status") in _ANSWERED:
+            failed = state["status"] == "error"
+            output = text(state.get("error")) if failed else text(state.get("output"))
+            told = metadata(
+                f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None
+            )
+            yield MessageRead(result(part["callID"], text(part.get("tool")), output, told), number, "assistant")

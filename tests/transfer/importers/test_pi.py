@@ -1,0 +1,124 @@
+"""Sessions of pi: trees, compactions that keep the newest messages, older linear files, errors."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+
+Entry = dict[str, Any]
+HEAD = {"type": "session", "version": 3, "id": "pi-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
+
+
+def entry(kind: str, entry_id: str, parent: str | None, **more: Any) -> Entry:
+    return {"type": kind, "id": entry_id, "parentId": parent, "timestamp": "2026-01-01T00:00:01.000Z", **more}
+
+
+def says(entry_id: str, parent: str | None, role: str, content: Any, **more: Any) -> Entry:
+    return entry("message", entry_id, parent, message={"role": role, "content": content, **more})
+
+
+def text(value: str) -> list[Entry]:
+    return [{"type": "text", "text": value}]
+
+
+async def test_messages_calls_thinking_usage_and_errors(tmp_path: Path) -> None:
+    """All of it by pi's own names; an answer that failed without content is kept as metadata."""
+    blocks = [
+        {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"},
+        {"type": "thinking", "thinking": "", "thinkingSignature": "secret", "redacted": True},
+        *text("Reading"),
+        {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}},
+    ]
+    usage = {"input": 5, "output": 6, "cacheRead": 90, "cacheWrite": 4, "totalTokens": 105, "cost": {"total": 0.5}}
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            HEAD,
+            says("u1", None, "user", text("read")),
+            says("a1", "u1", "assistant", blocks, model="m", provider="anthropic", usage=usage, stopReason="toolUse"),
+            says("r1", "a1", "toolResult", text("gone"), toolCallId="c1", toolName="read", isError=True),
+            says("a2", "r1", "assistant", [], stopReason="error", errorMessage="overloaded"),
+            says("b1", "a2", "bashExecution", None, command="ls", output="a", exitCode=2),
+            entry("model_change", "m1", "b1", provider="p", modelId="q"),
+        ],
+    )
+    report = imported(source)
+    history, _ = await history_and_view(report.path)
+    assert texts(history) == [
+        "user: read",
+        "assistant: thinking redacted_thinking Reading read",
+        "tool: gone",
+        "user: $ ls\na\nexit code 2",
+    ]
+    given = history[1]["metadata"]
+    assert given["usage"] == {
+        "input_tokens": 95, "output_tokens": 6, "cache_read_tokens": 90, "cache_write_tokens": 4, "cost_usd": 0.5,
+    }  # fmt: skip
+    assert (given["stop_reason"], history[2]["metadata"]["is_error"]) == ("toolUse", True)
+    assert history[3]["metadata"]["source"] == "pi:bashExecution"
+    assert report.account.metadata == {"session": 1, "message without content": 1, "model_change": 1}
+    kept = [record["entry"] for record in records(report.path, "source")]
+    assert kept[0]["message"]["errorMessage"] == "overloaded"
+
+
+async def test_the_last_lines_path_is_the_session(tmp_path: Path) -> None:
+    """What hangs elsewhere is a branch, with its summary as a note; a branch without messages is none."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            HEAD,
+            says("u1", None, "user", "one"),
+            says("a1", "u1", "assistant", text("1")),
+            says("u2", "a1", "user", "two"),
+            entry("label", "l1", "u1", label="here"),
+            entry("branch_summary", "s1", "a1", fromId="u2", summary="two was tried"),
+            says("u3", "s1", "user", "three"),
+        ],
+    )
+    report = imported(source)
+    assert [(session.kind, session.messages) for session in report.sessions] == [("session", 4), ("branch", 3)]
+    live, left = [(await history_and_view(session.path))[0] for session in report.sessions]
+    assert texts(live) == ["user: one", "assistant: 1", "user: two was tried", "user: three"]
+    assert texts(left) == ["user: one", "assistant: 1", "user: two"]
+
+
+async def test_a_compaction_keeps_the_newest_messages(tmp_path: Path) -> None:
+    """By id, or as older files say it by the number of the entry; the summary stands before what was kept."""
+    for number, kept in enumerate(({"firstKeptEntryId": "u2"}, {"firstKeptEntryIndex": 3})):
+        source = write_jsonl(
+            tmp_path / f"{number}.jsonl",
+            [
+                HEAD,
+                says("u1", None, "user", "one"),
+                says("a1", "u1", "assistant", text("1")),
+                says("u2", "a1", "user", "two"),
+                says("a2", "u2", "assistant", text("2")),
+                entry("compaction", "k", "a2", summary="one was done", tokensBefore=999, **kept),
+                says("u3", "k", "user", "three"),
+            ],
+        )
+        report = imported(source)
+        history, view = await history_and_view(report.path)
+        assert len(history) == 5
+        assert texts(view) == ["user: <summary>\none was done\n</summary>", "user: two", "assistant: 2", "user: three"]
+        assert records(report.path, "plan")[0]["tokens_before"] == 999
+
+
+async def test_older_files_are_linear(tmp_path: Path) -> None:
+    """Without ids and parents the lines follow each other; a second entry of one id is lost."""
+    bare = [
+        {key: value for key, value in says("", None, "user", str(n)).items() if key not in ("id", "parentId")}
+        for n in range(3)
+    ]
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            {k: v for k, v in HEAD.items() if k != "version"},
+            *bare,
+            says("x", None, "user", "x"),
+            says("x", None, "user", "y"),
+        ],
+    )
+    report = imported(source)
+    assert texts((await history_and_view(report.path))[0]) == ["user: 0", "user: 1", "user: 2", "user: x"]
+    assert [loss.line for loss in report.not_carried] == [6]

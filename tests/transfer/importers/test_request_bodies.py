@@ -1,0 +1,121 @@
+"""Bodies of requests: Anthropic, OpenAI Chat Completions and Responses; which of them a file is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.transfer.import_ import import_session
+from tests.support.imports import history_and_view, imported, records, texts, write_jsonl
+
+Message = dict[str, Any]
+
+
+def document(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value, indent=2))
+    return path
+
+
+USE = {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}}
+RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "gone", "is_error": True}
+ANTHROPIC = [
+    {"role": "user", "content": "go"},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, USE]},
+    {"role": "user", "content": [RESULT, {"type": "text", "text": "and now"}]},
+]
+CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path":"a"}'}}
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "look"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
+        ],
+    },
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "gone"}]},
+]
+ITEMS = [
+    {"role": "user", "content": [{"type": "input_text", "text": "go"}]},
+    {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "E"},
+    {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "gone"},
+    {"type": "web_search_call", "id": "w"},
+]
+
+
+async def test_results_in_an_anthropic_user_message_are_results(tmp_path: Path) -> None:
+    """In a body, a list and lines alike; the text beside them is a person's, and the view calls nothing interrupted."""
+    body = {
+        "model": "claude-x",
+        "system": [{"type": "text", "text": "Be brief."}],
+        "tools": [{"name": "read"}],
+        "messages": ANTHROPIC,
+    }
+    said = ["user: go", "assistant: thinking read", "tool: gone", "user: and now"]
+    for source in (
+        document(tmp_path / "body.json", body),
+        document(tmp_path / "cline.json", ANTHROPIC),
+        write_jsonl(tmp_path / "lines.jsonl", ANTHROPIC),
+    ):
+        report = imported(source)
+        assert report.format == "anthropic"
+        history, view = await history_and_view(report.path)
+        assert texts(history)[-4:] == said
+        assert history[-2]["metadata"]["is_error"] is True
+        assert "interrupted" not in json.dumps(view)
+    header = records(tmp_path / "imported" / "body.jsonl", "header")[0]
+    assert (header["source"]["tools"], header["source"]["model"]) == ([{"name": "read"}], "claude-x")
+    assert texts((await history_and_view(tmp_path / "imported" / "body.jsonl"))[0])[0] == "system: Be brief."
+
+
+async def test_chat_completions(tmp_path: Path) -> None:
+    """Arguments are parsed, images become blocks; the older `function_call` gets an id."""
+    older = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}},
+        {"role": "function", "name": "read", "content": "gone"},
+    ]
+    report = imported(document(tmp_path / "chat.json", {"model": "gpt-4o", "messages": CHAT}))
+    assert report.format == "openai"
+    history, _ = await history_and_view(report.path)
+    assert texts(history) == ["system: Be brief.", "user: look image", "assistant: read", "tool: gone"]
+    assert history[2]["tool_calls"] == [{"id": "c1", "tool": "read", "arguments": {"path": "a"}}]
+    assert history[1]["content"][1]["source"] == {"type": "base64", "media_type": "image/png", "data": "AA"}
+    history, view = await history_and_view(imported(document(tmp_path / "older.json", older)).path)
+    assert "interrupted" not in json.dumps(view)
+    assert history[2]["tool_call_id"] == history[1]["tool_calls"][0]["id"]
+
+
+async def test_responses(tmp_path: Path) -> None:
+    """Items of an answer are one message; other items are kept as metadata; `input` may be a text."""
+    for source in (
+        document(tmp_path / "body.json", {"model": "gpt-5", "instructions": "Be brief.", "input": ITEMS}),
+        write_jsonl(tmp_path / "lines.jsonl", ITEMS),
+    ):
+        report = imported(source)
+        assert (report.format, report.account.metadata) == ("openai", {"web_search_call": 1})
+        history, _ = await history_and_view(report.path)
+        assert texts(history)[-3:] == ["user: go", "assistant: thinking read", "tool: gone"]
+    text = imported(document(tmp_path / "text.json", {"input": "just this"}))
+    assert texts((await history_and_view(text.path))[0]) == ["user: just this"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([{"role": "user", "content": "hi"}], "jsonl"),
+        ([{"role": "user", "content": "hi", "timestamp": "2026-01-01T00:00:00Z"}], "older"),
+        (ANTHROPIC, "anthropic"),
+        (ITEMS, "openai"),
+        (CHAT[1:2], "openai"),
+        ([{"role": "user", "content": "x", "_crc": "00000000"}], "log"),
+    ],
+)
+def test_lines_are_recognised_by_their_content(tmp_path: Path, messages: list[Message], expected: str) -> None:
+    """Whatever the file's name says; a format that is named is taken."""
+    source = write_jsonl(tmp_path / "rollout.zst.json", messages)
+    assert import_session(source, path=tmp_path / "new").format == expected
+    assert import_session(source, path=tmp_path / "other", source_format="openai").format == "openai"
