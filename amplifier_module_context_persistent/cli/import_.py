@@ -26,8 +26,8 @@ from .terminal import UnusableError, about, reason
     "source_format",
     type=click.Choice(FORMATS),
     default="auto",
-    show_default=True,
-    help="What FILE is. All but auto and log also take messages that a log's resets hide.",
+    metavar="FORMAT",
+    help=f"What FILE is: {', '.join(FORMATS)}. By default its content tells.",
 )
 @click.option("--strict", is_flag=True, help="Import nothing if anything would be lost.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
