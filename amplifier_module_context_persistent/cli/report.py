@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from ..errors import ContextPersistentError
+from ..transcript.cost import Prices
 from ..transcript.transcript import Transcript
 from .progress import progress
 from .session_argument import session_argument
@@ -36,8 +37,9 @@ _MOST_NAMED = 10  # messages in which something was redacted
     type=click.Choice(["some", "all", "none"]),
     default="some",
     show_default=True,
-    help="Which views are made again and proved: the first under each plan and up to 400 others, all, or none.",
+    help="Which views are made again and proved: the first under each plan and up to 100 others, all, or none.",
 )
+@click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/report.md.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about it.")
@@ -48,6 +50,7 @@ def report(
     output: str | None,
     turn_span: Span | None,
     views: str,
+    table: str | None,
     *,
     no_redact: bool,
     force: bool,
@@ -67,9 +70,17 @@ def report(
         place = output or _own_name(transcript)
         try:
             turns = chosen_turns(transcript.turns(), turn_span)
+            prices = Prices.load(table) if table else None
             with _told() as tell:
                 made = make_report(
-                    transcript, place, turns=turns, views=views, redact=not no_redact, force=force, progress=tell
+                    transcript,
+                    place,
+                    turns=turns,
+                    views=views,
+                    redact=not no_redact,
+                    prices=prices,
+                    force=force,
+                    progress=tell,
                 )
         except FileExistsError as error:
             hint = "" if force else "; --force replaces a file"

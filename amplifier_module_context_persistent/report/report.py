@@ -69,7 +69,7 @@ def report(
         path: the file to be made.
         turns: turns that follow one another, as `transcript.turns()` gives them; by default all.
         views: which views are made again and proved by their receipts: `some` (the first under each plan, and up to
-            400 others), `all` or `none`.
+            100 others), `all` or `none`.
         redact: replace what looks like a secret.
         counter: what counts tokens; by default the estimate.
         prices: prices of models; by default the list prices that `transcript.cost` knows.
@@ -95,6 +95,7 @@ def report(
         else:
             requests = supposed_requests(history, bills)
         session = _session(transcript, history, requests, bodies, shown)
+        session["own_prices"] = prices is not None and prices.has_own
         head = {
             "version": FORMAT_VERSION,
             "session": session,
@@ -156,6 +157,7 @@ def _session(
         "input": sum(max(0, row["actual"]) for row in rows),
         "cached": sum(max(0, row["cached"]) for row in rows),
         "output": sum(max(0, row["output"]) for row in rows),
+        "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
         "prices_as_of": PRICES_AS_OF,
         "redacts": bodies.redact,
         "redacted": sum(bodies.redacted.values()),

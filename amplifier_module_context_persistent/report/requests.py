@@ -23,7 +23,7 @@ from .visible import visible
 
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)
-SOME_VIEWS = 400
+SOME_VIEWS = 100
 """With `some`, as many views are made again, besides the first of each epoch."""
 
 _PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")

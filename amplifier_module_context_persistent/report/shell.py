@@ -29,6 +29,7 @@ SCRIPTS = (
     "contents.js",
     "find.js",
     "printing.js",
+    "dialogs.js",
     "keys.js",
     "main.js",
 )

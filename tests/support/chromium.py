@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,12 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+_LAUNCH = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 _TIMEOUT_S = 120.0
 
 
@@ -61,21 +69,22 @@ class Chromium:
     def start(cls, scratch: Path) -> Chromium:
         """Start one; its profile lies in `scratch`."""
         assert BROWSER is not None, WHY_NOT
-        from_us, to_browser = os.pipe()
-        from_browser, to_us = os.pipe()
+        given, to_browser = os.pipe()
+        from_browser, taken = os.pipe()
+        from_us, to_us = (fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (given, taken))  # none of them is 3 or 4
         command = [BROWSER, *FLAGS, f"--user-data-dir={scratch / 'profile'}", "about:blank"]
-        shell = ["sh", "-c", f'exec "$@" 3<&{from_us} 4>&{to_us}', "sh", *command]
+        launch = [sys.executable, "-c", _LAUNCH, str(from_us), str(to_us), *command]
         environment = {**os.environ, "HOME": str(scratch)}
         process = subprocess.Popen(
-            shell,
+            launch,
             pass_fds=(from_us, to_us),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment,
             start_new_session=True,
         )
-        os.close(from_us)
-        os.close(to_us)
+        for fd in (given, taken, from_us, to_us):
+            os.close(fd)
         return cls(process, from_browser, to_browser)
 
     def __enter__(self) -> Chromium:

@@ -67,6 +67,7 @@ function duration(ms) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
 }
 
+const money = (dollars) => `$${dollars >= 100 ? Math.round(dollars) : dollars.toFixed(dollars >= 0.095 ? 2 : 4)}`;
 const timeOf = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "");
 const clockOf = (ms) => (ms ? new Date(ms).toISOString().slice(11, 16) : "");
 const percent = (part, whole) => (whole > 0 ? `${Math.round((100 * part) / whole)} %` : "");

@@ -78,8 +78,8 @@ function revealHit(place) {
   stream.refresh(unit);
   const rows = stream.rowsAt(unit);
   const row = rows.findIndex((one) => one.place === place && one.text && one.text.toLowerCase().includes(wanted) && !(one.key && state.open.has(one.key) && rows.some((other) => other !== one && !other.key && other.text && other.text.toLowerCase().includes(wanted))));
-  setCurrent(place);
   stream.go(unit, Math.max(0, row), 90);
+  holdCurrent(place);
 }
 
 /** The message that answers the call that stands in a part. */

@@ -17,31 +17,35 @@ function streamRow(content, unit, number, row) {
   return element;
 }
 
-/** The message that the top of the stream shows. */
+/** The message that the keys are about, and that the contents and the timeline follow. */
 function setCurrent(place) {
-  if (place === state.current) return;
   state.current = place;
   for (const element of stream.shown.values()) {
-    const unit = element.at.unit;
+    const { unit } = element.at;
     element.classList.toggle("current", units.kinds[unit] === MESSAGE && unit === units.ofMessage[place]);
   }
   followContents();
 }
 
-let goingTo = -1; // a message that was gone to stays the current one until somebody scrolls
+/** Keep a message the current one, though it may not be the first in sight, until somebody scrolls. */
+function holdCurrent(place) {
+  setCurrent(place);
+  state.heldTop = stream.top;
+  timeline.draw();
+}
 
 function onRender() {
-  if (goingTo >= 0) goingTo = -1;
-  else {
-    let { unit } = stream.rowAt(stream.top + 60);
-    while (unit > 0 && units.kinds[unit] !== MESSAGE) unit += units.kinds[unit] === TURN ? 1 : -1;
-    if (units.kinds[unit] === MESSAGE && units.refs[unit] !== state.current) {
-      state.current = units.refs[unit];
-      followContents();
-      if (state.request < 0) timeline.draw();
-    }
-  }
   if (state.query) markHits();
+  if (Math.abs(stream.top - (state.heldTop ?? -1)) < 2) return setCurrent(state.current);
+  state.heldTop = undefined;
+  state.currentCompaction = undefined;
+  let { unit } = stream.rowAt(stream.top + 60);
+  while (unit > 0 && units.kinds[unit] !== MESSAGE) unit += units.kinds[unit] === TURN ? 1 : -1;
+  if (units.kinds[unit] !== MESSAGE) return undefined;
+  const hasMoved = units.refs[unit] !== state.current;
+  setCurrent(units.refs[unit]);
+  if (hasMoved && state.request < 0) timeline.draw();
+  return undefined;
 }
 
 function goToMessage(place, { focus = false } = {}) {
@@ -54,17 +58,15 @@ function goToMessage(place, { focus = false } = {}) {
   const row = Math.max(0, rows.findIndex((one) => one.place === place));
   const isFirst = state.history.turns[state.history.turnOf[place]].start === place;
   stream.go(isFirst && unit > 0 && units.kinds[unit - 1] === TURN ? unit - 1 : unit, isFirst ? 0 : row, isFirst ? 8 : 64);
-  setCurrent(place);
+  holdCurrent(place);
   if (focus) stream.focusRow(`${unit}.${row}`);
-  timeline.draw();
 }
 
 function goToTurn(number) {
   const { start } = state.history.turns[number];
   if (state.onlySeen && !isShown(start)) setOnlySeen(false);
   stream.go(units.ofTurn[number], 0, 8);
-  setCurrent(start);
-  timeline.draw();
+  holdCurrent(start);
 }
 
 function setHash(hash) {

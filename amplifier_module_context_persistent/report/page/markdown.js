@@ -117,9 +117,5 @@ function blockElement(block, text, className) {
   const element = make("div", `prose ${block.kind}${block.level || 0} ${className}`);
   element.dir = "auto";
   if (block.mark) element.dataset.mark = block.mark;
-  if (block.kind === "h") {
-    element.setAttribute("role", "heading");
-    element.setAttribute("aria-level", String(Math.min(6, block.level + 2)));
-  }
   return inline(element, text);
 }

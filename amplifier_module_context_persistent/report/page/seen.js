@@ -45,8 +45,8 @@ function showRequest(request, { go = true } = {}) {
 /** Show the end of what the request saw, and the line at which it was made. */
 function goToRequest() {
   const place = Math.max(0, state.requests.place[state.request] - 1);
-  setCurrent(Math.min(place, state.history.length - 1));
   stream.go(units.ofRequest, 0, stream.scroller.clientHeight - 140);
+  holdCurrent(Math.min(place, state.history.length - 1));
 }
 
 function setOnlySeen(onlySeen) {

@@ -1,0 +1,342 @@
+"""The page in Chromium, opened from a file as whoever gets it opens it."""
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.replay import open_transcript
+from amplifier_module_context_persistent.report import report
+from fixtures.generate import generate_session
+from tests.support.chromium import BROWSER, WHY_NOT, Chromium
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+
+MOST_NODES = 600
+NODES = """(() => {
+  const walker = document.createTreeWalker(document);
+  let nodes = 1;
+  while (walker.nextNode()) nodes += 1;
+  return nodes;
+})()"""
+DRAWN = "new Promise((resume) => requestAnimationFrame(() => requestAnimationFrame(() => resume(1))))"
+SCROLLED = """(() => {
+  const stream = document.getElementById("stream");
+  const before = stream.scrollTop;
+  stream.scrollTop += stream.clientHeight * 0.9;
+  return [before, stream.scrollTop];
+})()"""
+VIOLATIONS = """axe.run().then((found) => found.violations.map((one) => [
+  one.id,
+  one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + node.failureSummary),
+]))"""
+TEXT = "document.getElementById('stream').innerText"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Chromium.start(tmp_path_factory.mktemp("chromium")) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Make a report of messages or of a log and open it; nothing may go wrong in it."""
+    pages = []
+
+    def opened(session, *, hash_="", width=1280, height=900, **options):
+        source = session
+        if isinstance(session, list):
+            source = tmp_path / "session.jsonl"
+            source.write_text("".join(json.dumps(one) + "\n" for one in session), encoding="utf-8")
+        with open_transcript(source) as transcript:
+            report(transcript, tmp_path / "session.html", force=True, **options)
+        page = browser.open(f"file://{tmp_path}/session.html{hash_}", width=width, height=height)
+        pages.append(page)
+        page.wait("document.documentElement?.dataset.state === 'loaded'")
+        return page
+
+    yield opened
+    for page in pages:
+        assert page.events("Runtime.exceptionThrown") == []
+        asked = {event["request"]["url"].partition("#")[0] for event in page.events("Network.requestWillBeSent")}
+        assert {address for address in asked if not address.startswith("data:")} == {f"file://{tmp_path}/session.html"}
+        assert page.events("Page.javascriptDialogOpening") == []
+        page.send("Page.close")
+
+
+async def record(path, messages, seed=7):
+    """Record a generated session, with a request before each answer."""
+    manager = PersistentContextManager(path, max_tokens=14_000, tokenizer="estimate", durability="write")
+    for message in generate_session(seed, messages, mean_bytes=0):
+        if message["role"] == "assistant":
+            await manager.get_messages_for_request()
+        await manager.add_message(message)
+    await manager.close()
+    return path
+
+
+def call(name, arguments, text, **result):
+    asked = {"role": "assistant", "content": "", "tool_calls": [{"id": name, "tool": name, "arguments": arguments}]}
+    return [asked, {"role": "tool", "tool_call_id": name, "name": name, "content": text, **result}]
+
+
+def press_button(page, label):
+    page.run(
+        f"[...document.querySelectorAll('button')].find((one) => one.textContent.includes({json.dumps(label)})).click()"
+    )
+    page.run(DRAWN)
+
+
+def test_calls_unfold_to_what_was_asked_and_answered(opened):
+    """Folded at first; an edit is lines removed and added; what failed is marked."""
+    edit = {"file_path": "cart.py", "old_string": "a = 1\nb = 2", "new_string": "a = 1\nb = 3"}
+    session = [
+        {"role": "user", "content": "Mend it."},
+        *call("Edit", edit, "done"),
+        *call("Bash", {"command": "make"}, "Exit code 2\nno rule"),
+    ]
+    page = opened(session)
+    assert "no rule" not in page.run(TEXT)
+    assert "failed" in page.run(TEXT)
+    press_button(page, "Edit")
+    assert page.run("document.querySelector('del').textContent").strip() == "-b = 2"
+    assert page.run("document.querySelector('ins').textContent").strip() == "+b = 3"
+    press_button(page, "Bash")
+    assert "no rule" in page.run(TEXT)
+    press_button(page, "Bash")
+    assert "no rule" not in page.run(TEXT)
+
+
+def test_markdown_is_rendered_and_addresses_stay_text(opened):
+    """Emphasis, code, lists and tables are elements; links, images and HTML are what was written."""
+    said = (
+        "# Title\n\nSome **bold** and `code`.\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n"
+        "[x](https://example.org) <b>no</b> ![i](http://e.org/i.png)\n\n```py\nprint(1)\n```"
+    )
+    page = opened([{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}])
+    assert page.run("document.querySelector('#stream strong').textContent") == "bold"
+    assert page.run("document.querySelectorAll('#stream td').length") == 2
+    assert page.run("document.querySelectorAll('#stream b, #stream img').length") == 0
+    assert page.run("[...document.querySelectorAll('a')].every((one) => one.getAttribute('href').startsWith('#'))")
+    assert "[x](https://example.org) <b>no</b>" in page.run(TEXT)
+    assert page.run("document.querySelector('#stream pre').textContent") == "print(1)"
+
+
+async def test_what_the_model_saw_is_marked_and_proved(opened, tmp_path):
+    """Counts as the replay tells them; 'as the model saw it' leaves out what was dropped and shows what was put in."""
+    page = opened(await record(tmp_path / "log.jsonl", 160), hash_="#request-60", views="all")
+    panel = "document.getElementById('seen').innerText"
+    assert "What the model saw at request 60" in page.run(panel)
+    assert "Proved by its receipt" in page.run(panel)
+    assert "dropped" in page.run(panel)
+    assert "Request 60 was made here" in page.run(TEXT)
+    press_button(page, "As the model saw it")
+    assert "The end of what this request was handed" in page.run(TEXT)
+    page.run("document.getElementById('stream').scrollTop = 0")
+    page.wait(f"{TEXT}.includes('Turn 1')")
+    assert page.run("document.querySelectorAll('.row.fate-d').length") == 0
+
+
+async def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, tmp_path):
+    """Arrow keys go from request to request, a click goes to one; a screen reader is told which."""
+    page = opened(await record(tmp_path / "log.jsonl", 80))
+    page.run("document.getElementById('timeline').focus()")
+    page.press("End")
+    last = page.run("document.getElementById('timeline').getAttribute('aria-valuenow')")
+    assert last == page.run("document.getElementById('timeline').getAttribute('aria-valuemax')")
+    page.press("ArrowLeft")
+    assert page.run("document.getElementById('timeline').getAttribute('aria-valuetext')").startswith(
+        f"Request {int(last) - 1} of"
+    )
+    assert page.run("location.hash") == f"#request-{int(last) - 1}"
+    box = page.run("document.getElementById('timeline').getBoundingClientRect().toJSON()")
+    page.click(box["x"] + 2, box["y"] + box["height"] / 2)
+    assert page.run("location.hash") == "#request-1"
+
+
+@pytest.mark.parametrize("unfolded", [False, True])
+async def test_the_page_holds_what_is_in_sight(opened, tmp_path, unfolded):
+    """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
+    messages = list(generate_session(3, 400, mean_bytes=0))
+    page = opened([{key: value for key, value in one.items() if key != "metadata"} for one in messages])
+    if unfolded:
+        for turn in range(page.run("document.querySelectorAll('.entry').length")):
+            page.run(f"location.hash = '#turn-{turn + 1}'")
+            page.run(DRAWN)
+            page.press("O")
+    seen, most = set(), 0
+    page.run("document.getElementById('stream').scrollTop = 0")
+    for _ in range(800):
+        page.run(DRAWN)
+        most = max(most, page.run(NODES))
+        seen.update(page.run("[...document.querySelectorAll('#stream .no')].map((one) => Number(one.textContent))"))
+        at, end = page.run(SCROLLED)
+        if at == end:
+            break
+    assert at == end
+    assert most <= MOST_NODES
+    answers = {number for number, one in enumerate(messages, 1) if one["role"] != "tool"}
+    assert answers <= seen
+
+
+def test_find_reaches_what_is_folded(opened):
+    """In thinking, arguments and results; Enter unfolds the hit and goes from one to the next."""
+    session = [{"role": "user", "content": f"Question {number}"} for number in range(300)]
+    session[150:150] = call("Read", {"path": "a.py"}, "x\n" * 500 + "the Needle is here\n" + "y\n" * 500)
+    session.append(
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "a needle, too"}, {"type": "text", "text": "ok"}],
+        }
+    )
+    page = opened(session)
+    page.press("/")
+    page.type("NEEDLE")
+    page.wait("document.getElementById('found').textContent === '2 messages'")
+    page.press("Enter")
+    page.wait(f"{TEXT}.includes('the Needle is here')")
+    assert page.run("document.getElementById('found').textContent") == "1 of 2"
+    assert page.run("CSS.highlights.get('hit').size") == 1
+    page.press("Enter")
+    page.wait(f"{TEXT}.includes('a needle, too')")
+    page.press("Escape")
+    assert page.run("document.getElementById('find').value") == ""
+
+
+def test_links_go_to_messages_and_turns(opened):
+    """By id, by number where there is none, by turn; also from another place in the page."""
+    stamped = [
+        {"role": "user", "content": f"Question {n}", "metadata": {"message_id": f"id <{n}>"}} for n in range(200)
+    ]
+    page = opened(stamped, hash_="#m-id%20%3C150%3E")
+    page.wait(f"{TEXT}.includes('Question 150')")
+    assert page.run("document.querySelector('.row.current').innerText").startswith("151")
+    page.run("location.hash = '#turn-20'")
+    page.wait(f"{TEXT}.includes('Question 19')")
+    link = page.run("document.querySelector('#stream .no').getAttribute('href')")
+    assert link.startswith("#m-id%20%3C")
+
+
+def test_keys_move_through_the_session(opened):
+    """Messages, turns and failures; `?` says which keys there are, Escape closes that."""
+    session = []
+    for number in range(40):
+        session += [
+            {"role": "user", "content": f"Question {number}"},
+            *call(f"t{number}", {"n": number}, "Error: no" if number == 30 else "ok"),
+        ]
+    page = opened(session)
+    current = "document.querySelector('.row.current').innerText"
+    page.press("j")
+    assert "t0" in page.run(current)
+    page.press("]")
+    assert "Question 1" in page.run(current)
+    page.press("e")
+    assert "t30" in page.run(current)
+    page.press("o")
+    assert "Error: no" in page.run(TEXT)
+    page.press("?")
+    assert page.run("document.getElementById('dialog').open")
+    page.press("Escape")
+    assert not page.run("document.getElementById('dialog').open")
+
+
+def test_light_and_dark(opened):
+    """As the system has it; the button turns it over."""
+    page = opened([{"role": "user", "content": "hi"}])
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.run(ground)
+    page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    dark = page.run(ground)
+    assert light != dark
+    page.press("t")
+    assert page.run(ground) == light
+
+
+def test_turns_that_are_ticked_are_printed(opened):
+    """Those and no others, whole; nothing stays in the page afterwards."""
+    page = opened([{"role": "user", "content": f"Question {number}"} for number in range(60)])
+    page.run("document.querySelectorAll('.entry input')[2].click()")
+    page.run("document.querySelectorAll('.entry input')[4].click()")
+    page.run(
+        "addEventListener('beforeprint', () => {"
+        " window.printed = [...document.querySelectorAll('#printed .human')].map((one) => one.textContent); })"
+    )
+    assert page.send("Page.printToPDF")["data"]
+    assert page.run("window.printed") == ["Question 2", "Question 4"]
+    assert page.run("document.getElementById('printed') === null")
+
+
+HOSTILE = (
+    "<script>window.pwned = 1; alert(1)</script><img src=x onerror='window.pwned=1; alert(2)'>"
+    "</script></title></style><svg onload=alert(3)> javascript:alert(4) https://example.org/x "
+    "[a](javascript:alert(5)) <!-- \u202e\u2066 \u0000 \ud800 ]]> {{ 7 * 7 }} {% raw %} '\"` &lt;b&gt;"
+)
+
+
+def test_hostile_content_stays_text(opened):
+    """In every field: nothing runs, nothing is asked for, no element is made of it; it is there to be read."""
+    metadata = {
+        "message_id": HOSTILE,
+        "timestamp": HOSTILE,
+        "source": HOSTILE,
+        "model": HOSTILE,
+        "usage": {"input_tokens": 3},
+    }
+    image = {"type": "image", "source": {"type": "base64", "media_type": f"image/png;{HOSTILE}", "data": HOSTILE}}
+    blocks = [{"type": "thinking", "thinking": HOSTILE}, {"type": "text", "text": HOSTILE}, image, {"type": HOSTILE}]
+    asked = {"id": HOSTILE, "tool": HOSTILE, "arguments": {HOSTILE: HOSTILE, "old_string": HOSTILE, "new_string": "x"}}
+    session = [
+        {"role": "user", "content": HOSTILE, "metadata": {"message_id": f"0{HOSTILE}"}},
+        {"role": "system", "content": HOSTILE},
+        {"role": "assistant", "content": blocks, "tool_calls": [asked], "metadata": metadata},
+        {"role": "tool", "tool_call_id": HOSTILE, "name": HOSTILE, "content": HOSTILE},
+        {"role": "user", "content": HOSTILE, "metadata": {"source": HOSTILE}},
+    ]
+    page = opened(session)
+    page.run("[...document.querySelectorAll('.fold')].forEach((one) => one.click())")
+    for button in ("figures-button", "help-button"):
+        page.run(f"document.getElementById('{button}').click()")
+        page.run(DRAWN)
+        assert page.run("document.querySelectorAll('dialog script, dialog img, dialog svg').length") == 0
+        page.press("Escape")
+    page.run("document.querySelectorAll('.fold[aria-expanded=false]').forEach((one) => one.click())")
+    page.run(DRAWN)
+    assert page.run("window.pwned === undefined")
+    assert page.run("document.querySelectorAll('#stream script, #stream img, #stream svg, #contents img').length") == 0
+    assert page.run("document.querySelectorAll('[style], [onerror], [onload], [onclick]').length") == 0
+    assert "alert(3)" in page.run(TEXT)
+    assert "\\u202e" in page.run(TEXT)
+
+
+def test_a_file_that_was_cut_short_says_so(opened, browser, tmp_path):
+    """What is missing is not taken for nothing."""
+    opened([{"role": "user", "content": "hi"}])
+    content = (tmp_path / "session.html").read_bytes()
+    (tmp_path / "cut.html").write_bytes(content[: content.rindex(b'class="block">') + 30])
+    page = browser.open(f"file://{tmp_path}/cut.html")
+    page.wait("document.documentElement?.dataset.state === 'failed'")
+    assert "cannot be read" in page.run("document.body.innerText")
+
+
+async def test_axe_finds_nothing(opened, tmp_path):
+    """No violation of its rules, light and dark, with the panel and with the dialogs."""
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
+    script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
+    page = opened(await record(tmp_path / "log.jsonl", 120), views="all")
+    page.run(script + "; 1")
+    for scheme in ("light", "dark"):
+        page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        for state in (
+            "1",
+            "location.hash = '#request-40'",
+            "document.querySelector('.fold').click()",
+            "document.getElementById('help-button').click()",
+            "document.getElementById('figures-button').click()",
+        ):
+            page.run(f"document.getElementById('dialog').close(); {state}")
+            page.run(DRAWN)
+            found = page.run(VIOLATIONS)
+            assert found == [], (scheme, state)
