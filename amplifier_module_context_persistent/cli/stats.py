@@ -1,4 +1,4 @@
-"""`context-persistent stats`: where a session's tokens are.
+"""`context-persistent stats`: where a session's tokens, time and money went.
 
 Exit codes: 0 done, 2 unusable.
 """
@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 unusable.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -14,10 +15,14 @@ from rich.text import Text
 
 from ..errors import LogError
 from ..tokens.counter import open_counter
-from ..transcript.stats import Statistics, Usage, Views, collect
+from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of
+from ..transcript.outline import TurnLine, outline
+from ..transcript.stats import Statistics, Usage, Views, collect, tokens_of
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import UnusableError, console, counted, one_line, open_transcript, reason
+from .terminal import UnusableError, console, counted, duration, one_line, open_transcript, reason
+
+_LEAST_COST = 0.00005  # less is rounding
 
 
 @click.command()
@@ -27,41 +32,74 @@ from .terminal import UnusableError, console, counted, one_line, open_transcript
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
 )
 @click.option("--turns", default=10, show_default=True, help="How many of the largest turns to list.")
-def stats(path: str, tokenizer: str, turns: int, *, as_json: bool) -> None:
-    """Show where the tokens of SESSION are.
+@click.option(
+    "--prices",
+    "prices_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
+)
+def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_json: bool) -> None:
+    """Show where the tokens, the time and the money of SESSION went.
 
-    Tokens by role, tool and turn; the largest messages; the compactions; and how the counts compare with those that
-    the provider reported.
+    Tokens by role, tool and turn; the largest messages; the compactions; what providers reported and what it cost, by
+    model; and how the counts compare with those that the provider reported. Only live messages are counted, but the
+    cost is that of all requests. A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3,
+    "write": 3.75}}.
     """
     try:
         counter = open_counter(tokenizer)
-        with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
+        prices = Prices.load(prices_path) if prices_path is not None else Prices()
+        with progress(path, title="counting", passes=3) as files, open_transcript(path, files=files) as transcript:
             found = collect(transcript.reader, counter)
+            cost = cost_of(transcript.reader, prices, lambda message: tokens_of(message, counter))
+            costs = {message_id: bill.cost for message_id, bill in cost.messages.items()}
+            lines = outline(transcript, None, costs=costs)
     except (LogError, ValueError) as error:
         raise UnusableError(reason(error)) from error
     if as_json:
-        click.echo(json.dumps(found.to_json(), ensure_ascii=False))
+        by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
+        prices_as_of = None if prices.has_own else PRICES_AS_OF
+        told = {**found.to_json(), "cost": {**cost.to_json(), "prices_as_of": prices_as_of}, "by_turn": by_turn}
+        click.echo(json.dumps(told))
         return
-    show(found, turns)
+    show(found, turns, lines, cost, prices)
 
 
-def show(found: Statistics, turns: int) -> None:
+def show(found: Statistics, turns: int, lines: Sequence[TurnLine], cost: Cost, prices: Prices) -> None:
     """Print the tables."""
     output = console()
     output.print(
         f"{counted(found.total.messages, 'message')}, {counted(found.total.tokens, 'token')} "
         f"({one_line(found.tokenizer)}), {counted(found.file_bytes, 'byte')}"
     )
+    _show_course(output, lines)
     if found.damage:
         output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
-    _show_shares(output, found, turns)
+    _show_shares(output, found)
+    _show_turns(output, found, turns, lines)
+    _show_largest(output, found)
     _show_plans(output, found)
+    _show_cost(output, cost, lines, prices)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
 
 
-def _show_shares(output: Console, found: Statistics, turns: int) -> None:
-    """Print where the tokens are: by role, tool and turn, and the largest messages."""
+def _show_course(output: Console, lines: Sequence[TurnLine]) -> None:
+    """Print how many turns and calls there were, how long they took, and what went wrong."""
+    if not lines:
+        return
+    took = [line.duration_s for line in lines if line.duration_s is not None]
+    time = f" in {duration(sum(took))}" if took else ""
+    calls, errors, left_open = (
+        sum(getattr(line, name) for line in lines) for name in ("calls", "errors", "open_calls")
+    )
+    wrong = [f"{errors:,} failed"] * bool(errors) + [f"{left_open:,} without a result"] * bool(left_open)
+    output.print(", ".join([f"{counted(len(lines), 'turn')}{time}", counted(calls, "call"), *wrong]))
+
+
+def _show_shares(output: Console, found: Statistics) -> None:
+    """Print where the tokens are, by role and by tool."""
     _table(
         output,
         ("role", "messages", "tokens", "share"),
@@ -72,18 +110,34 @@ def _show_shares(output: Console, found: Statistics, turns: int) -> None:
     )
     _table(
         output,
-        ("tool", "calls", "results", "tokens of results"),
+        ("tool", "calls", "results", "failed", "tokens of results"),
         [
-            (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.result_tokens:,}")
+            (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.errors:,}", f"{tool.result_tokens:,}")
             for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
         ],
     )
-    ranked = sorted(enumerate(found.turns, start=1), key=lambda item: -item[1].tokens)[: max(0, turns)]
+
+
+def _show_turns(output: Console, found: Statistics, turns: int, lines: Sequence[TurnLine]) -> None:
+    paid = any(line.cost for line in lines)
+    ranked = sorted(zip(lines, found.turns, strict=True), key=lambda pair: -pair[1].tokens)[: max(0, turns)]
     _table(
         output,
-        ("turn", "messages", "tokens"),
-        [(str(number), f"{part.messages:,}", f"{part.tokens:,}") for number, part in ranked],
+        ("turn", "messages", "tokens", "took", *["cost"] * paid),
+        [
+            (
+                str(line.number),
+                f"{part.messages:,}",
+                f"{part.tokens:,}",
+                duration(line.duration_s) if line.duration_s is not None else "",
+                *[_money(line.cost)] * paid,
+            )
+            for line, part in ranked
+        ],
     )
+
+
+def _show_largest(output: Console, found: Statistics) -> None:
     _table(
         output,
         ("largest at", "role", "tokens", "id"),
@@ -107,6 +161,34 @@ def _show_plans(output: Console, found: Statistics) -> None:
             for number, plan in enumerate(found.plans, start=1)
         ],
     )
+
+
+def _show_cost(output: Console, cost: Cost, lines: Sequence[TurnLine], prices: Prices) -> None:
+    """Print what providers reported by model, and what it cost."""
+    if not cost.total.requests:
+        return
+    rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
+    heads = ("model", "requests", "input", "cached", "written", "output", "cost")
+    _table(output, heads, [_bill(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"])
+    notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
+    if cost.total.unpriced_requests:
+        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
+    if cost.estimated_outputs:
+        notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
+    hidden = cost.total.cost - sum(line.cost for line in lines)
+    if hidden > _LEAST_COST:
+        notes.append(f"{_money(hidden)} went to requests whose answers are no longer live")
+    output.print(Text("; ".join(notes), "dim"))
+
+
+def _bill(name: str, bill: Bill) -> tuple[str, ...]:
+    cost = "" if bill.unpriced_requests == bill.requests else _money(bill.cost)
+    cached, written = _percent(bill.cached_tokens, bill.input_tokens), _percent(bill.written_tokens, bill.input_tokens)
+    return (name, f"{bill.requests:,}", f"{bill.input_tokens:,}", cached, written, f"{bill.output_tokens:,}", cost)
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
 
 
 def _show_views(output: Console, views: Views) -> None:

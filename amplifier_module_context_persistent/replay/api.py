@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,7 +138,8 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         if latest < start:
             continue
         made = transcript.view(number)
-        before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before)
+        plan = transcript.book.plans.get(noted.receipt.plan, {})
+        before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before, plan)
         yield before
 
 
@@ -267,7 +268,9 @@ def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
             thread.submit(runner.close).result()
 
 
-def _seen(number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, before: Seen | None) -> Seen:
+def _seen(
+    number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, before: Seen | None, plan: Mapping[str, object]
+) -> Seen:
     receipt = noted.receipt
     shown = marks if made.messages is not None else None
     seen = Seen(
@@ -283,14 +286,19 @@ def _seen(number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, be
         proved=made.proved,
         lacks=tuple(made.reasons),
     )
-    return _against(seen, before)
+    was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
+    return _against(seen, before, tokens_before=was if isinstance(was, int) else None)
 
 
-def _against(seen: Seen, before: Seen | None) -> Seen:
-    """Add what a request lost against the one before it, if there is one and both could be made."""
+def _against(seen: Seen, before: Seen | None, *, tokens_before: int | None = None) -> Seen:
+    """Add what a request lost against the one before it, if there is one and both could be made.
+
+    The size before a compaction is what its plan says, as in all statistics; else that of the view before.
+    """
     earlier = before.marks if before is not None else Marks(0)
     if seen.marks is None or earlier is None:
         return seen
     was = before.tokens if before is not None else 0
-    compaction = lost(earlier, seen.marks, tokens_before=was, tokens_after=seen.tokens)
+    tokens_before = was if tokens_before is None else tokens_before
+    compaction = lost(earlier, seen.marks, tokens_before=tokens_before, tokens_after=seen.tokens)
     return dataclasses.replace(seen, compaction=compaction)

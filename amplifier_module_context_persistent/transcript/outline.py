@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from ..messages.message import Message, calls_of, result_id_of, text_of
-from ..messages.metadata import is_human, timestamp_of
+from ..messages.metadata import given_id, is_human, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s, instant_of_message
@@ -35,19 +36,28 @@ class TurnLine:
     open_calls: int = 0
     """Calls that no message answers."""
     tokens: int = 0
+    cost: float = 0.0
+    """Of its requests, as far as they were reported and their models have prices."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         return asdict(self)
 
 
-def outline(transcript: Transcript, counter: TokenCounter, turns: list[Turn] | None = None) -> list[TurnLine]:
+def outline(
+    transcript: Transcript,
+    counter: TokenCounter | None,
+    turns: list[Turn] | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+) -> list[TurnLine]:
     """Read a session turn by turn.
 
     Args:
         transcript: the session.
-        counter: counts tokens.
+        counter: counts tokens; without it they are 0.
         turns: the turns to read; by default all.
+        costs: what the request cost that each message answered, by the message's id.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -60,11 +70,13 @@ def outline(transcript: Transcript, counter: TokenCounter, turns: list[Turn] | N
         start: datetime | None = None
         for message in transcript.messages(turn.start, turn.stop):
             _count(line, message, open_calls)
-            line.tokens += tokens_of(message, counter)
+            line.tokens += tokens_of(message, counter) if counter is not None else 0
+            line.cost += costs.get(given_id(message) or "", 0.0) if costs else 0.0
             instant = instant_of_message(message)
             if start is None and instant is not None:
                 start, line.time = instant, timestamp_of(message)
-            line.duration_s = duration_s(start, instant) if instant is not None else line.duration_s
+            if (took := duration_s(start, instant)) is not None:
+                line.duration_s = max(took, line.duration_s or 0.0)
     for line in open_calls.values():
         line.open_calls += 1
     return lines

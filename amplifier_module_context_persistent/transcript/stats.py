@@ -17,6 +17,7 @@ from ..log.record import Message, decode
 from ..messages.message import calls_of, result_id_of
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import normalise
+from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import TokenCounter, count_message
 from ..view.receipts import Receipt
 
@@ -38,10 +39,11 @@ class Share:
 
 @dataclass(slots=True)
 class ToolShare:
-    """A tool: how often it was called, and the tokens of its results."""
+    """A tool: how often it was called, its results and their tokens, and how many of them say that the call failed."""
 
     calls: int = 0
     results: int = 0
+    errors: int = 0
     result_tokens: int = 0
 
 
@@ -176,6 +178,7 @@ def _count(gathered: Statistics, message: Message, tokens: int, names: dict[str,
     if call_id is not None:
         tool = gathered.tools.setdefault(names.get(call_id) or str(message.get("name") or "unknown"), ToolShare())
         tool.results += 1
+        tool.errors += outcome_of(message) != ANSWERED
         tool.result_tokens += tokens
 
 

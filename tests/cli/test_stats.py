@@ -10,7 +10,9 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.transcript.cost import PRICES_AS_OF
 from tests.support.counted_sessions import collected, counted_session
+from tests.support.sessions_of_a_home import write
 
 
 @pytest.fixture
@@ -26,7 +28,10 @@ async def test_the_json_is_the_statistics(path):
     """--json prints one object with all figures, and exits with 0."""
     done = run(str(path), "--json", "--tokenizer", "estimate")
     assert done.exit_code == 0, done.output
-    assert json.loads(done.output) == json.loads(json.dumps(collected(path).to_json()))
+    told = json.loads(done.output)
+    assert {"cost", "by_turn"} < told.keys()
+    expected = json.loads(json.dumps(collected(path).to_json()))
+    assert {key: told[key] for key in expected} == expected
 
 
 async def test_the_text_fits_and_shows_no_content(path):
@@ -82,3 +87,71 @@ async def test_damage_is_said(path):
     done = run(str(path), "--tokenizer", "estimate")
     assert done.exit_code == 0
     assert "1 finding of damage" in done.output
+
+
+MODEL = "claude-sonnet-4-5"
+
+
+@pytest.fixture
+def billed(tmp_path: Path) -> Path:
+    """Two turns whose answers bring usage along, one of a model without a price, with a failed and an open call."""
+
+    def answer(second: int, model: str, **more: object) -> dict[str, object]:
+        usage = {"input_tokens": 1_000_000, "cache_read_input_tokens": 500_000, "output_tokens": 100_000}
+        metadata = {"timestamp": f"2026-01-05T09:00:{second:02}Z", "usage": usage, "model": model}
+        return {"role": "assistant", "content": "", **more, "metadata": metadata}
+
+    def asked(second: int, text: str) -> dict[str, object]:
+        return {"role": "user", "content": text, "metadata": {"timestamp": f"2026-01-05T09:00:{second:02}Z"}}
+
+    calls = [{"id": call_id, "tool": "bash", "arguments": {}} for call_id in ("a", "b")]
+    return write(
+        tmp_path / "billed.jsonl",
+        [
+            asked(0, "one"),
+            answer(5, MODEL, tool_calls=calls),
+            {"role": "tool", "tool_call_id": "a", "content": "Error: no"},
+            asked(10, "two"),
+            answer(40, "unknown-model"),
+        ],
+    )
+
+
+def test_cost_time_and_errors(billed: Path) -> None:
+    """By model, cached tokens apart; a model without a price is named; time and cost by turn."""
+    done = run(str(billed), "--tokenizer", "estimate")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    whole = " ".join(done.output.split())
+    assert "2 turns in 35 s, 2 calls, 1 failed, 1 without a result" in whole
+    assert f"{MODEL} 1 1,500,000 33% 0% 100,000 4.65" in whole  # 3 + 0.15 + 1.50
+    assert "unknown-model 1 1,500,000 33% 0% 100,000 " in whole
+    assert "all 2 3,000,000 33% 0% 200,000 4.65" in whole
+    assert f"list prices in US dollars as of {PRICES_AS_OF}" in whole
+    assert "no price for 1 request" in whole
+    assert "bash 2 1 1 " in whole  # calls, results, failed
+    told = json.loads(run(str(billed), "--json").output)
+    assert told["cost"]["cost"] == pytest.approx(4.65)
+    assert told["cost"]["prices_as_of"] == PRICES_AS_OF
+    assert [turn["duration_s"] for turn in told["by_turn"]] == [5.0, 30.0]
+    assert [turn["cost"] for turn in told["by_turn"]] == [pytest.approx(4.65), 0.0]
+
+
+def test_a_table_of_prices_can_be_given(billed: Path, tmp_path: Path) -> None:
+    """It takes the place of the built-in prices, and one that cannot be read is an error in one line."""
+    table = tmp_path / "prices.json"
+    table.write_text(json.dumps({"unknown-model": {"input": 1, "output": 1, "cached": 0}}))
+    done = run(str(billed), "--prices", str(table))
+    assert "prices as given" in done.output
+    assert "5.75" in done.output  # 4.65 and 1.10
+    table.write_text("{")
+    done = run(str(billed), "--prices", str(table))
+    assert done.exit_code == 2
+    assert "Error: " in done.output
+
+
+def test_hidden_requests_are_named(billed: Path) -> None:
+    """What was spent on answers that a rewind hid is in the sum, and said."""
+    assert CliRunner().invoke(main, ["rewind", str(billed), "--to", "msg-1", "--yes"]).exit_code == 0
+    output = " ".join(run(str(billed)).output.split())
+    assert "4.65 went to requests whose answers are no longer live" in output
