@@ -9,30 +9,31 @@ Mount it as `context: context-persistent`; or use the managers by themselves:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from .errors import (
-    AppendError,
-    ConfigError,
-    ContextPersistentError,
-    LockTimeoutError,
-    LogCreateError,
-    LogError,
-    LogFailedError,
-    LogUnreadableError,
-    MemoryFilesError,
-    PinError,
-    RecallError,
-    RecordError,
-)
-from .log.file import FileLog
-from .log.memory import MemoryLog
-from .search.recall_page import RecallPage
-from .session.host import EVENTS
-from .session.in_memory import InMemoryContextManager
-from .session.manager import PersistentContextManager
-from .session.tools import mount_tools
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from .errors import (
+        AppendError,
+        ConfigError,
+        ContextPersistentError,
+        LockTimeoutError,
+        LogCreateError,
+        LogError,
+        LogFailedError,
+        LogUnreadableError,
+        MemoryFilesError,
+        PinError,
+        RecallError,
+        RecordError,
+    )
+    from .log.file import FileLog
+    from .log.memory import MemoryLog
+    from .search.recall_page import RecallPage
+    from .session.in_memory import InMemoryContextManager
+    from .session.manager import PersistentContextManager
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"
@@ -59,6 +60,29 @@ __all__ = [
 ]
 
 
+_NOT_ERRORS = {
+    "FileLog": "log.file",
+    "InMemoryContextManager": "session.in_memory",
+    "MemoryLog": "log.memory",
+    "PersistentContextManager": "session.manager",
+    "RecallPage": "search.recall_page",
+}
+"""Where the public names are; all others are in `errors`."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used: a command needs few of them, and none of the host's packages."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_NOT_ERRORS.get(name, 'errors')}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Callable[[], Awaitable[None]]:
     """Mount the persistent context manager; creates, locks and writes nothing until it is used.
 
@@ -72,6 +96,10 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     Raises:
         ConfigError: a wrong value; names key, value and what is allowed.
     """
+    from .session.host import EVENTS
+    from .session.manager import PersistentContextManager
+    from .session.tools import mount_tools
+
     manager = PersistentContextManager(
         coordinator=coordinator,
         session_id=coordinator.session_id,

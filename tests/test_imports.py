@@ -201,6 +201,8 @@ TESTED_ELSEWHERE = {
     "cli.import_": "tests/cli/test_export.py: an import is checked by an export",
     "cli.import_report": "tests/cli/test_export.py: what an import says",
     "cli.pager": "tests/cli/test_show.py: output that is longer than the screen",
+    "cli.plain_console": "tests/cli/test_terminal.py: what `console` gives",
+    "cli.rendered_markdown": "tests/cli/test_message_printer.py: what an assistant said, in a terminal",
     "compaction.plan_request": "tests/compaction/test_planner.py: what a plan is made from",
     "demo.session": "tests/demo/test_command.py: the demonstration plays it in processes of its own",
     "log.base": "tests/log/test_file_model.py: a contract, without code",

@@ -6,6 +6,9 @@ Rules of this package:
 - Exit codes are listed in `exit_codes`.
 """
 
-from .main import main
+try:
+    from .main import main
+except KeyboardInterrupt:  # Ctrl-C while Python still imports
+    raise SystemExit(130) from None
 
 __all__ = ["main"]

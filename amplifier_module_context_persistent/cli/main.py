@@ -1,38 +1,17 @@
-"""The `context-persistent` command."""
+"""The `context-persistent` command: the group of all commands, and how each of them ends."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Any
 
 import click
 
 from .. import __version__
-from ..demo.command import demo
-from .compare import compare
+from .command_table import SECTIONS, CommandsOnDemand
 from .exit_codes import INTERRUPTED, NO_READER
-from .export import export
-from .fork import fork, rewind
-from .import_ import import_
-from .list_ import list_sessions
-from .maintenance import purge, repair, verify
-from .replay import replay
-from .report import report
-from .search import search_command
-from .show import show
-from .stats import stats
-from .tail import tail
-from .terminal import UnusableError, reason
-from .views import view, views
-
-SECTIONS = {
-    "Look into sessions": ("list", "show", "tail", "search", "stats"),
-    "What the model saw": ("report", "views", "view", "replay", "compare"),
-    "Copy and branch sessions": ("export", "import", "fork", "rewind"),
-    "Maintain logs": ("verify", "repair", "purge"),
-}
-"""The commands in the order of the help; a command that is not listed here comes last."""
 
 
 class Commands(click.Group):
@@ -40,19 +19,30 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the help's order."""
-        sorted_names = [name for names in SECTIONS.values() for name in names if name in self.commands]
-        return [*sorted_names, *sorted(self.commands.keys() - set(sorted_names))]
+        return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, section by section."""
-        listed = self.list_commands(ctx)
-        sections = {title: [name for name in names if name in listed] for title, names in SECTIONS.items()}
-        sections["More"] = [name for name in listed if not any(name in names for names in SECTIONS.values())]
-        limit = formatter.width - 6 - max(map(len, listed))
-        for title, names in sections.items():
-            if names:
-                with formatter.section(title):
-                    formatter.write_dl([(name, self.commands[name].get_short_help_str(limit)) for name in names])
+        limit = formatter.width - 6 - max(map(len, self.commands))
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(name, click.Command(name, help=one.short_help)) for name, one in entries.items()]
+                formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in rows])
+
+    def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
+        """Run as a process's command, or with given arguments."""
+        try:
+            return super().main(args, *more, **options)
+        finally:
+            if args is None:  # the process ends; what is left to do cannot be interrupted
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the arguments, which may import a command."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -66,6 +56,8 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
         except OSError as error:
+            from .terminal import UnusableError, reason
+
             raise UnusableError(f"cannot continue: {reason(error)}") from error
         finally:
             _let_go_of_output()
@@ -79,27 +71,11 @@ def _let_go_of_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.group(
+    cls=Commands,
+    commands=CommandsOnDemand(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
 @click.version_option(__version__, prog_name="context-persistent")
 def main() -> None:
     """Durable memory for long-running Amplifier agent sessions."""
-
-
-main.add_command(demo)
-main.add_command(list_sessions)
-main.add_command(show)
-main.add_command(tail)
-main.add_command(search_command)
-main.add_command(stats)
-main.add_command(report)
-main.add_command(views)
-main.add_command(view)
-main.add_command(replay)
-main.add_command(compare)
-main.add_command(verify)
-main.add_command(repair)
-main.add_command(purge)
-main.add_command(export)
-main.add_command(import_)
-main.add_command(fork)
-main.add_command(rewind)

@@ -14,11 +14,8 @@ import json
 from typing import Any
 
 import click
-from markdown_it import MarkdownIt
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.segment import Segment, Segments
 from rich.text import Text
 
 from ..log.record import Message
@@ -37,9 +34,6 @@ _LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
 _RENDERED_CHARS = 20_000  # a longer text is written as it is: rendering and wrapping can be slow
 _INDENT = 4
 _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
-
-_parser = MarkdownIt("commonmark").enable(["strikethrough", "table"])
-_parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
 
 
 class MessagePrinter:
@@ -118,7 +112,9 @@ class MessagePrinter:
         if not self._console.is_terminal or len(shown) > _RENDERED_CHARS:
             click.echo("\n".join(" " * indent + line if line else line for line in shown.split("\n")))
         elif as_markdown:
-            self._console.print(_rendered(shown, self._console))
+            from .rendered_markdown import rendered
+
+            self._console.print(rendered(shown, self._console))
         else:
             self._console.print(Padding(Text(shown, style), (0, 0, 0, indent), expand=False))
         if more:
@@ -192,23 +188,3 @@ def _argument(name: str, value: Any) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"
-
-
-def _rendered(text: str, screen: Console) -> Segments | Text:
-    """Render Markdown; return the plain text if rendering would hide a part of it (deep nesting, wide tables)."""
-    markdown = Markdown("", hyperlinks=False)
-    markdown.parsed = _parser.parse(text)
-    tags = 0  # the languages of code blocks are not shown
-    for token in markdown.parsed:
-        tags += _letters(token.info)
-        for inline in token.children or ():
-            if inline.type == "softbreak":  # people and models break lines where they mean it
-                inline.type = "hardbreak"
-    segments = list(screen.render(markdown))
-    if sum(_letters(segment.text) for segment in segments) < _letters(text) - tags:
-        return Text(text)
-    return Segments([Segment(escaped(segment.text), segment.style) for segment in segments])
-
-
-def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))

@@ -1,7 +1,7 @@
 """Printing, asking and reporting errors, shared by all commands.
 
 A transcript is untrusted input: whatever comes from a log, from the name of a file or from an error goes through
-`one_line` or `escaped` before it is shown.
+`one_line` or `escaped` before it is shown. What prints with rich imports it where it prints: many commands do not.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import json
 import logging
 import re
 import sys
+from typing import TYPE_CHECKING
 
 import click
-from rich.cells import set_cell_size
-from rich.console import Console
-from rich.text import Text
 
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
@@ -22,6 +20,9 @@ from .exit_codes import UNUSABLE
 
 _DOUBTFUL = re.compile(r"[^ -~\n]")
 _TAB_COLUMNS = 8
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 logging.getLogger(__name__.partition(".")[0]).addHandler(
     logging.NullHandler()
@@ -34,17 +35,11 @@ class UnusableError(click.ClickException):
     exit_code = UNUSABLE
 
 
-class _PlainConsole(Console):
-    """A console that lets a broken pipe reach the command."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise the error again; this is called while it is caught."""
-        raise
-
-
 def console() -> Console:
     """A console on the standard output that prints square brackets as they are, not as markup."""
-    return _PlainConsole(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    from .plain_console import PlainConsole
+
+    return PlainConsole(file=sys.stdout, markup=False, highlight=False, emoji=False)
 
 
 def one_line(text: str) -> str:
@@ -114,7 +109,9 @@ def duration(seconds: float) -> str:
 
 def cut(text: str, cells: int) -> str:
     """Cut a text that is wider than so many cells, and mark where."""
-    if Text(text).cell_len <= cells:
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= cells:
         return text
     return f"{set_cell_size(text, cells - 3).rstrip()}..."
 

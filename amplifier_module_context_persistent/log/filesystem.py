@@ -12,8 +12,6 @@ import stat
 import sys
 from pathlib import Path
 
-from filelock import lock_descriptor, unlock_descriptor
-
 from ..errors import LogUnreadableError
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -101,6 +99,8 @@ class FileSystem:
 
         It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
         """
+        from filelock import lock_descriptor  # it brings asyncio along, which who only reads does not need
+
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if lock_descriptor(lock_fd, blocking=False):
             return lock_fd
@@ -110,6 +110,8 @@ class FileSystem:
 
     def unlock(self, lock_fd: int) -> None:
         """Give the lock back."""
+        from filelock import unlock_descriptor
+
         unlock_descriptor(lock_fd)
         if WINDOWS:
             os.close(lock_fd)

@@ -1,0 +1,96 @@
+"""All commands, by section: what each does in one line, and where it is.
+
+A command is imported when it is run or asked for its help, not before: `--help` and the completion of names need only
+this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from importlib import import_module
+
+import click
+
+PACKAGE = __name__.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command of the table."""
+
+    place: str
+    """The module below the package, and the command's name in it."""
+    short_help: str
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, name = self.place.partition(":")
+        command: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), name)
+        return command
+
+
+SECTIONS = {
+    "Look into sessions": {
+        "list": Entry("cli.list_:list_sessions", "List the sessions of this project, the newest first."),
+        "show": Entry("cli.show:show", "Show the messages of SESSION."),
+        "tail": Entry("cli.tail:tail", "Show the last messages of SESSION."),
+        "search": Entry("cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."),
+        "stats": Entry("cli.stats:stats", "Show where the tokens, the time and the money of SESSION went."),
+    },
+    "What the model saw": {
+        "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
+        "views": Entry("cli.views:views", "List the requests of SESSION."),
+        "view": Entry("cli.views:view", "Show what the model saw at a request of SESSION, and prove it."),
+        "replay": Entry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
+        "compare": Entry(
+            "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
+        ),
+    },
+    "Copy and branch sessions": {
+        "export": Entry("cli.export:export", "Export the live history of SESSION."),
+        "import": Entry(
+            "cli.import_:import_", "Make a new session from a FILE of another agent, of the host, or of this package."
+        ),
+        "fork": Entry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
+        "rewind": Entry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
+    },
+    "Maintain logs": {
+        "verify": Entry("cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."),
+        "repair": Entry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
+        "purge": Entry("cli.maintenance:purge", "Remove history from a log for good."),
+    },
+    "More": {
+        "demo": Entry(
+            "demo.command:demo", "Kill a session in the middle of a turn, resume it, and show what came of it."
+        ),
+    },
+}
+"""The commands in the order of the help."""
+
+TABLE = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+
+class CommandsOnDemand(MutableMapping[str, click.Command]):
+    """The commands by name, each imported when it is asked for."""
+
+    def __init__(self) -> None:
+        self._others: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        return self._others[name] if name in self._others else TABLE[name].load()
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._others[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._others[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in TABLE or name in self._others
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*TABLE, *(name for name in self._others if name not in TABLE)])
+
+    def __len__(self) -> int:
+        return len(TABLE.keys() | self._others.keys())

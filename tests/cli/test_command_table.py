@@ -1,0 +1,132 @@
+"""The table of commands, and that each is imported when it is used."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE, CommandsOnDemand
+from amplifier_module_context_persistent.cli.main import main
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_the_table_says_what_the_command_says(name: str) -> None:
+    """Its name, and the first sentence of its help."""
+    command = TABLE[name].load()
+    assert command.name == name
+    assert TABLE[name].short_help == command.get_short_help_str(200)
+
+
+def test_no_command_stands_in_two_sections() -> None:
+    """And the group has them all, in the order of the sections."""
+    names = [name for section in SECTIONS.values() for name in section]
+    assert list(main.commands) == names == list(TABLE)
+    assert len(set(names)) == len(names)
+
+
+def test_a_command_can_be_added() -> None:
+    """As to any group of click; it comes last, and does not stay in the table."""
+    commands = CommandsOnDemand()
+    commands["list"] = commands["more"] = click.Command("more")
+    assert (commands["list"].name, len(commands), list(commands)[-1]) == ("more", len(TABLE) + 1, "more")
+    del commands["list"]
+    assert commands["list"].name == "list"
+    assert "nobody" not in commands
+    with pytest.raises(KeyError):
+        commands["nobody"]
+
+
+def test_an_unknown_command_is_an_error_in_usage() -> None:
+    """Nothing is imported for it."""
+    done = CliRunner().invoke(main, ["lsit"])
+    assert done.exit_code == 2
+    assert "No such command 'lsit'" in done.output
+
+
+HEAVY = {"aiofiles", "amplifier_core", "asyncio", "markdown_it", "pydantic", "regex", "rich", "tiktoken"}
+
+LOADED = """
+import json, sys
+{code}
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that a fresh process has when it ran some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(code=code)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def run(*arguments: Any) -> str:
+    """Code that runs the command and goes on."""
+    given = [str(argument) for argument in arguments]
+    return f"from amplifier_module_context_persistent.cli import main\nmain({given!r}, standalone_mode=False)"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import amplifier_module_context_persistent",
+        "from amplifier_module_context_persistent import ConfigError, mount",
+        run("--help"),
+        run("--version"),
+    ],
+)
+def test_who_asks_for_little_imports_little(code: str) -> None:
+    """Neither the package nor the command's help loads a log, a view, the host's packages or what prints."""
+    modules = loaded(code)
+    assert not modules & HEAVY
+    ours = {name.partition(".")[2] for name in modules if name.startswith("amplifier_module_context_persistent.")}
+    assert ours <= {"errors", "cli", "cli.main", "cli.command_table", "cli.exit_codes"}
+
+
+@pytest.mark.parametrize("name", ["list", "show", "tail", "export", "stats", "verify", "views", "fork"])
+def test_commands_that_read_import_nothing_of_the_host(tmp_path, name: str) -> None:
+    """Neither the host's packages, nor an event loop, nor a vocabulary, nor what renders Markdown."""
+    (tmp_path / "log.jsonl").write_text('{"role":"user","content":"hello"}\n', encoding="utf-8")
+    arguments = {"stats": ["--tokenizer", "estimate"], "fork": ["--dry-run"]}.get(name, [])
+    modules = loaded(run(name, tmp_path if name == "list" else tmp_path / "log.jsonl", *arguments))
+    assert not modules & {"aiofiles", "amplifier_core", "asyncio", "markdown_it", "pydantic", "tiktoken"}
+    assert not {name for name in modules if name.startswith("amplifier_module_context_persistent.session")}
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["context-persistent", *{arguments!r}]
+from amplifier_module_context_persistent.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("click", ["--help"]),
+        ("amplifier_module_context_persistent.cli.main", ["--help"]),
+        ("amplifier_module_context_persistent.cli.command_table", ["--help"]),
+        ("amplifier_module_context_persistent.cli.show", ["show", "log.jsonl"]),
+        ("rich.console", ["show", "log.jsonl"]),
+        ("amplifier_module_context_persistent.transcript.transcript", ["show", "--help"]),
+    ],
+)
+def test_ctrl_c_while_python_imports_ends_with_130(module: str, arguments: list[str]) -> None:
+    """Without a traceback, whatever is imported just then."""
+    code = INTERRUPTED.format(module=module, arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Aborted" not in done.stderr
