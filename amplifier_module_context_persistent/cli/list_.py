@@ -6,73 +6,189 @@ Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log 
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from ..errors import LogError, RecallError
 from ..paths import project_slug
+from ..search.pattern import text_pattern
 from ..tokens.counter import open_counter
 from ..transcript.open_files import held_for_writing
 from ..transcript.overview import Overview, look_at
-from ..transcript.sessions import SessionFile, files_in, session_files
+from ..transcript.search import search
+from ..transcript.sessions import SessionFile, files_in, session_files, sessions_above, where_else
+from ..transcript.transcript import Transcript
 from .progress import progress
-from .terminal import UnusableError, console, escaped, one_line, reason
+from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
-_COLUMNS = (("AGE", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
+_COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 """How many of each unit make the next one; after days come years."""
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LEAST_ID = 8  # characters of an id that is shortened
+_INDENT = " " * 5
+
+if TYPE_CHECKING:
+    _TimeBase = click.ParamType[float]
+else:
+    _TimeBase = click.ParamType  # older versions of click have no generic one
+
+
+class Since(_TimeBase):
+    """A time: how long ago (`3d`, `12h`), or a date with or without a time of day, here."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it as seconds since 1970."""
+        if isinstance(value, float):
+            return value
+        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
+            return time.time() - int(found[1]) * _SECONDS[found[2]]
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError, OSError):
+            self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
 
 
 @click.command("list")
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
+@click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
+@click.option("--since", type=Since(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
+@click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
+@click.option("-l", "--long", "in_full", is_flag=True, help="Also when each began, its model and its failed calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def list_sessions(directories: tuple[str, ...], *, everywhere: bool, as_json: bool) -> None:
-    """List the sessions of this project, the newest first.
+def list_sessions(
+    directories: tuple[str, ...],
+    *,
+    everywhere: bool,
+    most: int | None,
+    since: float | None,
+    words: str | None,
+    in_full: bool,
+    as_json: bool,
+) -> None:
+    """List the sessions of this project, by their last messages, the newest first.
 
-    With DIRECTORY, the logs in it (a storage_path). Each row has the age, live messages, tokens (an estimate), size,
-    state and id, and the first line that a person wrote.
+    With DIRECTORY, the logs and plain message files in it (a storage_path). Each row has the age of the last message,
+    the time from the first to the last, live messages, tokens (an estimate), size, state and id, and the first line
+    that a person wrote. A terminal gets the beginning of a long id, which is enough to name it.
 
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
     if directories and everywhere:
         raise click.UsageError("give either --all or DIRECTORY")
+    matches = _matching(words) if words is not None else None
     sessions = _sessions(directories, everywhere=everywhere)
-    output, counter = console(), open_counter("estimate")
-    held = held_for_writing({session.path.name for session in sessions})
-    if not sessions and not as_json:
-        output.print("no sessions" if directories or everywhere else "no sessions in this project; --all shows others")
-    project, listed = None, []
-    for place, session in enumerate(sessions):
-        with progress(str(session.path)) as files:
-            seen = look_at(session, counter, held, files=files)
-        if as_json:
-            listed.append(seen.to_json())
-            continue
-        if place == 0:
-            _row(output, [name for name, _ in _COLUMNS], Text("STATE"), "SESSION", style="bold")
-        if everywhere and session.project != project:
-            project = session.project
-            output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
-        _show(output, seen)
+    seen = _newest(sessions, most, since, matches, count_failed=in_full)
+    if everywhere:
+        seen = _by_project(seen)
     if as_json:
-        click.echo(json.dumps({"sessions": listed}))
+        click.echo(json.dumps({"sessions": [one.to_json() for one in seen]}))
+        return
+    output = console()
+    if not seen:
+        output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
+        return
+    _row(output, [name for name, _ in _COLUMNS], Text("STATE"), "SESSION", style="bold")
+    project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
+    for one in seen:
+        if everywhere and one.session.project != project:
+            project = one.session.project
+            output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
+        _show(output, one, shortest, in_full=in_full)
+
+
+def _newest(
+    sessions: Iterable[SessionFile],
+    most: int | None,
+    since: float | None,
+    matches: Callable[[SessionFile], bool] | None,
+    *,
+    count_failed: bool,
+) -> list[Overview]:
+    """Look at sessions, and put those that are wanted in order of their last messages.
+
+    A file is written no earlier than its last message: once the files are older than what is wanted, no more are read.
+    """
+    counter, sessions = open_counter("estimate"), list(sessions)
+    held = held_for_writing({session.path.name for session in sessions})
+    seen: list[Overview] = []
+    for session in sorted(sessions, key=lambda session: -session.modified_s):
+        if since is not None and session.modified_s < since:
+            break
+        if most is not None and len(seen) == most and seen[-1].last_s >= session.modified_s:
+            break
+        if matches is not None and not matches(session):
+            continue
+        with progress(str(session.path)) as files:
+            seen.append(look_at(session, counter, held, files=files, count_failed=count_failed))
+        seen.sort(key=lambda one: (-one.last_s, -one.session.modified_s, one.session.id))
+        del seen[most if most is not None else len(seen) :]
+    return [one for one in seen if since is None or one.last_s >= since]
+
+
+def _matching(words: str) -> Callable[[SessionFile], bool]:
+    """Whether a message of a session says something."""
+    try:
+        pattern = text_pattern(words)
+    except RecallError as error:
+        raise click.UsageError(f"--grep: {one_line(str(error))}") from error
+
+    def matches(session: SessionFile) -> bool:
+        try:
+            with progress(str(session.path)) as files, Transcript(session.path, files=files) as transcript:
+                return next(iter(search(transcript, pattern)), None) is not None
+        except (OSError, ValueError, LogError):
+            return False
+
+    return matches
+
+
+def _by_project(seen: list[Overview]) -> list[Overview]:
+    """Keep the sessions of each project together, the project with the newest message first."""
+    newest: dict[str, int] = {}
+    for place, one in enumerate(seen):
+        newest.setdefault(one.session.project, place)
+    return sorted(seen, key=lambda one: newest[one.session.project])
+
+
+def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> str:
+    if found:
+        return "no session matches"
+    if directories or everywhere:
+        return "no sessions"
+    if sessions_above() is None:
+        return "no sessions in this project; --all shows others"
+    return f"no sessions in this project; {one_line(where_else())}"
+
+
+def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
+    """For each id of the host's the shortest beginning that no other one has."""
+    ids = sorted({session.id for session in sessions if session.project})
+    short = {}
+    for at, full in enumerate(ids):
+        neighbours = ids[max(0, at - 1) : at] + ids[at + 1 : at + 2]
+        shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071 - no paths
+        short[full] = full[: max(_LEAST_ID, shared + 1)]
+    return short
 
 
 def _sessions(directories: Iterable[str], *, everywhere: bool) -> list[SessionFile]:
     if everywhere:
-        found = session_files()
-        newest: dict[str, int] = {}
-        for place, session in enumerate(found):
-            newest.setdefault(session.project, place)
-        return sorted(found, key=lambda session: newest[session.project])
+        return session_files()
     if not directories:
         return session_files(project_slug("."))
     found = []
@@ -81,31 +197,43 @@ def _sessions(directories: Iterable[str], *, everywhere: bool) -> list[SessionFi
             found += files_in(directory)
         except (OSError, ValueError) as error:
             raise UnusableError(f"{one_line(directory)}: {reason(error)}") from error
-    return sorted(found, key=lambda session: -session.modified_s)
+    return found
 
 
-def _show(output: Console, seen: Overview) -> None:
+def _show(output: Console, seen: Overview, shortest: dict[str, str] | None, *, in_full: bool) -> None:
     readable = not seen.error
     cells = [
-        _age(time.time() - seen.session.modified_s),
+        _age(time.time() - seen.last_s),
+        _age(seen.duration_s) if seen.duration_s is not None else "",
         f"{seen.messages:,}" if readable else "",
         _scaled(seen.tokens, "kMGT") if readable else "",
         _scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
-    _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(seen.session.id)))
-    line = escaped(one_line(seen.error or seen.first_line))
-    if line:
-        output.print(Text(set_cell_size(f"     {line}", min(output.width, _cells(line) + 5)), "dim"), soft_wrap=True)
+    name = (shortest or {}).get(seen.session.id, seen.session.id)
+    _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
+    _say(output, seen.error or seen.first_line)
+    if in_full and readable:
+        began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
+        took = duration(seen.duration_s) if seen.duration_s is not None else ""
+        failed = counted(seen.failed_calls, "failed call") if seen.failed_calls else ""
+        _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
+
+
+def _say(output: Console, text: str) -> None:
+    """Print a line below a row, in a terminal no longer than the terminal is wide."""
+    if line := escaped(one_line(text)):
+        line = _INDENT + line
+        output.print(Text(cut(line, output.width) if output.is_terminal else line, "dim"), soft_wrap=True)
 
 
 def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
-    """Print a row; an id that does not fit is printed on a line of its own, and is never cut."""
+    """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
     row = Text(style=style)
     for cell, (_, columns) in zip(cells, _COLUMNS, strict=True):
         row.append(f"{cell:>{columns}} ")
     row.append(" ").append_text(state)
     gap = " " * (_STATE_COLUMNS + 1 - len(state))
-    fits = row.cell_len + len(gap) + _cells(session_id) <= output.width
+    fits = not output.is_terminal or row.cell_len + len(gap) + _cells(session_id) <= output.width
     output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
     if not fits:
         output.print(Text(f"     {session_id}", "bold"), overflow="fold")

@@ -17,8 +17,10 @@ from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER
 from ..messages.message import calls_of, result_id_of, text_of
-from ..messages.metadata import is_human
+from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
+from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import TokenCounter
+from .calls import duration_s
 from .open_files import Identity
 from .sessions import SessionFile
 from .stats import tokens_of
@@ -27,6 +29,7 @@ from .transcript import Transcript
 SAMPLES = 128
 _FIRST_USERS = 20  # so many messages of users are looked at for a human one
 _LINE_CHARS = 200
+_NEIGHBOURS = 20  # so many messages at either end are looked at for a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,26 @@ class Overview:
     """Whether a process holds the log open for writing; None where the system does not tell."""
     first_line: str = ""
     """The first line that a person wrote."""
+    first_message: str = ""
+    """When its first message was written, in ISO 8601; empty if no message near its beginning says."""
+    last_message: str = ""
+    """When its last message was written."""
+    model: str = ""
+    """The model that answered last, as far as a message or a report says."""
+    failed_calls: int | None = None
+    """Results of calls that failed or were rejected; None if they were not looked for."""
     error: str = ""
+
+    @property
+    def last_s(self) -> float:
+        """When its last message was written, in seconds since 1970; if no message says, when the file was."""
+        instant = instant_of(self.last_message)
+        return instant.timestamp() if instant is not None else self.session.modified_s
+
+    @property
+    def duration_s(self) -> float | None:
+        """From the first message to the last; None if one of them has no time."""
+        return duration_s(instant_of(self.first_message), instant_of(self.last_message))
 
     @property
     def state(self) -> str:
@@ -80,6 +102,11 @@ class Overview:
             "torn_bytes": self.torn_bytes,
             "damage": self.damage,
             "first_line": self.first_line,
+            "first_message": self.first_message,
+            "last_message": self.last_message,
+            "duration_s": self.duration_s,
+            "model": self.model,
+            "failed_calls": self.failed_calls,
             "error": self.error,
         }
 
@@ -90,6 +117,7 @@ def look_at(
     held: Collection[Identity] | None,
     *,
     files: FileSystem | None = None,
+    count_failed: bool = False,
 ) -> Overview:
     """Look at a session's log.
 
@@ -98,6 +126,7 @@ def look_at(
         counter: what counts tokens.
         held: files that are held open for writing; None where nobody knows.
         files: the system calls, to be told how far reading is.
+        count_failed: whether to read every result and count those that failed.
     """
     try:
         with Transcript(session.path, files=files) as transcript:
@@ -113,6 +142,10 @@ def look_at(
                 open_calls=_open_calls(transcript),
                 is_open=None if held is None else reader.file.identity in held,
                 first_line=_first_line(transcript),
+                first_message=_time_near(transcript, range(len(transcript))),
+                last_message=_time_near(transcript, range(len(transcript) - 1, -1, -1)),
+                model=_model(transcript),
+                failed_calls=_failed_calls(transcript) if count_failed else None,
             )
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
@@ -146,6 +179,31 @@ def _open_calls(transcript: Transcript) -> int:
     for message in messages if calls else ():
         calls.discard(result_id_of(message) or "")
     return len(calls)
+
+
+def _time_near(transcript: Transcript, places: range) -> str:
+    """The time of the first message that has one, of some neighbours."""
+    for place in places[:_NEIGHBOURS]:
+        for message in transcript.messages(place, place + 1):
+            if instant_of(said := timestamp_of(message)) is not None:
+                return said
+    return ""
+
+
+def _model(transcript: Transcript) -> str:
+    index = transcript.reader.index
+    answers = (place for place in reversed(range(len(index.live))) if index.roles[index.live[place]] == ASSISTANT)
+    for place in islice(answers, 1):
+        for message in transcript.messages(place, place + 1):
+            said = metadata_of(message).get("model") or message.get("model")
+            if isinstance(said, str) and said:
+                return said
+    return next((model for _, model in reversed(index.usage) if model), "")
+
+
+def _failed_calls(transcript: Transcript) -> int:
+    results = (placed.message for role in ("tool", "function") for placed in transcript.placed(role=role))
+    return sum(outcome_of(message) != ANSWERED for message in results)
 
 
 def _first_line(transcript: Transcript) -> str:

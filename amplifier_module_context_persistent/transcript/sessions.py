@@ -7,6 +7,7 @@ This project's sessions are looked at first, then those of all projects.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from ..errors import ContextPersistentError
 from ..paths import LOG_NAME, project_slug
 
 _HEADER = b'{"_record":"header"'
+_ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
+_HEAD_BYTES = 1 << 16  # so much of a first line is looked at
 _MOST_NAMED = 5  # candidates for an ambiguous name
 
 
@@ -50,7 +53,8 @@ def session_files(project: str | None = None) -> list[SessionFile]:
 def files_in(directory: str | Path) -> list[SessionFile]:
     """The logs in a directory that `storage_path` or `transcript_path` names, the one that was written last first.
 
-    Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does.
+    Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does or with
+    a plain message.
 
     Raises:
         OSError: it cannot be read.
@@ -61,7 +65,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
             found.append((path, place.resolve().name, ""))
         elif os.path.lexists(path / LOG_NAME):
             found.append((path / LOG_NAME, path.name, ""))
-        elif path.suffix == ".jsonl" and _begins_as_log(path):
+        elif path.suffix == ".jsonl" and _begins_as_session(path):
             found.append((path, path.stem, ""))
     return _newest_first(found)
 
@@ -77,15 +81,24 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     return sorted(sessions, key=lambda session: (-session.modified_s, session.id))
 
 
-def _begins_as_log(path: Path) -> bool:
-    """Whether a file begins with the header of a log; anything but a regular file is none."""
+def _begins_as_session(path: Path) -> bool:
+    """Whether a file begins with the header of a log or with a message; anything but a regular file is none."""
     try:
         if not path.is_file():  # a FIFO would be waited for
             return False
         with path.open("rb") as file:
-            return file.read(len(_HEADER)) == _HEADER
+            line = file.readline(_HEAD_BYTES)
+        return line.startswith(_HEADER) or (line.startswith(b"{") and _ROLE.search(line) is not None)
     except OSError:
         return False
+
+
+def sessions_above(working_dir: str | Path = ".") -> tuple[Path, int] | None:
+    """The nearest directory above that is a project with sessions, and how many; None if there is none."""
+    for directory in Path(working_dir).resolve().parents:
+        if count := len(session_files(project_slug(directory))):
+            return directory, count
+    return None
 
 
 def last_session(working_dir: str | Path = ".") -> SessionFile:
@@ -96,8 +109,17 @@ def last_session(working_dir: str | Path = ".") -> SessionFile:
     """
     found = session_files(project_slug(working_dir))
     if not found:
-        raise SessionNameError("this project has no session; `context-persistent list --all` shows those of others")
+        raise SessionNameError(f"this project has no session; {where_else(working_dir)}")
     return found[0]
+
+
+def where_else(working_dir: str | Path = ".") -> str:
+    """Say where sessions are, if this project has none."""
+    above = sessions_above(working_dir)
+    if above is None:
+        return "`context-persistent list --all` shows those of others"
+    directory, count = above
+    return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
 
 
 def find_session(name: str, working_dir: str | Path = ".") -> Path:

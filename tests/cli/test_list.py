@@ -6,6 +6,9 @@ import json
 import os
 import re
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
+from tests.support.terminals import Terminal, posix
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +34,16 @@ def written(path: Path, *, hours_ago: float) -> Path:
     return path
 
 
+def said_at(path: Path, *hours_ago: float, texts: Sequence[str] = ()) -> Path:
+    """A session with a message so many hours ago, each."""
+    now = datetime.now(UTC)
+    messages = [
+        {"role": "user", "content": text, "metadata": {"timestamp": (now - timedelta(hours=hours)).isoformat()}}
+        for hours, text in zip_longest(hours_ago, texts, fillvalue="Why is the total wrong?")
+    ]
+    return write(path, messages)
+
+
 def listed(*arguments: str) -> dict[str, dict[str, object]]:
     done = run("list", *arguments, "--json")
     assert done.exit_code == 0, done.output
@@ -37,31 +51,110 @@ def listed(*arguments: str) -> dict[str, dict[str, object]]:
 
 
 def test_sessions_of_this_project_are_listed_the_newest_first() -> None:
-    """Each has a row with age, messages, tokens, size, state and id, and the first human line below it."""
-    written(write(log_of("older")), hours_ago=50)
-    written(write(log_of("newer")), hours_ago=3)
+    """By their last messages, not by their files; each has a row, and the first human line below it."""
+    written(said_at(log_of("newer"), 5, 3), hours_ago=2)
+    written(said_at(log_of("older"), 52, 50.5), hours_ago=1)
+    written(write(log_of("undated"), []), hours_ago=100)
     write(log_of("elsewhere", "../other"))
     done = run("list")
     assert done.exit_code == 0, done.output
     rows = done.output.splitlines()
-    assert rows[0].split() == ["AGE", "MESSAGES", "TOKENS", "SIZE", "STATE", "SESSION"]
+    assert rows[0].split() == ["AGE", "TOOK", "MESSAGES", "TOKENS", "SIZE", "STATE", "SESSION"]
     size = log_of("older").stat().st_size
-    assert rows[1].split()[::5] == ["3h", "newer"]
+    assert rows[1].split()[:3] + rows[1].split()[-1:] == ["3h", "2h", "2", "newer"]
     assert rows[2].strip() == rows[4].strip() == "Why is the total wrong?"
-    assert rows[3].split() == ["2d", "7", rows[3].split()[2], f"{size / 1000:.1f}k", "sound", "older"]
-    assert len(rows) == 5
+    assert rows[3].split() == ["2d", "1h", "2", rows[3].split()[3], f"{size:.0f}", "sound", "older"]
+    assert rows[5].split() == ["4d", "0", "0", "0", "sound", "undated"]
+    assert len(rows) == 6
     assert max(map(len, rows)) <= 80
 
 
 def test_all_projects_are_listed_one_after_the_other() -> None:
     """`--all` puts the name of each project before its sessions."""
-    written(write(log_of("first")), hours_ago=3)
-    written(write(log_of("third")), hours_ago=1)
-    written(write(log_of("second", "../other")), hours_ago=2)
+    said_at(log_of("first"), 3)
+    said_at(log_of("third"), 1)
+    said_at(log_of("second", "../other"), 2)
     rows = run("list", "--all").output.splitlines()[1:]
     names = [row.split()[-1] for row in rows if not row.startswith("     ")]
     here, other = (log_of("x", place).parents[2].name for place in (".", "../other"))
     assert names == [here, "third", "first", other, "second"]
+
+
+def test_the_newest_and_those_since() -> None:
+    """-n and --since choose by last messages; files that are older are not even read."""
+    for hours in (1, 30, 80):
+        written(said_at(log_of(f"h{hours}"), hours), hours_ago=hours)
+    written(said_at(log_of("touched"), 90), hours_ago=0)
+    assert list(listed("-n", "2")) == ["h1", "h30"]
+    assert list(listed("-n", "9")) == ["h1", "h30", "h80", "touched"]
+    assert list(listed("--since", "2d")) == ["h1", "h30"]
+    assert list(listed("--since", "1w", "-n", "1")) == ["h1"]
+    day = (datetime.now() - timedelta(hours=81)).isoformat()
+    assert list(listed("--since", day)) == ["h1", "h30", "h80"]
+    for wrong in ("yesterday", "3x", "", "99999999999d"):
+        assert run("list", "--since", wrong).exit_code == 2
+    assert run("list", "--since", "1m").output == "no session matches\n"
+
+
+def test_those_that_say_something() -> None:
+    """--grep searches what messages say, in any case; PATTERN is plain text."""
+    said_at(log_of("one"), 1, texts=["The Total (net)."])
+    said_at(log_of("two"), 2, texts=["Refunds."])
+    assert list(listed("--grep", "total (")) == ["one"]
+    assert list(listed("--grep", "refund")) == ["two"]
+    assert listed("--grep", "nothing like it") == {}
+
+
+def test_more_of_each_session() -> None:
+    """--long adds when it began, how long it took, the model, and failed calls."""
+    call = {"id": "a", "tool": "bash", "arguments": {}}
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"model": "claude-sonnet-4-5"}},
+        {"role": "tool", "tool_call_id": "a", "content": "Error: no"},
+    ]
+    write(log_of("s1"), messages)
+    assert run("list", "--long").output.splitlines()[-1] == (
+        "     began 2026-01-05 09:00, 0.0 s, claude-sonnet-4-5, 1 failed call"
+    )
+    session = listed("--long")["s1"]
+    assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
+
+
+@posix
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_gets_short_ids_and_cut_titles(columns: int) -> None:
+    """An id is as long as it must be to name the session; a long title is marked where it is cut, whole in a pipe."""
+    ids = [
+        "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab",
+        "5f2c3a10-aaab-4bbb-8ccc-0123456789ab",
+        "77777777-1111-4bbb-8ccc-01234567",
+    ]
+    for session_id in ids:
+        said_at(log_of(session_id), 1, texts=["word " * 40])
+    terminal = Terminal("list", COLUMNS=str(columns), NO_COLOR="1")
+    assert terminal.end() == 0
+    rows = re.sub(r"\x1b\[[0-9;]*m", "", terminal.shown).splitlines()
+    assert max(map(len, rows)) <= columns
+    names = [row.split()[-1] for row in rows[1::2]]
+    assert sorted(names) == ["5f2c3a10-aaaa", "5f2c3a10-aaab", "77777777"]
+    assert all(row.rstrip().endswith("...") for row in rows[2::2])
+    for name in names:
+        assert run("show", name).exit_code == 0
+    piped = run("list").output
+    assert all(session_id in piped for session_id in ids)
+    assert ("word " * 40).strip() in piped
+
+
+def test_a_subdirectory_says_where_sessions_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest directory above that has some; --last says it, too."""
+    write(log_of("s1"))
+    below = Path("src/deep").absolute()
+    below.mkdir(parents=True)
+    here = Path().absolute()
+    monkeypatch.chdir(below)
+    said = " ".join(run("list").output.split())
+    assert said.startswith(f"no sessions in this project; the project {here} above has 1; ")
+    assert f"the project {here} above has 1" in " ".join(run("show", "--last").output.split())
 
 
 def test_reminders_are_no_human_words() -> None:
@@ -90,6 +183,11 @@ def test_the_list_as_json() -> None:
         "torn_bytes": 0,
         "damage": 0,
         "first_line": "Why is the total wrong?",
+        "first_message": "2026-01-05T09:00:00.000Z",
+        "last_message": "2026-01-05T09:00:00.000Z",
+        "duration_s": 0.0,
+        "model": "",
+        "failed_calls": None,
         "error": "",
     }
     tokens = session["tokens"]
@@ -161,17 +259,20 @@ def test_without_sessions_it_says_where_to_look() -> None:
 
 
 def test_a_directory_of_logs(tmp_path: Path) -> None:
-    """Its own log, those of its subdirectories, and files that begin with a header; nothing else."""
+    """Its own log, those of its subdirectories, and files that begin with a header or a message; nothing else."""
     store = tmp_path / "store"
     write(store / "sub" / "context-messages.jsonl")
     write(store / "context-messages.jsonl")
     write(store / "transcript.jsonl")
     (store / "named.jsonl").write_text('{"_record":"header","version":1}\n')
+    (store / "plain.jsonl").write_text('{"role": "user", "content": "hello"}\n')
+    (store / "other.jsonl").write_text('{"event": "role"}\n')
+    (store / "text.jsonl").write_text('"role": "user"\n')
     (store / "empty").mkdir()
     os.mkfifo(store / "fifo.jsonl")
-    assert set(listed(str(store))) == {"sub", "store", "named"}
-    written(write(tmp_path / "more" / "old" / "context-messages.jsonl"), hours_ago=1)
-    written(store / "sub" / "context-messages.jsonl", hours_ago=2)
+    assert set(listed(str(store))) == {"sub", "store", "named", "transcript", "plain"}
+    said_at(tmp_path / "more" / "old" / "context-messages.jsonl", 20_000)
+    said_at(store / "sub" / "context-messages.jsonl", 20_001)
     assert [*listed(str(store), str(tmp_path / "more"))][-2:] == ["old", "sub"]
     assert run("list", tmp_path / "nobody").exit_code == 2
     assert run("list", store / "transcript.jsonl").exit_code == 2
@@ -180,14 +281,15 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("env", [TERMINAL, {"COLUMNS": "80"}])
 def test_hostile_names_and_words_are_shown_as_text(env: dict[str, str]) -> None:
-    """Neither an id nor what was said reaches the terminal raw, and no row is wider than it."""
+    """Neither an id nor what was said reaches a terminal or a pipe raw; in a terminal no row is wider than it."""
     hostile = "\x1b[31m[bold]\x9b5n\u202e\x07 合計" * 3
     write(log_of("s\x1b]8;;x\x07" + "long" * 30), [{"role": "user", "content": hostile * 10}])
     done = run("list", env=env)
     assert done.exit_code == 0, done.output
     assert is_harmless(done.output)
     assert "[bold]" in done.output
-    assert max(cell_len(row) for row in re.sub(r"\x1b\[[0-9;]*m", "", done.output).splitlines()) == 80
+    widest = max(cell_len(row) for row in re.sub(r"\x1b\[[0-9;]*m", "", done.output).splitlines())
+    assert widest <= 80 if env is TERMINAL else widest > 80
 
 
 def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
