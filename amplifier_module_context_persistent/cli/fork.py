@@ -94,6 +94,10 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
     elif dry_run:
         say("Nothing was done (--dry-run).")
     else:
+        if planned.host_files:
+            say("The host's transcript.jsonl ends there too; the old one is kept beside it.")
+        elif planned.host_files_because:
+            say(f"The host's transcript.jsonl stays as it is: {planned.host_files_because}.")
         again = shlex.join(["context-persistent", "fork", planned.path, "--at", planned.hidden_to])
         say("Done. What is hidden stays in the log; this command makes a session with all of it:")
         say(f"  {again}")
@@ -112,6 +116,10 @@ def _show_fork(done: Fork, *, dry_run: bool) -> None:
     say(f"{named}: {counted(done.messages, 'message')}{of}, up to turn {done.turn:,} ({done.message_id}).")
     if done.plan:
         say("The plan of the last compaction was copied too.")
+    if done.host_turn != done.turn:
+        say(f"The host counts {counted(done.host_turn, 'turn')}: one for every message of the role user.")
+    if done.host_files:
+        say("Files for the host were written beside the log: metadata.json, transcript.jsonl.")
     for loss in done.not_carried[:_MOST_SHOWN]:
         say(f"NOT copied: line {loss.line:,}, byte {loss.offset:,}: {loss.reason}")
     if len(done.not_carried) > _MOST_SHOWN:

@@ -24,6 +24,7 @@ from ..maintenance.redact import REPLACEMENT
 from ..maintenance.verify import Finding, Report, verify_log
 from ..search.pattern import compile_regex, replace_matches
 from ..transcript.sessions import find_session
+from ..transfer.host_files import host_copies
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
 from .session_argument import complete, session_argument
@@ -127,6 +128,10 @@ def purge(
         return
     _say(output, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
     _show_counts(output, planned)
+    if copies := host_copies(path):
+        _say(output, "The host keeps copies of its own, which are not touched:")
+        for copy in copies:
+            _say(output, f"  {copy}")
     if dry_run:
         _say(output, "Nothing was done (--dry-run).")
         return

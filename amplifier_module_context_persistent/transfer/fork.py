@@ -18,13 +18,16 @@ from uuid import uuid4
 
 from .. import clock
 from ..config import Config
+from ..errors import ConfigError
 from ..log.atomic_file import check_free
 from ..log.filesystem import FileSystem
+from ..log.index import USER
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from .copy import Carried, NewLog, carry, refused_messages
+from .host_files import write_host_files
 from .importers.account import Loss
 
 
@@ -43,6 +46,10 @@ class Fork:
     plan: str = ""
     """The id of the plan that came along."""
     not_carried: Sequence[Loss] = field(default_factory=list)
+    host_files: Sequence[str] = ()
+    """What was written for the host beside the log."""
+    host_turn: int = 0
+    """The turn as the host counts; it takes every message of the role user for the beginning of one."""
 
     def to_json(self) -> dict[str, Any]:
         """The report in plain JSON types."""
@@ -55,6 +62,8 @@ class Fork:
             "messages": self.messages,
             "plan": self.plan or None,
             "not_carried": [loss.to_json() for loss in self.not_carried],
+            **({"host_files": list(self.host_files)} if self.host_files else {}),
+            **({"host_turn": self.host_turn} if self.host_turn != self.turn else {}),
         }
 
 
@@ -86,28 +95,38 @@ def fork_session(
 
     Raises:
         PlaceError: the history has no such place.
-        ConfigError: the session id cannot be part of a path.
+        ConfigError: the session id cannot be part of a path, or holds `_`.
         LogUnreadableError: the origin is not there, or cannot be read.
         OSError: the new log cannot be written, or something has its name; nothing was changed.
     """
     if session_id is None and path is None:
         session_id = str(uuid4())
+    if session_id is not None and "_" in session_id:
+        raise ConfigError(f"session_id: {session_id!r} is not allowed: the host hides ids with '_' as sub-sessions")
     with Transcript(origin, files=files) as transcript:
         past = history_at(transcript, at)
         target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
         check_free(target)
         plan = following_plan(transcript.book, past.ordinals)
-        header = _header(transcript, past, session_id=session_id, created=now(), log_id=new_id())
+        created, parent_id = now(), _session_id(transcript)
+        header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
         carried, refused = _write(None if dry_run else target, header, transcript, past, plan, new_id)
+        host_files: list[str] = []
+        if not dry_run and Path(target).parent.name == session_id:
+            host_files = write_host_files(
+                target, created=created, parent_id=parent_id, is_fork=True, origin=transcript.path
+            )
         return Fork(
             path=target,
             session_id=session_id,
-            parent_id=_session_id(transcript),
+            parent_id=parent_id,
             message_id=past.message_id,
             turn=past.turn,
             messages=carried,
             plan=str(plan.get("id")) if plan is not None else "",
             not_carried=refused_messages(transcript.reader, refused),
+            host_files=host_files,
+            host_turn=sum(transcript.reader.index.roles[ordinal] == USER for ordinal in past.ordinals),
         )
 
 

@@ -8,8 +8,8 @@ still has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..log.record import Message, encode_control, encode_object
 from ..messages.metadata import given_id
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
+from .host_files import update_host_files
 
 
 class RewindError(ContextPersistentError, ValueError):
@@ -41,6 +42,10 @@ class Rewind:
     """The last message that is hidden: a fork at it has the history as it was. Empty where none is."""
     plan: str = ""
     """The id of the plan that stays in force."""
+    host_files: Sequence[str] = ()
+    """The host's files that were brought in step; the old ones are kept beside them."""
+    host_files_because: str = ""
+    """Why the host's files stay as they are, if there are any."""
 
     def to_json(self) -> dict[str, Any]:
         """The report in plain JSON types."""
@@ -52,6 +57,8 @@ class Rewind:
             "hidden": self.hidden,
             "hidden_to": self.hidden_to or None,
             "plan": self.plan or None,
+            **({"host_files": list(self.host_files)} if self.host_files else {}),
+            **({"host_files_because": self.host_files_because} if self.host_files_because else {}),
         }
 
 
@@ -64,7 +71,9 @@ def rewind_session(
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
 ) -> Rewind:
-    """Let a session's history end at an earlier place; what came behind it stays in the log, hidden.
+    """Let a session's history end at an earlier place; what came after it stays in the log, hidden.
+
+    The host's own `transcript.jsonl` beside the log is cut too, unless the session is open.
 
     Args:
         path: the session's log, which may be in use.
@@ -98,9 +107,12 @@ def rewind_session(
         hidden_to=last if hidden else "",
         plan=str(plan.get("id")) if plan is not None else "",
     )
-    if hidden and not dry_run:
-        _append(found, _reset(past, first, plan, reset_id=new_id(), time=now()), lock_timeout_s)
-    return done
+    if not hidden or dry_run:
+        return done
+    time = now()
+    _append(found, _reset(past, first, plan, reset_id=new_id(), time=time), lock_timeout_s)
+    changed, because = update_host_files(found, stamp="".join(filter(str.isdigit, time)))
+    return replace(done, host_files=changed, host_files_because=because)
 
 
 def _reset(

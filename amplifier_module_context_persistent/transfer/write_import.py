@@ -18,6 +18,7 @@ from ..messages.metadata import given_id
 from ..transcript.transcript import Transcript
 from .copy import NewLog
 from .drafts import Draft, Drafts
+from .host_files import write_host_files
 from .rewind import rewind_session
 from .targets import Target
 
@@ -78,6 +79,9 @@ def write_all(
                 os.remove(path)
                 os.rmdir(os.path.dirname(path))
         raise
+    for target in targets:
+        if target.path in made:
+            write_host_files(target.path, created=now(), parent_id=target.parent_id)
     return added
 
 

@@ -294,3 +294,19 @@ def test_a_log_that_changed_since_the_plan_is_purged_as_it_is_then(log: str, mon
     assert "1 message removed" in result.stdout
     assert "4 messages removed" in result.stdout
     assert stored_numbers(log) == []
+
+
+def test_purge_names_the_hosts_own_copies(tmp_path: Path) -> None:
+    """They hold the same messages, and only the host may change them."""
+    directory = tmp_path / "sessions" / "s1"
+    directory.mkdir(parents=True)
+    log = directory / "context-messages.jsonl"
+    append_bodies(FileLog(log), body(0), *reset_bodies("r"), body(1))
+    (directory / "transcript.jsonl").write_text("{}", encoding="utf-8")
+    shown = CliRunner().invoke(main, ["purge", str(log), "--cleared", "--yes"])
+    assert shown.exit_code == 0
+    assert (
+        f"The host keeps copies of its own, which are not touched:\n  {directory / 'transcript.jsonl'}\n"
+        in shown.output
+    )
+    assert (directory / "transcript.jsonl").read_text(encoding="utf-8") == "{}"

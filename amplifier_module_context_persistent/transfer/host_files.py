@@ -1,0 +1,160 @@
+"""The host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
+
+The host lists and resumes sessions by them. A new session gets both, with the fields that the host's own fork writes,
+so that it is shown with its bundle and resumed under it. A running session's files are never written here: several
+writers read, change and write them, without a lock.
+
+The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
+person. What is written for the host is counted as the host does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..log.atomic_file import NewFile
+from ..messages.host_form import as_hosts_write
+from ..messages.message import Message
+from ..messages.metadata import timestamp_of
+from ..paths import LOG_NAME
+from ..transcript.open_files import held_for_writing
+from ..transcript.transcript import Transcript
+
+TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"
+_COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
+_INSTRUCTIONS = frozenset({"system", "developer"})
+
+
+def host_turns(messages: Iterator[Message]) -> int:
+    """How many turns the host counts."""
+    return sum(message.get("role") == "user" for message in messages)
+
+
+def write_host_files(
+    log: str | Path,
+    *,
+    created: str,
+    parent_id: str | None = None,
+    is_fork: bool = False,
+    origin: str | Path | None = None,
+) -> list[str]:
+    """Write the host's files of a new session beside its log, if that lies in a directory of the host's kind.
+
+    Args:
+        log: the new log.
+        created: ISO 8601.
+        parent_id: the session that it comes from or belongs to.
+        is_fork: whether it begins with that session's history.
+        origin: that session's log; the bundle and the model of its metadata are taken over.
+
+    Returns:
+        The files that were written; none if one of them is there already.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    directory = Path(log).parent
+    targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
+    if Path(log).name != LOG_NAME or any(target.exists() for target in targets):
+        return []
+    known = read_metadata(Path(origin).parent) if origin is not None else {}
+    with Transcript(log) as transcript:
+        turns = host_turns(transcript.messages())
+        lineage = {"parent_id": parent_id} if parent_id else {}
+        fields = {
+            "session_id": directory.name,
+            **lineage,
+            **({"forked_from_turn": turns, "forked_at": created} if is_fork else {}),
+            "created": created,
+            "turn_count": turns,
+            **{key: known.get(key) for key in ("bundle", "model")},
+            **{key: known[key] for key in ("working_dir",) if key in known},
+        }
+        with NewFile(targets[0]) as file:
+            for line in transcript_lines(transcript.messages()):
+                file.write(line)
+            file.finish()
+    with NewFile(targets[1]) as file:
+        file.write(_pretty(fields))
+        file.finish()
+    return [os.fspath(target) for target in targets]
+
+
+def update_host_files(log: str | Path, *, stamp: str) -> tuple[list[str], str]:
+    """Bring the host's files in step with a log whose history was cut; the old ones are kept beside them.
+
+    Args:
+        log: the log.
+        stamp: makes the names of the kept files unique, such as a time.
+
+    Returns:
+        The files that were changed, and why none was, if there are any.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    directory = Path(log).parent
+    target, metadata = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
+    if Path(log).name != LOG_NAME or not target.is_file() or target.is_symlink():
+        return [], ""
+    held = held_for_writing({LOG_NAME})
+    status = Path(log).stat()
+    if held is None or (status.st_dev, status.st_ino) in held:
+        return [], "the session is open" if held else "this system does not tell whether the session is open"
+    changed = [os.fspath(target)]
+    with Transcript(log) as transcript:
+        _keep(target, stamp)
+        with NewFile(target, replace=True) as file:
+            for line in transcript_lines(transcript.messages()):
+                file.write(line)
+            file.finish()
+        if fields := read_metadata(directory):
+            _keep(metadata, stamp)
+            with NewFile(metadata, replace=True) as file:
+                file.write(_pretty({**fields, "turn_count": host_turns(transcript.messages())}))
+                file.finish()
+            changed.append(os.fspath(metadata))
+    return changed, ""
+
+
+def host_copies(log: str | Path) -> list[str]:
+    """The host's copies of a session's messages that lie beside its log: a purge of the log does not reach them."""
+    directory = Path(log).parent
+    if Path(log).name != LOG_NAME:
+        return []
+    return sorted(os.fspath(path) for pattern in _COPIES for path in directory.glob(pattern) if path.is_file())
+
+
+def read_metadata(directory: Path) -> dict[str, Any]:
+    """The host's metadata of a session; empty if there is none that can be read."""
+    try:
+        value = json.loads((directory / METADATA_NAME).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
+    """The lines of a `transcript.jsonl`: no instructions, no thinking blocks, and a time in each message."""
+    for message in messages:
+        if message.get("role") in _INSTRUCTIONS:
+            continue
+        written = as_hosts_write(message)
+        if "timestamp" not in written and (time := timestamp_of(message)):
+            written["timestamp"] = time
+        yield json.dumps(written).encode() + b"\n"
+
+
+def _keep(path: Path, stamp: str) -> None:
+    kept = path.with_name(f"{path.name}.bak-context-persistent-{stamp}")
+    with NewFile(kept) as file:
+        file.write(path.read_bytes())
+        file.finish()
+
+
+def _pretty(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, indent=2).encode() + b"\n"
