@@ -29,7 +29,7 @@ from ..errors import RecordError
 FORMAT_VERSION = 1
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_crc", "_json"})
-REMOVALS = frozenset({"reset", "purge"})  # kinds of records that take messages out of the live history
+REMOVALS = frozenset({"reset", "reset_begin", "purge"})  # kinds of records that take messages out of the live history
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
 MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20

@@ -27,6 +27,7 @@ EVENTS = (
     "context:message_added:debug",
     "context:set_messages_ignored",
     "context:set_messages_taken",
+    "context:transcript_edited",
     "context:usage",
     "context:summary",
     "context:summary_failed",
@@ -49,6 +50,7 @@ class Host:
 
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
+        self._shown: set[str] = set()
 
     @property
     def has_hooks(self) -> bool:
@@ -108,6 +110,15 @@ class Host:
             display.show_message(text, "warning", "context-persistent")
         except Exception:  # likewise
             logger.warning("the display refused a message", exc_info=True)
+
+    def show_once(self, text: str) -> bool:
+        """Log a warning and show it to a person, unless this session has done so; whether it has now."""
+        if text in self._shown:
+            return False
+        self._shown.add(text)
+        logger.warning(text)
+        self.show(text)
+        return True
 
     @property
     def working_dir(self) -> str | None:

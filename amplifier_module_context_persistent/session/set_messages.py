@@ -13,6 +13,7 @@ from ..log.base import Log
 from ..messages.message import Message
 from ..messages.metadata import is_ephemeral
 from .host import Host
+from .host_edits import advice, find_edit
 from .recognise import Taken, count_unknown, recognise
 from .store import Store
 
@@ -35,17 +36,25 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
     session = await store.open()
     messages = [await session.offloaded(message) for message in given if not is_ephemeral(message)]
 
-    def look(log: Log) -> tuple[Taken, int]:
+    def look(log: Log) -> tuple[Taken, int, str, str]:
         log.follow()
         taken = recognise(log, messages)
-        return taken, 0 if taken else count_unknown(log, messages)
+        if taken:
+            return taken, 0, "", ""
+        live = list(log.read(log.index.live))
+        edit = find_edit(store.path, live, messages)
+        told = advice(edit, store.path or "", live, messages) if edit else ""
+        return taken, count_unknown(log, messages), edit, told
 
-    taken, unknown = await session.commit.run(look)
+    taken, unknown, edit, told = await session.commit.run(look)
     stored = len(session.log.index.live)
     if not taken:
         logger.info("set_messages with %d messages is ignored: the log decides", len(given))
         counts = {"ignored_messages": len(given), "stored_messages": stored, "unknown_messages": unknown}
         await host.emit("context:set_messages_ignored", counts)
+        if edit and host.show_once(told):
+            counts = {"given_messages": len(given), "stored_messages": stored}
+            await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
     last = [taken]
 

@@ -305,8 +305,6 @@ def test_purge_names_the_hosts_own_copies(tmp_path: Path) -> None:
     (directory / "transcript.jsonl").write_text("{}", encoding="utf-8")
     shown = CliRunner().invoke(main, ["purge", str(log), "--cleared", "--yes"])
     assert shown.exit_code == 0
-    assert (
-        f"The host keeps copies of its own, which are not touched:\n  {directory / 'transcript.jsonl'}\n"
-        in shown.output
-    )
+    told = "".join(shown.output.split())
+    assert "".join(f"not touched: {directory / 'transcript.jsonl'}".split()) in told
     assert (directory / "transcript.jsonl").read_text(encoding="utf-8") == "{}"
