@@ -1,7 +1,7 @@
 """Notice that `transcript.jsonl` was rewound or repaired apart from this module, as the host's own script does.
 
-The log knows nothing of such an edit, and the next save of the host undoes it. So the person is told at the resume, with
-the command that does it for good. Signs of an edit are: the script keeps the old file under a name with the time; or the
+The log knows nothing of such an edit, and the host's next save undoes it. So the person is told at the resume, with the
+command that does it for good. Signs of an edit are: the script keeps the old file under a name with the time; or the
 file was written after the last message of the log and lacks turns that the log has.
 """
 
