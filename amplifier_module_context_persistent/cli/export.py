@@ -27,8 +27,8 @@ from .terminal import UnusableError, about, counted, escaped, one_line, open_tra
     "into",
     type=click.Choice(FORMATS),
     default="markdown",
-    show_default=True,
-    help="For people; every message as it is; or what the host's command line writes.",
+    metavar="FORMAT",
+    help=f"One of {', '.join(FORMATS)}; markdown by default.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a new file (mode 0600) instead of the standard output.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")

@@ -200,11 +200,13 @@ class Drafts:
                     draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
                 )
             return
-        wanted = set(event.keep)
-        begin = draft.ids.index(event.keep_from) if event.keep_from in draft.known else len(draft.ids)
-        kept = sorted({*draft.systems, *range(begin, len(draft.ids)), *(
-            position for position, message_id in enumerate(draft.ids) if message_id in wanted
-        )})  # fmt: skip
+        places = {message_id: position for position, message_id in enumerate(draft.ids)}
+        begin = places.get(event.keep_from, len(draft.ids))
+        wanted = {*draft.systems, *range(begin, len(draft.ids))}
+        wanted.update(places[one] for one in event.keep if one in places)
+        for first, last in event.keep_runs:
+            wanted.update(range(places.get(first, 0), places.get(last, -1) + 1))
+        kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
         before, size = draft.usage.counted_tokens, sum(draft.sizes) or 1
         after = before * sum(draft.sizes[position] for position in kept) // size + estimate_tokens(notice)

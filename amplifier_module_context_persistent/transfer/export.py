@@ -2,6 +2,7 @@
 
 - `markdown`: for people; turn by turn, with calls, results and thinking folded away.
 - `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; imports as it was.
+- `atif`, `openai`, `anthropic`, `otlp`: formats of others, one file each in `exporters`.
 - `transcript`: as the host's command line writes `transcript.jsonl`: no instructions, no `thinking_block`, no None.
 
 Secrets are replaced in all of them unless that is switched off. In the two that go back to a model, thinking in which
@@ -25,9 +26,11 @@ from ..messages.host_form import as_hosts_write
 from ..messages.secrets import REDACTED, redact_value
 from ..transcript.transcript import Transcript
 from .copy import unread_lines
+from .exporters.registry import EXPORTERS
+from .exporters.session_view import SessionView
 from .markdown import inline, message_markdown
 
-FORMATS = ("markdown", "jsonl", "transcript")
+FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
 
 _INSTRUCTIONS = frozenset({"system", "developer"})
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -72,7 +75,24 @@ class Export:
         return max(0, self._stop - self._start)
 
     def __iter__(self) -> Iterator[str]:
+        if self._into in EXPORTERS:
+            return self._others()
         return self._markdown() if self._into == "markdown" else self._lines()
+
+    def _others(self) -> Iterator[str]:
+        """A format of others; each message counts once, however often it is looked at."""
+        view = SessionView(self._transcript, self._placed, self._redact_any, self._start, self._stop)
+        for piece in EXPORTERS[self._into].pieces(view):
+            yield _printable(piece.removesuffix("\n")) + "\n" if piece.endswith("\n") else _printable(piece)
+
+    def _placed(self) -> Iterator[tuple[int, Message]]:
+        self.messages = self.redacted = 0
+        for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
+            yield position, _sendable(message, self._redacted(message))
+            self.messages += 1
+
+    def _redact_any(self, value: Any) -> Any:
+        return redact_value(value) if self._redact else value
 
     def _lines(self) -> Iterator[str]:
         for message in self._transcript.messages(self._start, self._stop):

@@ -6,6 +6,7 @@ estimate itself.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +55,7 @@ class ReportedUsage:
         for call in message.get("tool_calls") or ():
             self._counted += CALL_TOKENS
             texts.append(call["tool"])
-            texts.append(orjson.dumps(call["arguments"], default=str).decode())
+            texts.append(_as_json(call["arguments"]))
         self._waiting += texts
         self._waiting_chars += sum(map(len, texts))
         if self._waiting_chars > _MOST_WAITING_CHARS:
@@ -81,3 +82,10 @@ class ReportedUsage:
         self._known[provider, model], self._continues = learned, True
         self.reports += 1
         return encode_control("usage", **{key: value for key, value in reading.record().items() if value is not None})
+
+
+def _as_json(arguments: Any) -> str:
+    try:
+        return orjson.dumps(arguments).decode()
+    except TypeError:  # beyond 64 bits, or a lone surrogate
+        return json.dumps(arguments, default=str)

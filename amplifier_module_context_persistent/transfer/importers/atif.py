@@ -25,6 +25,7 @@ from .fields import (
     text,
     usage_of,
 )
+from .responses_items import image_block
 from .source import ImportRefusedError, Sample, Source
 
 _MOST_DEPTH = 8
@@ -120,13 +121,13 @@ class _Steps:
         time = step.get("timestamp")
         if managed.get("boundary") == "replace":
             details = {key: value for key, value in managed.items() if key != "boundary"}
-            keep = [one for one in items(own.get("keep")) if isinstance(one, str)]
+            keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
             yield Compacted(
                 said if isinstance(said, str) else as_text(said),
                 number,
                 message_id=message_id,
                 time=time,
-                keep=keep,
+                keep_runs=keep,
                 details=details,
             )
             yield from self._observed(number, step, message_id, [])
@@ -145,9 +146,10 @@ class _Steps:
         said = _content(step.get("message"))
         blocks: list[Message] = [{"type": "text", "text": said}] if isinstance(said, str) and said else []
         blocks = said if isinstance(said, list) else blocks
-        if thought := text(step.get("reasoning_content")):
-            signed = text(own.get("signature")) or None
-            blocks = [{"type": "thinking", "thinking": thought, "signature": signed}, *blocks]
+        thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
+        if not thoughts and (thought := text(step.get("reasoning_content"))):
+            thoughts = [{"type": "thinking", "thinking": thought, "signature": None}]
+        blocks = [*thoughts, *blocks]
         asked = [mapping(one) for one in items(step.get("tool_calls"))]
         ids = [text(one.get("tool_call_id")) or f"{message_id}-call{at}" for at, one in enumerate(asked, 1)]
         calls = [
@@ -155,19 +157,26 @@ class _Steps:
             for call_id, one in zip(ids, asked, strict=True)
         ]
         metrics = mapping(step.get("metrics"))
+        written = mapping(metrics.get("extra")).get("cache_write_tokens")
+        read = metrics.get("prompt_tokens")
         usage = usage_of(
-            input_tokens=metrics.get("prompt_tokens"),
+            input_tokens=read - written if isinstance(read, int) and isinstance(written, int) else read,
             output_tokens=metrics.get("completion_tokens"),
             cache_read_tokens=metrics.get("cached_tokens"),
+            cache_write_tokens=written,
             cost_usd=metrics.get("cost_usd"),
         )
         more = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
+        if mapping(more.get("extra")).keys() <= {"cache_write_tokens"}:
+            more.pop("extra", None)
         given = metadata(
             message_id,
             step.get("timestamp"),
             provider=text(own.get("provider")),
-            model=text(step.get("model_name")) or self._model,
+            model=text(step.get("model_name")) or ("" if own else self._model),
             stop_reason=text(own.get("stop_reason")),
+            is_error=True if own.get("is_error") is True else None,
+            error=text(own.get("error")),
             usage=usage,
             imported={**_rest(step, own), **({"metrics": more} if more else {})},
         )
@@ -209,11 +218,21 @@ def _content(content: Any) -> Any:
         if given.get("type") == "text":
             blocks.append({"type": "text", "text": text(given.get("text"))})
         elif given.get("type") == "image" and source:
-            named = {"type": "url", "url": text(source.get("path")), "media_type": text(source.get("media_type"))}
-            blocks.append({"type": "image", "source": named})
+            blocks.append(_image(text(source.get("path")), text(source.get("media_type"))))
         elif given:
             blocks.append(given)
     return plain_content(blocks)
+
+
+def _is_run(run: Any) -> bool:
+    return isinstance(run, list) and len(run) == 2 and all(isinstance(one, str) for one in run)
+
+
+def _image(path: str, media_type: str) -> Message:
+    block = image_block(path)
+    if block["source"]["type"] == "url":
+        block["source"]["media_type"] = media_type
+    return block
 
 
 def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

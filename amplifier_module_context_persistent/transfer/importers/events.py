@@ -47,10 +47,11 @@ class MessageRead:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The source compacted its history: from here on the model was given `summary`, `keep`, and what follows.
+    """The source compacted its history: from here on the model was given `summary`, what was kept, and what follows.
 
-    `keep` are ids of earlier messages in order; `keep_from` is the first of them where all that follow were kept. Where
-    nothing stands before it, the summary is a message of its own, with `message_id` and `time`.
+    `keep` are ids of earlier messages in order, `keep_runs` first and last ids of runs of them; `keep_from` is the
+    first of them where all that follow were kept. Where nothing stands before it, the summary is a message of its own,
+    with `message_id` and `time`.
     """
 
     summary: str
@@ -58,6 +59,7 @@ class Compacted:
     message_id: str = ""
     time: Any = None
     keep: Sequence[str] = ()
+    keep_runs: Sequence[tuple[str, str]] = ()
     keep_from: str = ""
     tokens_before: int = 0
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -218,7 +218,7 @@ class Source:
     def sample(self) -> Sample:
         """What the file begins with."""
         entries: list[dict[str, Any]] = []
-        seen = 0
+        seen, begins_well = 0, True
         for line in self.lines():
             if line.content is None:
                 break
@@ -228,20 +228,21 @@ class Source:
                     value = parse_json(line.content)
                 except ValueError:
                     value = None
+                    begins_well = begins_well and seen > 1
                 if isinstance(value, dict):
                     entries.append(value)
             if seen >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 break
-        document = None
-        if seen == 1 or not entries:
-            start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
-            if start in (b"{", b"["):
-                try:
-                    document = self.document()
-                except ImportRefusedError:
-                    if not entries and self.size > MOST_DOCUMENT_BYTES:
-                        raise
-        return Sample(tuple(entries), document)
+        start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
+        if start not in (b"{", b"[") or (seen > 1 and begins_well):
+            return Sample(tuple(entries))
+        try:
+            document = self.document()
+        except ImportRefusedError:
+            if not entries and self.size > MOST_DOCUMENT_BYTES:
+                raise
+            return Sample(tuple(entries))
+        return Sample(tuple(entries) if seen == 1 else (), document)
 
     def _decompress(self) -> None:
         size = self.size

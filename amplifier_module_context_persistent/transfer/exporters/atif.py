@@ -1,0 +1,268 @@
+"""ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), as version 1.8.
+
+A step stands for a message; results stand in the step of their call. A plan is a system step that replaces the context.
+Where a receipt tells what a model call saw, its agent step names the steps. What other fields cannot hold stands in
+`extra.context_persistent`, so that an import of the export gives the same session.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...messages.message import Message, result_id_of
+from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ...transcript.rebuild import Noted
+from ...view.plan import Plan
+from ...window.plan_record import kept_ordinals
+from .parts import blocks_of, calls_with_arguments, image_url, model_of, text_block, to_json, tool_definitions
+from .session_view import SessionView
+
+VERSION = "ATIF-v1.8"
+OWN = "context_persistent"
+
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_KEPT = ("provider", "stop_reason", "source", "imported", "error", "is_error")
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+
+Step = dict[str, Any]
+
+
+class Atif:
+    """A trajectory."""
+
+    name = "atif"
+
+    def pieces(self, view: SessionView) -> Iterator[str]:
+        """The document, step by step."""
+        agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
+        if isinstance(version := view.source.get("version"), str | int):
+            agent["version"] = str(version)
+        if model := model_of(view):
+            agent["model_name"] = model
+        if tools := tool_definitions(view.tools, openai=True):
+            agent["tool_definitions"] = tools
+        head = {"schema_version": VERSION, "agent": agent}
+        if view.session_id:
+            head["session_id"] = view.session_id
+        yield f'{to_json(head)[:-1]},"steps":[\n'
+        steps, between = _Steps(view), ""
+        for step in steps.made():
+            yield between
+            yield to_json(step)
+            between = ",\n"
+        yield "\n"
+        yield f'],"final_metrics":{to_json(steps.totals())}}}\n'
+
+
+class _Steps:
+    """The steps in order; an agent's step waits for the results of its calls."""
+
+    def __init__(self, view: SessionView) -> None:
+        self._view = view
+        self._number = 0
+        self._sums: dict[str, float] = {}
+        self._waiting: Step | None = None
+        self._open: set[str] = set()
+        self._step_of = array("I", bytes(4 * len(view.transcript.reader.index)))
+        """By ordinal of the message, its step; 0 before it has one."""
+        self._head = ""
+
+    def totals(self) -> dict[str, Any]:
+        """The sums of all metrics."""
+        sums = {f"total_{name}": number for name, number in self._sums.items()}
+        return {**sums, "total_steps": self._number}
+
+    def made(self) -> Iterator[Step]:
+        """All steps."""
+        transcript = self._view.transcript
+        live, book = transcript.reader.index.live, transcript.book
+        plans: dict[str, list[Message]] = {}
+        for record, _ in book.made_for:
+            plans.setdefault(str(record.get("upto")), []).append(record)
+        requests: dict[str, Noted] = {noted.receipt.upto: noted for noted in book.requests}
+        before = ""
+        for position, message in self._view.messages():
+            ordinal, role = live[position], str(message.get("role"))
+            if (call_id := result_id_of(message)) is not None:
+                yield from self._result(message, call_id, ordinal)
+            elif role == "assistant":
+                yield from self._agent(message, ordinal, requests.get(before))
+            elif self._waiting is not None and metadata_of(message).get("source") == "atif:observation":
+                self._observe(message, None, ordinal)
+            else:
+                yield from self._said(message, role, ordinal)
+            before = given_id(message) or ""
+            for record in plans.pop(before, ()):
+                yield from self._plan(record)
+        yield from self._flush()
+
+    def _next(self, source: str, message: Message, said: Any) -> Step:
+        self._number += 1
+        step: Step = {"step_id": self._number, "source": source, "message": said}
+        time = timestamp_of(message)
+        if time and instant_of(time) is not None:
+            step["timestamp"] = time
+        return step
+
+    def _flush(self) -> Iterator[Step]:
+        if self._waiting is not None:
+            yield self._waiting
+            self._waiting = None
+
+    def _said(self, message: Message, role: str, ordinal: int) -> Iterator[Step]:
+        yield from self._flush()
+        metadata = metadata_of(message)
+        own = {"message_id": given_id(message), **_kept(metadata)}
+        is_person = role == "user" and not metadata.get("source")
+        if role not in ("system", "user") or (role == "user" and not is_person):
+            own["role"] = role
+        step = self._next("user" if is_person else "system", message, _content(blocks_of(message)))
+        step["extra"] = {OWN: own}
+        self._step_of[ordinal] = self._number
+        yield step
+
+    def _agent(self, message: Message, ordinal: int, asked: Noted | None) -> Iterator[Step]:
+        yield from self._flush()
+        if asked is not None and asked.receipt.head and asked.receipt.head != self._head:
+            self._head = asked.receipt.head
+            if (text := self._view.transcript.book.heads.get(self._head)) is not None:
+                step = self._next("system", {}, self._view.redacted(text))
+                yield {**step, "extra": {OWN: {"head": self._head, "role": "system"}}}
+        metadata, blocks = metadata_of(message), blocks_of(message)
+        thoughts = [block for block in blocks if block.get("type") in _THINKING]
+        said = [block for block in blocks if block.get("type") not in _THINKING]
+        step = self._next("agent", message, _content(said))
+        own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
+        if isinstance(model := metadata.get("model"), str) and model:
+            step["model_name"] = model
+        if thought := "\n\n".join(text for block in thoughts if (text := str(block.get("thinking") or ""))):
+            step["reasoning_content"] = thought
+        if thoughts and thoughts != [{"type": "thinking", "thinking": thought, "signature": None}]:
+            own["thinking"] = thoughts
+        calls = calls_with_arguments(message)
+        if calls:
+            step["tool_calls"] = [
+                {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
+                for call_id, name, arguments in calls
+            ]
+        if metrics := self._metrics(metadata.get("usage")):
+            step["metrics"] = metrics
+        if asked is not None:
+            own["request"] = self._request(asked)
+        step["extra"] = {OWN: own}
+        self._waiting, self._open = step, {call_id for call_id, _, _ in calls}
+        self._step_of[ordinal] = self._number
+
+    def _result(self, message: Message, call_id: str, ordinal: int) -> Iterator[Step]:
+        if self._waiting is not None and call_id in self._open:
+            self._open.discard(call_id)
+            self._observe(message, call_id, ordinal)
+            return
+        yield from self._flush()  # a late result, or one of no call
+        step = self._next("system", message, "")
+        step["observation"] = {"results": [_observed(message, call_id)]}
+        self._step_of[ordinal] = self._number
+        yield step
+
+    def _observe(self, message: Message, call_id: str | None, ordinal: int) -> None:
+        assert self._waiting is not None  # noqa: S101 - asked before
+        results = self._waiting.setdefault("observation", {"results": []})["results"]
+        results.append(_observed(message, call_id))
+        self._step_of[ordinal] = self._number
+
+    def _plan(self, record: Message) -> Iterator[Step]:
+        yield from self._flush()
+        try:
+            plan = Plan.from_record(record, ())
+        except ValueError:
+            return
+        step = self._next("system", {}, self._view.redacted(plan.summary or plan.notice))
+        managed = {"type": "compaction", "boundary": "replace"}
+        own = {"plan": plan.id, "strategy": plan.strategy, "keep": record.get("keep"), "upto": plan.upto}
+        yield {**step, "extra": {"context_management": managed, OWN: own}}
+
+    def _request(self, asked: Noted) -> dict[str, Any]:
+        """Which steps a model call saw, by its receipt."""
+        receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
+        live: Sequence[int] = asked.live
+        seen: list[int] = list(live)
+        record = book.plans.get(receipt.plan)
+        if record is not None:
+            try:
+                kept, upto = kept_ordinals(replace(index, live=asked.live), record)
+            except ValueError:
+                kept, upto = [], -1
+            seen = [*kept, *live[upto + 1 :]]
+        steps = sorted({step for ordinal in seen if (step := self._step_of[ordinal])})
+        told = {
+            "id": receipt.id,
+            "time": receipt.time,
+            "steps": _runs(steps),
+            "messages": receipt.messages,
+            "tokens": receipt.tokens,
+            "budget_tokens": receipt.budget_tokens,
+            "plan": receipt.plan,
+            "provider": receipt.provider,
+            "head": receipt.head,
+            "hash": receipt.hash,
+        }
+        return {key: value for key, value in told.items() if value}
+
+    def _metrics(self, usage: Any) -> dict[str, Any]:
+        given = usage if isinstance(usage, dict) else {}
+        read, written = given.get("input_tokens"), given.get("cache_write_tokens")
+        counts = [count for count in (read, written) if isinstance(count, int)]
+        metrics = {
+            "prompt_tokens": sum(counts) if counts else None,
+            "completion_tokens": given.get("output_tokens"),
+            "cached_tokens": given.get("cache_read_tokens"),
+            "cost_usd": given.get("cost_usd"),
+        }
+        found: dict[str, Any] = {key: value for key, value in metrics.items() if isinstance(value, int | float)}
+        for key, value in found.items():
+            self._sums[key] = self._sums.get(key, 0) + value
+        if isinstance(written, int):
+            found["extra"] = {"cache_write_tokens": written}
+        return found
+
+
+def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: metadata[key] for key in _KEPT if metadata.get(key)}
+
+
+def _observed(message: Message, call_id: str | None) -> dict[str, Any]:
+    metadata = metadata_of(message)
+    own = {"message_id": given_id(message), "timestamp": timestamp_of(message), "is_error": metadata.get("is_error")}
+    named = {"source_call_id": call_id} if call_id else {}
+    told = {key: value for key, value in own.items() if value}
+    return {**named, "content": _content(blocks_of(message)), "extra": {OWN: told}}
+
+
+def _content(blocks: list[dict[str, Any]]) -> Any:
+    """Text, or parts where there is an image."""
+    if all(isinstance(block.get("text"), str) for block in blocks) and len(blocks) <= 1:
+        return blocks[0]["text"] if blocks else ""
+    parts = []
+    for block in blocks:
+        source = block.get("source")
+        media_type = source.get("media_type") if isinstance(source, dict) else None
+        url = image_url(block) if block.get("type") == "image" else ""
+        if url and media_type in _IMAGES:
+            parts.append({"type": "image", "source": {"media_type": media_type, "path": url}})
+        else:
+            parts.append({"type": "text", "text": text_block(block)})
+    return parts
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Numbers in order as runs, first and last."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs

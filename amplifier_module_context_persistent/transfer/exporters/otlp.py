@@ -1,0 +1,191 @@
+"""OpenTelemetry spans as OTLP JSON, with the semantic conventions for generative AI.
+
+All of these conventions are in development (the scope's attributes say so). One trace is one session: a span
+`invoke_agent`, in it `chat {model}` for each answer and `execute_tool {name}` for each result. A chat span's
+`gen_ai.input.messages` are those since the answer before, not the whole history, which would grow with its square.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from ...messages.message import Message, result_id_of
+from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from .parts import blocks_of, calls_with_arguments, image_url, text_block, to_json
+from .session_view import SessionView
+
+SCOPE = {
+    "name": "amplifier-module-context-persistent",
+    "attributes": [{"key": "gen_ai.semantic_conventions.status", "value": {"stringValue": "development"}}],
+}
+_CLIENT, _INTERNAL = 3, 1
+
+
+class Otlp:
+    """One `ExportTraceServiceRequest`."""
+
+    name = "otlp"
+
+    def pieces(self, view: SessionView) -> Iterator[str]:
+        """The document, span by span; the root span comes last, when its end is known."""
+        session = view.session_id or view.transcript.path
+        resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
+        opened = to_json({"resource": resource})[:-1]
+        yield f'{{"resourceSpans":[{opened},"scopeSpans":[{{"scope":{to_json(SCOPE)},"spans":[\n'
+        between = ""
+        for span in _Spans(view, session).made():
+            yield between
+            yield to_json(span)
+            between = ",\n"
+        yield "\n"
+        yield "]}]}]}\n"
+
+
+class _Spans:
+    """The spans of a session in the order in which they ended."""
+
+    def __init__(self, view: SessionView, session: str) -> None:
+        self._view, self._session = view, session
+        self._trace = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self._root = self._id("root")
+        self._now = 0
+        """The time of the message before, in nanoseconds."""
+        self._names: dict[str, tuple[str, Any]] = {}
+
+    def made(self) -> Iterator[dict[str, Any]]:
+        """All spans."""
+        plans = {str(record.get("upto")) for record, _ in self._view.transcript.book.made_for}
+        began, heard, compacted = 0, list[Message](), False
+        for position, message in self._view.messages():
+            began = began or self._time(message)
+            call_id = result_id_of(message)
+            if call_id is not None:
+                yield self._tool(message, call_id, position)
+            if message.get("role") == "assistant":
+                yield self._chat(message, heard, position, compacted=compacted)
+                heard, compacted = [], False
+            else:
+                heard.append(message)
+            self._now = max(self._now, self._time(message))
+            compacted = compacted or (given_id(message) or "") in plans
+        root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": self._session}
+        agent = self._view.source.get("format")
+        yield self._span(
+            self._root, "", "invoke_agent", _INTERNAL, began, self._now, {**root, "gen_ai.agent.name": agent}
+        )
+
+    def _chat(self, message: Message, heard: list[Message], position: int, *, compacted: bool) -> dict[str, Any]:
+        metadata = metadata_of(message)
+        usage = metadata.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        imported = metadata.get("imported")
+        model = metadata.get("model")
+        read, written = counts.get("input_tokens"), counts.get("cache_write_tokens")
+        known = [count for count in (read, written) if isinstance(count, int)]
+        stop = metadata.get("stop_reason")
+        for call_id, name, arguments in calls_with_arguments(message):
+            self._names[call_id] = (name, arguments)
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.provider.name": metadata.get("provider"),
+            "gen_ai.request.model": model,
+            "gen_ai.response.model": model,
+            "gen_ai.response.id": imported.get("response_id") if isinstance(imported, dict) else None,
+            "gen_ai.response.finish_reasons": [stop] if isinstance(stop, str) else None,
+            "gen_ai.usage.input_tokens": sum(known) if known else None,
+            "gen_ai.usage.output_tokens": counts.get("output_tokens"),
+            "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
+            "gen_ai.usage.cache_creation.input_tokens": written,
+            "gen_ai.conversation.compacted": True if compacted else None,
+            "gen_ai.input.messages": to_json([_message(one) for one in heard]),
+            "gen_ai.output.messages": to_json([_message(message)]),
+        }
+        name = f"chat {model}" if model else "chat"
+        return self._span(self._id(f"chat {position}"), self._root, name, _CLIENT, self._now, self._time(message), told)
+
+    def _tool(self, message: Message, call_id: str, position: int) -> dict[str, Any]:
+        name, arguments = self._names.get(call_id, (str(message.get("name") or "unknown"), None))
+        failed = metadata_of(message).get("is_error") is True
+        told = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": call_id,
+            "gen_ai.tool.call.arguments": to_json(arguments) if arguments is not None else None,
+            "gen_ai.tool.call.result": "\n".join(map(text_block, blocks_of(message))),
+            "error.type": "tool_error" if failed else None,
+        }
+        span = self._span(
+            self._id(f"tool {position}"),
+            self._root,
+            f"execute_tool {name}",
+            _INTERNAL,
+            self._now,
+            self._time(message),
+            told,
+        )
+        return {**span, "status": {"code": 2}} if failed else span
+
+    def _span(
+        self, span_id: str, parent: str, name: str, kind: int, start: int, end: int, told: dict[str, Any]
+    ) -> dict[str, Any]:
+        end = end or start
+        return {
+            "traceId": self._trace,
+            "spanId": span_id,
+            **({"parentSpanId": parent} if parent else {}),
+            "name": name,
+            "kind": kind,
+            "startTimeUnixNano": str(min(start or end, end)),
+            "endTimeUnixNano": str(end),
+            "attributes": _attributes(told),
+        }
+
+    def _id(self, what: str) -> str:
+        return hashlib.sha256(f"{self._session} {what}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @staticmethod
+    def _time(message: Message) -> int:
+        instant = instant_of(timestamp_of(message)) if timestamp_of(message) else None
+        return int(instant.timestamp() * 1_000_000) * 1_000 if instant is not None else 0
+
+
+def _attributes(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value(value)} for key, value in told.items() if value is not None]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [_value(one) for one in value]}}
+    return {"stringValue": str(value)}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """A message by the conventions: role and parts."""
+    if (call_id := result_id_of(message)) is not None:
+        said = "\n".join(map(text_block, blocks_of(message)))
+        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": said}]}
+    parts: list[dict[str, Any]] = []
+    for block in blocks_of(message):
+        if block.get("type") == "thinking":
+            parts.append({"type": "reasoning", "content": str(block.get("thinking") or "")})
+        elif block.get("type") == "image":
+            parts.append({"type": "uri", "modality": "image", "uri": image_url(block)})
+        elif block.get("type") not in ("redacted_thinking", "reasoning"):
+            parts.append({"type": "text", "content": text_block(block)})
+    parts += [
+        {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+        for call_id, name, arguments in calls_with_arguments(message)
+    ]
+    stop = metadata_of(message).get("stop_reason")
+    ended = {"finish_reason": stop} if isinstance(stop, str) else {}
+    return {"role": str(message.get("role")), "parts": parts, **ended}
