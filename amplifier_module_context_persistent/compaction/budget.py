@@ -41,6 +41,13 @@ def budget_tokens(config: Config, explicit_tokens: int | None, window: ModelLimi
     return min(budget, config.max_tokens) if "max_tokens" in config.configured else budget
 
 
+def room_besides(config: Config, explicit_tokens: int | None, window: ModelLimits | None) -> int:
+    """How many tokens the provider's window holds besides the budget, for an answer; 0 if the window is unknown."""
+    if window is None:
+        return 0
+    return max(0, window.context_tokens - budget_tokens(config, explicit_tokens, window))
+
+
 def _window_budget(config: Config, window: ModelLimits) -> int:
     reserve = min(int(window.max_output_tokens * config.output_reserve_fraction), window.context_tokens // 2)
     budget = window.context_tokens - reserve - SAFETY_MARGIN_TOKENS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -43,8 +43,14 @@ async def sum_up(store: Store, meter: Meter, ask: ViewRequest, *, config: Config
     try:
         span = await session.commit.run(lambda log: session.requests.span(log, ask))
         tools = orjson.loads(ask.tools_json or "[]") if span.with_tools else []
+        shares: list[float] = []
         text = await ask_for_summary(
-            ask.summarizer, span.request, tools, max_tokens=cap, timeout_s=config.summary_timeout_s
+            ask.summarizer,
+            span.request,
+            tools,
+            max_tokens=cap,
+            timeout_s=config.summary_timeout_s,
+            on_usage=lambda usage: shares.extend(_cached_share(usage)),
         )
         if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
             raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
@@ -52,7 +58,7 @@ async def sum_up(store: Store, meter: Meter, ask: ViewRequest, *, config: Config
         await host.emit("context:summary_failed", {"reason": str(failed)})
         return None
     sizes = {"summarized_messages": len(span.ordinals), "request_tokens": span.tokens, "summary_tokens": tokens}
-    await host.emit("context:summary", sizes)
+    await host.emit("context:summary", {**sizes, **({"cached_share": shares[0]} if shares else {})})
     return span.summed_up(text)
 
 
@@ -63,6 +69,7 @@ async def ask_for_summary(
     *,
     max_tokens: int,
     timeout_s: float,
+    on_usage: Callable[[Any], object] | None = None,
 ) -> str:
     """Ask a provider to answer messages that end with the instruction, in text only and not streamed.
 
@@ -73,6 +80,7 @@ async def ask_for_summary(
             request begins as the one before it did.
         max_tokens: the cap on the answer.
         timeout_s: how long to wait.
+        on_usage: gets the usage that the provider reports with its answer.
 
     Returns:
         The text, without `<summary>` tags of its own; never empty.
@@ -101,7 +109,22 @@ async def ask_for_summary(
         raise SummaryError("the provider's call was cancelled") from error
     except Exception as error:
         raise SummaryError(f"the provider failed: {type(error).__name__}") from error
+    if on_usage is not None:
+        on_usage(getattr(response, "usage", None))
     return _text(response)
+
+
+def _cached_share(usage: Any) -> list[float]:
+    """The share of a request that the provider read from its cache; empty if it does not say.
+
+    What the provider reads is `input_tokens` and `cache_write_tokens`; `cache_read_tokens` is part of the first.
+    """
+    read, cached = _of(usage, "input_tokens"), _of(usage, "cache_read_tokens")
+    if not isinstance(read, int) or not isinstance(cached, int):
+        return []
+    written = _of(usage, "cache_write_tokens")
+    total = read + (written if isinstance(written, int) else 0)
+    return [round(min(1.0, cached / total), 4)] if total > 0 else []
 
 
 def _text(response: Any) -> str:

@@ -1,13 +1,15 @@
 """The request that asks for a summary.
 
-The instruction is appended to the current view, which the provider's cache holds. Where view, instruction and
-answer do not fit, the span alone is sent, as text, each message shortened to what there is room for.
+The instruction is appended to the current view, which the provider's cache holds. The answer may use what the window of
+the provider holds besides the budget, as any answer does. If view, instruction and answer do not fit, the span alone is
+sent, as text, each message shortened to what there is room for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from ..compaction.budget import room_besides
 from ..compaction.draft import Draft
 from ..compaction.summary_span import Span, older_ordinals, summary_text
 from ..config import Config
@@ -81,7 +83,9 @@ def span_of(
         raise SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens
-    if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room:
+    besides = room_besides(config, request.explicit_tokens, request.provider)
+    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - besides)
+    if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
         return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens)
     messages = list(fetch([entry for entry in entries if entry.ordinal in ordinals]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amplifier_core.llm_errors import ContextLengthError
-from amplifier_core.message_models import ChatRequest, ChatResponse, TextBlock
+from amplifier_core.message_models import ChatRequest, ChatResponse, TextBlock, Usage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -320,3 +320,46 @@ async def test_any_history_gives_valid_views_within_any_budget(
                 continue  # `test_views` holds what it says to be true
             assert_valid(view, budget_tokens=budget, count=lambda m: count_message(m, counter))
     await manager.close()
+
+
+class Caching(Provider):
+    """Has a window with room for answers, and reports what it read from its cache."""
+
+    def __init__(self, usage: dict[str, Any]) -> None:
+        super().__init__()
+        self.usage = usage
+
+    def get_model_info(self) -> dict[str, int]:
+        return {"context_window": 4_000, "max_output_tokens": 1_000}
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        answer = await super().complete(request)
+        return answer.model_copy(update={"usage": Usage(total_tokens=0, output_tokens=10, **self.usage)})
+
+
+@pytest.mark.parametrize(
+    ("usage", "share"),
+    [
+        ({"input_tokens": 1_000, "cache_read_tokens": 950}, 0.95),
+        ({"input_tokens": 10, "cache_read_tokens": 0, "cache_write_tokens": 990}, 0.0),
+        ({"input_tokens": 1_000}, None),
+    ],
+    ids=["read", "written", "unknown"],
+)
+async def test_the_answer_takes_the_room_that_the_window_keeps_for_answers(
+    usage: dict[str, Any], share: float | None
+) -> None:
+    """So the request is the view with the instruction, though little of the budget is left."""
+    config = {**CONFIG, "summary_max_tokens": 900, "compact_threshold": 0.8, "target_usage": 0.4}
+    del config["max_tokens"]
+    host, provider = Host(), Caching(usage)
+    manager = InMemoryContextManager(coordinator=host, **config)
+    number = 0
+    while not provider.asked:
+        await work(manager, number := number + 1)
+        await manager.get_messages_for_request(provider=provider)
+    (request,) = provider.asked
+    assert len(request.messages) > 3
+    assert [tool.name for tool in request.tools or []] == ["grep"]
+    (told,) = host.of("context:summary")
+    assert told.get("cached_share") == share
