@@ -1,10 +1,11 @@
-"""The pictures of the documentation: a replay in a terminal, a comparison of policies, a session's tokens.
+"""The pictures of the documentation: a replay in a terminal, a comparison of policies, a session's tokens, a report.
 
     python -m benchmarks.pictures [DIRECTORY]
 
 Writes `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated; they, their ids
 and their clock are the same each time, and tokens are counted by the estimate, so the pictures change only where what
-they show does. They refer to nothing outside themselves.
+they show does. They refer to nothing outside themselves. `report.png` and `report-dark.png` are pictures of a page in
+Chromium; where there is none, they are left as they are, and that is said.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -31,12 +33,15 @@ from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.replay.policies import CachedCounter
 from amplifier_module_context_persistent.replay.timeline import timeline
+from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
 POLICIES = ("none", "stateless", "sliding", "default")
 LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
+SEEN_REQUEST = 60
 _WIDTH = 88
 _BEFORE, _BEHIND = 4, 1
 
@@ -117,6 +122,24 @@ def session_picture() -> str:
     return svg(series, LONG_BUDGET_TOKENS, title=f"{LONG_MESSAGES} messages, tokens of each request", levels=levels)
 
 
+def report_pictures(path: str, directory: str, scratch: str) -> None:
+    """Take pictures of a report: what the model saw at a request, and the same in the dark as the model saw it."""
+    page_path = os.path.join(scratch, "session.html")
+    with open_transcript(path) as transcript:
+        report(transcript, page_path, views="all")
+    with Chromium.start(Path(scratch)) as browser:
+        page = browser.open(f"file://{page_path}#request-{SEEN_REQUEST}", width=1280, height=800)
+        page.wait("document.documentElement?.dataset.state === 'loaded'")
+        page.wait("document.querySelector('.request')")
+        page.picture(Path(directory, "report.png"))
+        page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        page.run("document.querySelector('.switch').click()")
+        page.run("document.getElementById('stream').scrollTop = 0")
+        page.wait("document.querySelector('.turn')")
+        page.run("document.querySelectorAll('.fold')[1].click()")
+        page.picture(Path(directory, "report-dark.png"))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pictures."""
     docs = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs")
@@ -132,6 +155,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, picture in drawn.items():
             with open(os.path.join(directory, f"{name}.svg"), "w", encoding="utf-8") as file:
                 file.write(picture)
+        if BROWSER is None:
+            print(f"no pictures of a report: {WHY_NOT}")
+        else:
+            report_pictures(path, directory, scratch)
     return 0
 
 

@@ -8,8 +8,8 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
+from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
 from fixtures.generate import generate_session
-from tests.support.chromium import BROWSER, WHY_NOT, Chromium
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 

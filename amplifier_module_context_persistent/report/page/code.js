@@ -124,11 +124,21 @@ const SUMMARIES = [...PATHS, "command", "pattern", "query", "url", "description"
 
 const pathOf = (given) => PATHS.map((key) => given[key]).find((value) => typeof value === "string");
 
+const MOST_PATH = 78;
+
+/** A path, without its beginning where it is long. */
+function shortPath(path) {
+  if (path.length <= MOST_PATH) return path;
+  const tail = path.slice(-MOST_PATH);
+  return `…${tail.slice(Math.max(0, tail.indexOf("/")))}`;
+}
+
 /** What a call asks for, in a line. */
 function summaryOf(given, raw) {
   if (!given) return raw.slice(0, 160);
   const key = SUMMARIES.find((name) => typeof given[name] === "string" && given[name].trim());
   const value = key ? given[key] : Object.values(given).find((item) => typeof item === "string" && item.trim());
+  if (PATHS.includes(key)) return shortPath(value.trim());
   const rest = key === "pattern" && pathOf(given) ? `  in ${pathOf(given)}` : "";
   return `${(value ?? (raw === "{}" ? "" : raw)).trim().split("\n")[0].slice(0, 160)}${rest}`;
 }

@@ -25,12 +25,13 @@ function contentsRow(turn, number) {
     if (tick.checked) state.selected.add(number);
     else state.selected.delete(number);
   });
-  const facts = [clockOf(turn.time), duration(turn.ms || -1), turn.calls ? counted(turn.calls, "call") : "", `${short(turn.tokens)} tok`];
+  const facts = [clockOf(turn.time), duration(turn.ms || -1), turn.calls ? counted(turn.calls, "call") : ""].filter(Boolean);
+  const line = make("small", "", facts.join(" · "));
+  if (turn.failed) line.append(facts.length ? " · " : "", make("em", "bad", `${turn.failed} failed`));
+  line.append(`${facts.length || turn.failed ? " · " : ""}${short(turn.tokens)} tokens`);
   const link = make("a", "", make("b", "", `${turn.number}`), turn.line || "(no text)");
   link.href = `#turn-${turn.number}`;
   link.dir = "auto";
-  const line = make("small", "", facts.filter(Boolean).join(" · "));
-  if (turn.failed) line.append(make("em", "bad", ` · ${turn.failed} failed`));
   row.append(tick, link, line);
   return row;
 }

@@ -71,7 +71,7 @@ function showFigures() {
   const models = byModel();
   const parts = [];
   if (models.length) {
-    const rows = models.map(([name, [made, input, cached, output, cost]]) => [name, count(made), count(input), percent(cached, input), count(output), priced(cost)]);
+    const rows = models.map(([name, [made, input, cached, output, cost]]) => [name, count(made), count(input), cached ? percent(cached, input) : "", output ? count(output) : "", priced(cost)]);
     parts.push(tableOfRows("By model", ["model", "requests", "tokens read", "cached", "tokens written", "cost"], rows));
   }
   const tools = byTool().map(([name, [calls, bad, ms, tokens]]) => [name, count(calls), bad || "", duration(ms || -1), count(tokens)]);
@@ -80,7 +80,7 @@ function showFigures() {
   const turns = largest.map((turn) => {
     const bill = billOf(turn.start, turn.stop);
     const line = turn.line.length > 48 ? `${turn.line.slice(0, 47)}…` : turn.line;
-    return [`${turn.number}  ${line}`, duration(turn.ms || -1), count(turn.tokens), bill.input ? count(bill.input) : "", percent(bill.cached, bill.input), priced(bill.cost)];
+    return [`${turn.number}  ${line}`, duration(turn.ms || -1), count(turn.tokens), bill.input ? count(bill.input) : "", bill.cached ? percent(bill.cached, bill.input) : "", priced(bill.cost)];
   });
   parts.push(tableOfRows("The largest turns", ["turn", "time", "tokens", "tokens read", "cached", "cost"], turns));
   const why = "Tokens of messages are counted by the package; tokens read, cached and written are what providers reported.";

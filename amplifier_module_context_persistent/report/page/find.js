@@ -43,6 +43,7 @@ async function find(query) {
 
 function showFound() {
   const out = byId("found");
+  out.dataset.ms = String(Math.round(finder.took));
   const { hits, at } = finder;
   if (!state.query) out.textContent = "";
   else if (!hits.length) out.textContent = state.loaded ? "nothing" : "nothing yet";

@@ -132,6 +132,7 @@ function argumentRows(given, raw) {
     if (edits && /^(?:old|new)_?(?:string|str|text)?$/i.test(name)) continue;
     if (edits && name === "edits") continue;
     if (isWriting && name === "content") continue;
+    if ((edits || isWriting) && (value === path || value === false)) continue; // the line above says it
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
     if (text.length > 300 || text.includes("\n")) long.push([name, text]);
     else plain.push(`${name}: ${text}`);

@@ -1,4 +1,6 @@
-"""Chromium without a window, driven by its DevTools protocol over two pipes: no driver, no socket, no dependency.
+"""Chromium without a window, for measurements, pictures and tests.
+
+It is driven by its DevTools protocol over two pipes: no driver, no socket, no dependency.
 
     with Chromium.start(scratch) as browser:
         page = browser.open("file:///…/report.html")
