@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.support.places import DOCS, ROOT
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
 MOST_LINES = 320
+MOST_FUNCTION_LINES = 60
 
 ROW = re.compile(r"^\| (?P<rooms>`[^|]+`) \| (?P<purpose>[^|]+) \|$", re.MULTILINE)
 FLOORS = [
@@ -172,6 +174,23 @@ def test_files_are_short(name: str) -> None:
     """About 300 lines; what is longer is more than one thing."""
     lines = MODULES[name].path.read_text(encoding="utf-8").count("\n")
     assert lines <= MOST_LINES
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_functions_can_be_seen_at_once(name: str) -> None:
+    """About 60 lines."""
+    long = {
+        node.name: node.end_lineno - node.lineno + 1
+        for node in functions(MODULES[name].path)
+        if node.end_lineno and node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
+    }
+    assert not long
 
 
 def test_help_names_the_public_names() -> None:

@@ -90,8 +90,7 @@ def report(
         bills = bills_of(transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter))
         if transcript.requests():
             start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
-            reader = RequestReader(transcript, start, stop, Bodies(redact=redact))
-            requests = reader.read(views, bills, progress)
+            requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(views, bills, progress)
         else:
             requests = supposed_requests(history, bills)
         session = _session(transcript, history, requests, bodies, shown)
@@ -109,10 +108,13 @@ def report(
             file.write(piece)
             size += len(piece)
         file.finish()
-        made_path = file.path
+    return _made(file.path, size, history, requests, bodies)
+
+
+def _made(path: str, size: int, history: History, requests: Requests, bodies: Bodies) -> Made:
     proved = [row["proved"] for row in requests.rows]
     return Made(
-        made_path,
+        path,
         size,
         len(history.turns),
         len(history),

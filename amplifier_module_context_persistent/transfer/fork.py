@@ -99,10 +99,7 @@ def fork_session(
         LogUnreadableError: the origin is not there, or cannot be read.
         OSError: the new log cannot be written, or something has its name; nothing was changed.
     """
-    if session_id is None and path is None:
-        session_id = str(uuid4())
-    if session_id is not None and "_" in session_id:
-        raise ConfigError(f"session_id: {session_id!r} is not allowed: the host hides ids with '_' as sub-sessions")
+    session_id = _new_id(session_id, path)
     with Transcript(origin, files=files) as transcript:
         past = history_at(transcript, at)
         target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
@@ -128,6 +125,14 @@ def fork_session(
             host_files=host_files,
             host_turn=sum(transcript.reader.index.roles[ordinal] == USER for ordinal in past.ordinals),
         )
+
+
+def _new_id(session_id: str | None, path: str | Path | None) -> str | None:
+    if session_id is None and path is None:
+        return str(uuid4())
+    if session_id is not None and "_" in session_id:
+        raise ConfigError(f"session_id: {session_id!r} is not allowed: the host hides ids with '_' as sub-sessions")
+    return session_id
 
 
 def _write(
