@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 from rich.console import Console
+from rich.theme import Theme
+
+_THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
+"""Code without a background of its own, which would be a dark patch on a light terminal."""
 
 
 class PlainConsole(Console):
-    """A console that lets a broken pipe reach the command."""
+    """A console on the standard output that prints square brackets as they are, and lets a broken pipe pass."""
+
+    def __init__(self) -> None:
+        super().__init__(file=sys.stdout, markup=False, highlight=False, emoji=False, theme=_THEME)
 
     def on_broken_pipe(self) -> None:
         """Raise the error again; this is called while it is caught."""

@@ -19,15 +19,15 @@ from ..replay import Seen, play, requests
 from ..replay.timeline import Pace, Step, timeline
 from ..transcript.transcript import Transcript
 from .exit_codes import DONE, FINDINGS
-from .keyboard import QUIT, Keys
+from .keyboard import Keys
 from .message_printer import MessagePrinter
+from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_command
 from .progress import progress
 from .request_panel import Stage
 from .session_argument import session_argument
 from .terminal import UnusableError, console, duration, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
-KEYS = "space or enter: go on · n: next turn · 12g: go to turn 12 · q: quit"
 _LONG_PAUSE_S = 3.0
 _MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
 
@@ -54,7 +54,8 @@ def replay(context: click.Context, /, path: str, **options: Any) -> None:
     model saw it: K kept, E elided, D dropped, S summarised. The views are made again from the receipts in the log, and
     proved by their hashes; a session without receipts is played under the default policy.
 
-    In a terminal, keys skip: space or enter goes on, n to the next turn, 12g to turn 12, q quits.
+    In a terminal, a line says which turn and message is shown, and keys pause (p), go to the next message (space), back
+    by one (b), to the next turn (n) or to turn 12 (12g), list all keys (?), or quit (q).
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
@@ -97,6 +98,7 @@ class _Player:
         self._printer = MessagePrinter(full=full, screen=self._console)
         self._begun = {turn.start: turn.number for turn in self._turns}
         self._live = sys.stdout.isatty() and not as_json
+        self._status = StatusLine(self._console, len(self._turns), len(transcript))
         self.altered = False
 
     def play(self) -> None:
@@ -113,35 +115,44 @@ class _Player:
                 turn = self._perform(turn, keys)
 
     def _perform(self, first_turn: int, keys: Keys) -> int | None:
-        """Play with pauses; the turn that a key asks for, or None at the end."""
-        pace = Pace(self._speed, self._max_pause_s)
-        turn = first_turn
-        for at, step in enumerate(self._steps(first_turn)):
-            timeout_s = min(pace.pause_s(step), _MOST_PAUSE_S)
-            wanted = self._wait(keys, turn, None if self._step and at else timeout_s)
-            if wanted is not None:
-                return wanted if 0 < wanted <= len(self._turns) else None
-            self._show(step)
-            turn = step.turn
+        """Play with pauses; return the turn that a key asks for, or None at the end."""
+        pace, course = Pace(self._speed, self._max_pause_s), Course(self._steps(first_turn))
+        turn, number, paused = first_turn, 0, False
+        due: Step | None = None
+        timeout_s: float | None = 0.0
+        try:
+            while (step := course.peek()) is not None:
+                if step is not due:
+                    due, timeout_s = step, min(pace.pause_s(step), _MOST_PAUSE_S)
+                    self._announce(timeout_s if not paused else 0.0)
+                self._status.show(turn, number, paused=paused)
+                wanted = wait_for_command(keys, turn, len(self._turns), None if paused else timeout_s)
+                self._status.clear()
+                if isinstance(wanted, int):
+                    return wanted or None
+                if wanted == PAUSE:
+                    paused = not paused
+                elif wanted == TELL:
+                    self._console.print(Text(HELP, "dim"))
+                elif wanted == GO:
+                    course.advance()
+                    paused = paused or self._step
+                    turn, number = self._show_at(step, number)
+                elif (earlier := course.back()) is not None:
+                    paused = True
+                    turn, number = self._show_at(earlier, number)
+        finally:
+            self._status.clear()
         return None
 
-    def _wait(self, keys: Keys, turn: int, timeout_s: float | None) -> int | None:
-        """Wait for a key in a turn; the turn that one asks for, 0 to end, None to go on."""
-        if timeout_s is not None and timeout_s > _LONG_PAUSE_S:
+    def _show_at(self, step: Step, number: int) -> tuple[int, int]:
+        """Show a step; its turn, and the number of the message that was shown last."""
+        self._show(step)
+        return step.turn, step.placed.number if step.placed is not None else number
+
+    def _announce(self, timeout_s: float) -> None:
+        if timeout_s > _LONG_PAUSE_S:
             self._console.print(Text(f"({duration(timeout_s)}; space goes on)", "dim"))
-        digits = ""
-        while True:
-            key = keys.wait(timeout_s)
-            if key.isdigit():
-                digits += key
-            elif key == "g" and digits:
-                return min(int(digits[-9:]), len(self._turns)) or 1
-            elif key == "n":
-                return turn + 1
-            elif key == QUIT:
-                return 0
-            elif key in ("", " ", "\n", "\r"):
-                return None
 
     def _steps(self, turn: int) -> Iterator[Step]:
         turns = self._turns[turn - 1 :]

@@ -39,7 +39,7 @@ def console() -> Console:
     """A console on the standard output that prints square brackets as they are, not as markup."""
     from .plain_console import PlainConsole
 
-    return PlainConsole(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    return PlainConsole()
 
 
 def one_line(text: str) -> str:

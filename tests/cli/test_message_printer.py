@@ -264,3 +264,12 @@ def test_one_long_line_is_folded(environment: dict[str, str]) -> None:
         assert "--full shows" in output
         assert shown(message, environment, full=True).count("x") == 800_000
     assert "end" in shown(said(f"short\n{line}\nend"), environment)
+
+
+@pytest.mark.parametrize("background", ["15;0", "0;15", ""])
+def test_code_brings_no_background_of_its_own(background: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a light terminal as on a dark one: colours are those of its palette."""
+    monkeypatch.setenv("COLORFGBG", background)
+    output = shown(said("Call `total()`:\n\n```python\ndef total(): return 1\n```\n"), TERMINAL)
+    assert "\x1b[" in output
+    assert not re.search(r"\x1b\[(?:[\d;]*;)?4[0-8](?:;|m)", output)

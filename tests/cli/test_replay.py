@@ -271,6 +271,53 @@ def test_keys_step_skip_and_quit(tmp_path: Path) -> None:
 
 
 @posix
+def test_playing_pauses_and_goes_back(tmp_path: Path) -> None:
+    """P pauses and goes on, b shows the message before and pauses, ? names the keys; a line says where one is."""
+    path = str(plain(tmp_path / "plain.jsonl", TURNS))
+    terminal = Terminal("replay", path, "--turn", "2", "--max-pause", "1", "--step")
+    terminal.until("turn 2/9, message 3/18, paused")
+    terminal.press("?")
+    terminal.until("back by one message")
+    terminal.press(" ")
+    terminal.until("turn 2/9, message 4/18, paused, ? for keys")
+    assert "user 3" not in terminal.shown
+    terminal.shown = ""
+    terminal.press("b")
+    terminal.until("message 3/18, paused")
+    assert "user 2" in terminal.shown
+    terminal.press("b")  # there is nothing before: it stays
+    terminal.press(" ")
+    terminal.until("message 4/18, paused")
+    assert "assistant 2" in terminal.shown
+    terminal.press("q")
+    assert terminal.end() == 0
+    assert not terminal.shown.rstrip("\r\n").endswith("? for keys")
+
+
+@posix
+def test_p_pauses_what_plays(tmp_path: Path) -> None:
+    """And lets it go on."""
+    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
+    terminal.until("space goes on")
+    terminal.press("p")
+    terminal.until("message 2/18, paused")
+    terminal.press(" ")
+    terminal.until("message 3/18, paused")
+    terminal.press("pq")
+    assert terminal.end() == 0
+
+
+@posix
+def test_a_terminal_that_cannot_move_its_cursor_gets_no_status(tmp_path: Path) -> None:
+    """No control sequence that moves it is written."""
+    path = str(plain(tmp_path / "plain.jsonl", TURNS[:2]))
+    terminal = Terminal("replay", path, "--max-pause", "0", TERM="dumb")
+    assert terminal.end() == 0
+    assert "\x1b[2K" not in terminal.shown
+    assert "for keys" not in terminal.shown
+
+
+@posix
 def test_the_real_timing_is_kept_and_can_be_skipped(tmp_path: Path) -> None:
     """An hour's pause is announced and ends with a key; Ctrl-C ends it all quietly."""
     terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
