@@ -1,4 +1,4 @@
-"""Files that are damaged, cut, mixed, empty or hostile: an account or a clear error, bounded memory, nothing half done."""
+"""Files that are damaged, cut, mixed, empty or hostile: an account or a clear error, nothing half done."""
 
 import json
 import os
