@@ -13,6 +13,9 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 PLAIN = " .:-=+*#"
 """Levels of a cell, from empty to full, with and without block characters."""
 
+CLIPPED = "^"
+"""Stands on a bar that is higher than the chart."""
+
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
 _MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
 _WIDTH, _HEIGHT = 820, 400
@@ -29,13 +32,13 @@ def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
 
 
 def bars(values: Sequence[int], *, width: int, height: int, top: int, levels: str = BLOCKS) -> list[str]:
-    """Draw values as bars: lines of `width` cells, the highest first; `top` fills a column."""
+    """Draw values as bars: lines of `width` cells, the highest first; `top` fills a column, more is `CLIPPED`."""
     full = len(levels) - 1
-    heights = [min(height * full, round(high / max(1, top) * height * full)) for _, high in columns(values, width)]
-    return [
-        "".join(levels[max(0, min(full, reached - row * full))] for reached in heights).rstrip()
-        for row in reversed(range(height))
-    ]
+    highest = [high for _, high in columns(values, width)]
+    heights = [min(height * full, round(high / max(1, top) * height * full)) for high in highest]
+    rows = [[levels[max(0, min(full, reached - row * full))] for reached in heights] for row in reversed(range(height))]
+    rows[0] = [CLIPPED if high > top else cell for high, cell in zip(highest, rows[0], strict=True)]
+    return ["".join(row).rstrip() for row in rows]
 
 
 def scale(series: Mapping[str, Sequence[int]], budget_tokens: int) -> int:
@@ -75,6 +78,7 @@ def svg(
         f'<text x="{_LEFT + width}" y="{_HEIGHT - 14}" text-anchor="end" fill="#495057">request {count:,}</text>'
         f'<text x="{_LEFT}" y="{_HEIGHT - 14}" fill="#495057">tokens of each request</text>'
     )
+    parts += _cut_off(series, top, width)
     for colour, values in zip(_COLOURS * len(series), series.values(), strict=False):
         across = columns(values, width)
         points = " ".join(
@@ -93,10 +97,28 @@ def svg(
                 'stroke="#212529" stroke-dasharray="6 4"/>'
                 f'<text x="{_LEFT + 6}" y="{y(tokens)}" dy="{beside}" fill="#212529">{escape(name)} {tokens:,}</text>'
             )
-    for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
-        line_y = legend_top + 20 * at
-        parts.append(
-            f'<line x1="{_LEFT}" y1="{line_y}" x2="{_LEFT + 24}" y2="{line_y}" stroke="{colour}" stroke-width="3"/>'
-            f'<text x="{_LEFT + 34}" y="{line_y}" dy="4" fill="#212529">{escape(name)}</text>'
-        )
+    parts += _legend(series, legend_top)
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _cut_off(series: Mapping[str, Sequence[int]], top: int, width: int) -> list[str]:
+    """Say what is higher than the chart."""
+    largest = max((value for values in series.values() for value in values), default=0)
+    if largest <= top:
+        return []
+    return [
+        f'<text x="{_LEFT + width}" y="{_TOP - 6}" text-anchor="end" fill="#495057">'
+        f"cut off above {top:,}; the largest request has {largest:,} tokens</text>"
+    ]
+
+
+def _legend(series: Mapping[str, Sequence[int]], top: int) -> list[str]:
+    """A line in each colour with its name."""
+    parts = []
+    for at, (colour, name) in enumerate(zip(_COLOURS * len(series), series, strict=False)):
+        y = top + 20 * at
+        parts.append(
+            f'<line x1="{_LEFT}" y1="{y}" x2="{_LEFT + 24}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
+            f'<text x="{_LEFT + 34}" y="{y}" dy="4" fill="#212529">{escape(name)}</text>'
+        )
+    return parts

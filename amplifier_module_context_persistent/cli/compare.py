@@ -24,14 +24,31 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures, Progress
 from ..replay.measures import Prices
 from ..replay.policy_spec import NAMES
-from .chart import BLOCKS, PLAIN, bars, scale, svg
+from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress
-from .session_argument import session_argument
-from .terminal import UnusableError, console, one_line, open_transcript, reason
+from .session_argument import session_argument, session_name
+from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 DEFAULT_POLICIES = ("none", "sliding", "default")
 _CHART_LINES = 4
+_HEADS = (
+    "cache\nbreaks",
+    "read from\ncache",
+    "billed\ntokens",
+    "share of\nfull bill",
+    "needed:\nkept",
+    "needed:\nfound",
+    "invalid\nviews",
+)
+_LEGEND = (
+    "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
+    "read from cache: the share of all input tokens",
+    "billed tokens: input x 1.25, or x 0.1 if read from the cache; full bill: if everything were sent every time",
+    "needed: names that the next action uses, last seen over 20 messages before it. Kept: in the view. Found: or by "
+    "one recall",
+    f"{CLIPPED} on a bar: higher than the chart",
+)
 
 
 @click.command()
@@ -56,6 +73,7 @@ _CHART_LINES = 4
 @click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
 @click.option("--svg", "svg_path", type=click.Path(dir_okay=False), help="Write a chart to this file.")
+@click.option("--yes", is_flag=True, help="Do not ask before a file is replaced.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(
     path: str,
@@ -67,6 +85,7 @@ def compare(
     tokenizer: str,
     svg_path: str | None,
     *,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Play SESSION under several policies and compare what each costs and keeps.
@@ -74,6 +93,8 @@ def compare(
     A view is requested before each assistant message. With prices, tokens that the request before began with are
     billed as cached.
     """
+    if svg_path is not None and os.path.lexists(svg_path):
+        ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
     try:
         prices = Prices.of(base=base, cached=cached, write=write)
         with progress(path) as files:
@@ -81,7 +102,7 @@ def compare(
         with transcript, _bar() as tell:
             found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
         if svg_path is not None:
-            title = f"{os.path.basename(path)}: tokens of each request"
+            title = f"{session_name(path)}: tokens of each request"
             with open(svg_path, "w", encoding="utf-8") as file:
                 file.write(svg(_series(found), budget, title=one_line(title)))
     except OSError as error:
@@ -92,15 +113,17 @@ def compare(
     if as_json:
         click.echo(json.dumps(_as_json(path, found, prices)))
     else:
-        show(found, prices, console())
+        show(session_name(path), found, prices, console())
 
 
-def show(found: Comparison, prices: Prices | None, output: Console) -> None:
+def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
     """Print the table, what it means, and the chart."""
     whole = found.whole
+    output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
     output.print(
-        f"{found.messages:,} messages of {whole.session_tokens:,} tokens, {whole.requests:,} requests, a budget of "
-        f"{found.budget_tokens:,} tokens; counted by {one_line(found.tokenizer)}"
+        f"{counted(found.messages, 'message')} of {counted(whole.session_tokens, 'token')}, "
+        f"{counted(whole.requests, 'request')}, a budget of {counted(found.budget_tokens, 'token')}; counted by "
+        f"{one_line(found.tokenizer)}"
     )
     if not whole.requests:
         output.print("no requests to play: there is one before each assistant message, and the session has none")
@@ -111,22 +134,15 @@ def show(found: Comparison, prices: Prices | None, output: Console) -> None:
     for one in found.replayed:
         for said in _complaints(one.measures):
             output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
-    output.print(
-        Text(
-            "breaks: views that are not the one before with more after it. billed: tokens, uncached x 1.25 + cached "
-            "x 0.1; of all: as a share of sending everything. far: what the next action uses of over 20 messages back "
-            "and the view shows; found: or recall gives.",
-            "dim",
-        )
-    )
+    for said in _LEGEND:
+        output.print(Text(said, "dim"))
     _chart(found, output)
 
 
 def _table(found: Comparison, prices: Prices | None) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("policy", overflow="fold")
-    heads = ["breaks", "cached", "billed", "of all", "far", "found", "invalid"]
-    for head in heads + ["cost"] * (prices is not None):
+    for head in _HEADS + ("cost",) * (prices is not None):
         table.add_column(head, justify="right", no_wrap=True)
     for one in found.replayed:
         measures = one.measures

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from rich.text import Text
 from ..errors import LogError, RecallError
 from ..log.record import ROLES
 from ..messages.metadata import metadata_of, timestamp_of
-from ..paths import LOG_NAME, project_slug
+from ..paths import project_slug
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..transcript.search import Line, search
 from ..transcript.sessions import SessionNameError, last_session, session_files
@@ -26,7 +25,7 @@ from ..transcript.transcript import Placed
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of
 from .progress import progress
-from .session_argument import complete, path_of
+from .session_argument import complete, path_of, session_name
 from .terminal import UnusableError, console, escaped, one_line, open_transcript, reason
 
 _LINE_CHARS = 300  # of a line are shown
@@ -180,7 +179,7 @@ class _Printer:
         if self.shows_messages:
             return
         if self._as_json:
-            told: dict[str, Any] = {"session": _session_id(path), "path": path}
+            told: dict[str, Any] = {"session": session_name(path), "path": path}
             click.echo(json.dumps(told | ({"lines": total} if self._count else {})))
         else:
             self._print(Text(f"{_name(path)}{f': {total}' if self._count else ''}"))
@@ -215,7 +214,7 @@ def _piece(text: str) -> str:
 def _plain(path: str, placed: Placed, lines: list[Line]) -> dict[str, Any]:
     message = placed.message
     return {
-        "session": _session_id(path),
+        "session": session_name(path),
         "path": path,
         "number": placed.number,
         "role": message.get("role"),
@@ -226,9 +225,5 @@ def _plain(path: str, placed: Placed, lines: list[Line]) -> dict[str, Any]:
     }
 
 
-def _session_id(path: str) -> str:
-    return Path(path).absolute().parent.name if Path(path).name == LOG_NAME else path
-
-
 def _name(path: str) -> str:
-    return escaped(one_line(_session_id(path)))
+    return escaped(one_line(session_name(path)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from ..paths import LOG_NAME
 from ..transcript.sessions import SessionNameError, find_session, last_session, session_files
 from .terminal import UnusableError, one_line, reason
 
@@ -25,6 +27,11 @@ def path_of(name: str) -> str:
         return str(find_session(name))
     except (SessionNameError, OSError) as error:
         raise UnusableError(f"{one_line(name)}: {reason(error)}") from error
+
+
+def session_name(path: str) -> str:
+    """What a log's session is called: its id, which is its directory's name, or the path of another file."""
+    return Path(path).absolute().parent.name if Path(path).name == LOG_NAME else path
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -17,8 +17,8 @@ def test_columns_hold_the_least_and_the_largest():
 
 
 def test_bars_rise_with_the_values():
-    """Each line holds a part of the height; what is higher than the top is cut off."""
-    assert bars([0, 4, 8, 16, 99], width=5, height=2, top=16) == ["   ██", " ▄███"]
+    """Each line holds a part of the height; what is higher than the top is cut off, and marked."""
+    assert bars([0, 4, 8, 16, 99], width=5, height=2, top=16) == ["   █^", " ▄███"]
     assert bars([0, 7, 14], width=3, height=1, top=14, levels=PLAIN) == [" =#"]
     assert bars([], width=3, height=2, top=1) == ["", ""]
 

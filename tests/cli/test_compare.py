@@ -59,10 +59,13 @@ def test_the_table_fits_a_terminal(path: Path) -> None:
     """Every policy has a line and a chart, in 80 columns, without escape codes; what each figure is is said."""
     done = run(path, "--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4")
     assert done.exit_code == 0, done.output
-    assert max(map(len, done.output.splitlines())) <= 80
+    name, *lines = done.output.splitlines()
+    assert name == str(path)
+    assert max(map(len, lines)) <= 80
     assert "\x1b" not in done.output
-    for word in ("breaks", "cached", "billed", "far", "found", "invalid", "█"):
+    for word in ("cache breaks: ", "read from cache: ", "billed tokens: ", "full bill", "needed: ", "invalid", "█"):
         assert word in done.output
+    assert " ^" in done.output or "^^" in done.output  # none sends more than the chart shows
     assert "cost" not in done.output
     assert re.search(r"^none +0 ", done.output, re.MULTILINE)
     assert done.output.count("tokens of each request") == 2
@@ -105,6 +108,13 @@ def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
     root = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
     assert sum(element.tag.endswith("}polyline") for element in root.iter()) == 2
     assert "plain.jsonl" in "".join(root.itertext())
+    before = drawn.read_bytes()
+    drawn.write_text("mine")
+    done = run(path, *asked, str(drawn))
+    assert (done.exit_code, drawn.read_text()) == (2, "mine")
+    assert "chart.svg exists. Replace it?" in " ".join(done.output.split())
+    assert run(path, *asked, str(drawn), "--yes").exit_code == 0
+    assert drawn.read_bytes() == before
     done = run(path, *asked, str(tmp_path / "nowhere" / "chart.svg"))
     assert done.exit_code == 2
     assert "chart.svg: No such file" in done.output
