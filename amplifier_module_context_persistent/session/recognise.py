@@ -12,7 +12,7 @@ from ..messages.host_form import content_key
 from ..messages.message import Message
 from ..messages.metadata import given_id, timestamp_of
 from .control_records import control_records
-from .reconcile import Removal, align, arranged, is_newer, new_messages
+from .reconcile import Alignment, Removal, align, arranged, is_newer, new_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +32,32 @@ class Taken:
         return bool(self.order or self.tail)
 
 
-def recognise(log: Log, given: Sequence[Message]) -> Taken:
-    """Find what of a list is to be taken; nothing, if the list is not recognised or brings nothing new.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What came of looking at a list."""
+
+    taken: Taken
+    live: Sequence[Message]
+    """The live history that the list was compared with."""
+    unknown: int = 0
+    """How many messages of a list that is not taken the log does not hold, live or hidden."""
+
+
+def look_at(log: Log, given: Sequence[Message]) -> Look:
+    """Find what of a list is to be taken, and count what is unknown if that is nothing.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
     live = list(log.read(log.index.live))
     found = align(live, given)
-    if found is None:
-        return Taken()
+    if found is not None and not (found.tail or found.inserted or found.moved):
+        return Look(Taken(), live)
+    taken = _new_in(log, live, found) if found is not None else Taken()
+    return Look(taken, live, 0 if taken else count_unknown(log, given))
+
+
+def _new_in(log: Log, live: Sequence[Message], found: Alignment) -> Taken:
     held = Held(log, live)
     if any(held.has_hidden(message) for message in found.inserted):
         return Taken()
@@ -59,12 +75,12 @@ def recognise(log: Log, given: Sequence[Message]) -> Taken:
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
-    """How many messages of a list the log does not hold, live or hidden."""
-    unknown = [message for message in given if not _has_id(log, message)]
-    if not unknown:
-        return 0
-    contents = {content_key(message) for message in log.read(range(len(log.index)))}
-    return sum(given_id(message) is not None or content_key(message) not in contents for message in unknown)
+    """How many messages of a list the log does not hold, by their ids or else by their contents."""
+    ids = [brought for message in given if (brought := given_id(message)) is not None]
+    known = log.index.find_all(ids)
+    bare = [content_key(message) for message in given if given_id(message) is None]
+    contents = {content_key(message) for message in log.read(range(len(log.index)))} if bare else set()
+    return sum(brought not in known for brought in ids) + sum(content not in contents for content in bare)
 
 
 class Held:

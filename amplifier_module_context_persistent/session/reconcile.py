@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..messages.host_form import same_content
-from ..messages.message import Message, calls_of, result_id_of
+from ..messages.message import CALL_BLOCKS, Message, blocks_of, call_id_of, result_id_of
 from ..messages.metadata import given_id, instant_of, timestamp_of
 
 REPAIR_SOURCE = "context-repair"
@@ -146,16 +147,28 @@ class _Aligner:
     def __init__(self, live: Sequence[Message]) -> None:
         self.found = Alignment()
         self._live, self._place = live, 0
-        self._late = _late_results(live)
-        self._open = _open_calls(live)
         self._answered: set[str] = set()
         self._skipped: set[int] = set()
         self._after_result = False
 
+    @cached_property
+    def _late(self) -> dict[str, int]:
+        return _late_results(self._live)
+
+    @cached_property
+    def _late_places(self) -> frozenset[int]:
+        return frozenset(self._late.values())
+
+    @cached_property
+    def _open(self) -> set[str]:
+        return _open_calls(self._live)
+
     @property
     def at_end(self) -> bool:
         """Whether only messages are left of the history that a list may lack."""
-        return all(self._may_lack(place) for place in range(self._place, len(self._live)))
+        return self._place == len(self._live) or all(
+            self._may_lack(place) for place in range(self._place, len(self._live))
+        )
 
     def match(self, message: Message) -> bool:
         """Take the next live message if this is it."""
@@ -178,7 +191,7 @@ class _Aligner:
         call_id = result_id_of(message)
         if call_id is not None:
             return self._insert_result(message, call_id)
-        closes = message.get("role") == "assistant" and not calls_of(message)
+        closes = message.get("role") == "assistant" and not _call_ids(message)
         if not closes or not self._after_result or self.at_end:
             return False
         self._after_result = False
@@ -194,7 +207,7 @@ class _Aligner:
         return self.found if self._skipped <= self.found.moved else None
 
     def _may_lack(self, place: int) -> bool:
-        return self._live[place].get("role") in _SYSTEM or place in self._late.values()
+        return self._live[place].get("role") in _SYSTEM or place in self._late_places
 
     def _pass_to(self, place: int) -> None:
         """Pass live messages that the list lacks; late results among them must have been moved."""
@@ -225,7 +238,7 @@ class _Aligner:
         """Whether nothing but results stands between the end of the order and the call."""
         for item in reversed(self.found.order):
             message = self._live[item] if isinstance(item, int) else item
-            if any(call.id == call_id for call in calls_of(message)):
+            if call_id in _call_ids(message):
                 return isinstance(item, int)
             if result_id_of(message) is None and not (isinstance(item, dict) and message.get("role") == "assistant"):
                 return False
@@ -239,7 +252,7 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
     that the host finds nothing more to repair.
     """
     answered = {result_id_of(message) for message in found.inserted} | {result_id_of(live[at]) for at in found.moved}
-    groups = [{call.id for call in calls_of(message)} for message in live]
+    groups = [set(_call_ids(message)) for message in live]
     touched = {call_id for group in groups if group & answered for call_id in group}
     closings = {
         _identity(item): following
@@ -265,6 +278,14 @@ def _identity(item: int | Message) -> int | str:
     return item if isinstance(item, int) else f"new {id(item)}"
 
 
+def _call_ids(message: Message) -> list[str]:
+    """The ids of a message's calls, in any form."""
+    listed = message.get("tool_calls") if message.get("role") == "assistant" else ()
+    calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
+    blocks = blocks_of(message, CALL_BLOCKS) if message.get("role") == "assistant" else []
+    return [call_id for call in [*calls, *blocks] if (call_id := call_id_of(call)) is not None]
+
+
 def _is_same(stored: Message, given: Message) -> bool:
     """Whether a message of a list is this live one: by its id if it has one, and by its content."""
     brought = given_id(given)
@@ -284,7 +305,7 @@ def _is_person(message: Mapping[str, Any]) -> bool:
 def _open_calls(live: Sequence[Message]) -> set[str]:
     """The ids of calls without a result."""
     answered = {result_id_of(message) for message in live}
-    return {call.id for message in live for call in calls_of(message)} - answered
+    return {call_id for message in live for call_id in _call_ids(message)} - answered
 
 
 def _late_results(live: Sequence[Message]) -> dict[str, int]:
@@ -300,5 +321,5 @@ def _late_results(live: Sequence[Message]) -> dict[str, int]:
             late[call_id] = place
         if _is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
             parted = dict.fromkeys(parted, True)
-        parted.update({call.id: False for call in calls_of(message)})
+        parted.update(dict.fromkeys(_call_ids(message), False))
     return late

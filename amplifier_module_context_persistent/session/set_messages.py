@@ -14,7 +14,7 @@ from ..messages.message import Message
 from ..messages.metadata import is_ephemeral
 from .host import Host
 from .host_edits import advice, find_edit
-from .recognise import Taken, count_unknown, recognise
+from .recognise import Look, Taken, look_at
 from .store import Store
 
 logger = logging.getLogger(__name__)
@@ -36,30 +36,26 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
     session = await store.open()
     messages = [await session.offloaded(message) for message in given if not is_ephemeral(message)]
 
-    def look(log: Log) -> tuple[Taken, int, str, str]:
+    def look(log: Log) -> tuple[Look, str]:
         log.follow()
-        taken = recognise(log, messages)
-        if taken:
-            return taken, 0, "", ""
-        live = list(log.read(log.index.live))
-        edit = find_edit(store.path, live, messages)
-        told = advice(edit, store.path or "", live, messages) if edit else ""
-        return taken, count_unknown(log, messages), edit, told
+        looked = look_at(log, messages)
+        return looked, "" if looked.taken else find_edit(store.path, looked.live, messages)
 
-    taken, unknown, edit, told = await session.commit.run(look)
+    looked, edit = await session.commit.run(look)
+    taken = looked.taken
     stored = len(session.log.index.live)
     if not taken:
         logger.info("set_messages with %d messages is ignored: the log decides", len(given))
-        counts = {"ignored_messages": len(given), "stored_messages": stored, "unknown_messages": unknown}
+        counts = {"ignored_messages": len(given), "stored_messages": stored, "unknown_messages": looked.unknown}
         await host.emit("context:set_messages_ignored", counts)
-        if edit and host.show_once(told):
+        if edit and host.show_once(advice(edit, store.path or "", looked.live, messages)):
             counts = {"given_messages": len(given), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
     last = [taken]
 
     def choose() -> Taken:
-        last[0] = recognise(session.log, messages)
+        last[0] = look_at(session.log, messages).taken
         return last[0]
 
     session = await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False)
