@@ -234,6 +234,7 @@ TESTED_ELSEWHERE = {
     "search.expression": "tests/search/test_pattern.py: expressions, as patterns are written",
     "report": "tests/report/test_report.py: the page, read and driven as a whole",
     "session.control_records": "tests/session/test_system_prompt.py: what it reads from them",
+    "session.host_diagnosis": "tests/session/test_reconcile.py: against a host that repairs any history",
     "session.recognise": "tests/session/test_reconcile.py: which messages a host gives again",
     "session.request_flow": "tests/session/test_view_service.py: requests, as a manager makes them",
     "session.session": "tests/session/test_store.py: the parts of an open session",

@@ -17,19 +17,17 @@ A host leaves out system messages; those of the history stay, and those that a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from ..messages.host_form import same_content
-from ..messages.message import CALL_BLOCKS, Message, blocks_of, call_id_of, result_id_of
+from ..messages.message import Message, result_id_of
 from ..messages.metadata import given_id, instant_of, timestamp_of
+from .host_diagnosis import call_ids, is_person, late_results, open_calls
 
 REPAIR_SOURCE = "context-repair"
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
-
-REMINDER_TAG = "<system-reminder>"
 
 _SYSTEM = frozenset({"system", "developer"})
 
@@ -153,7 +151,7 @@ class _Aligner:
 
     @cached_property
     def _late(self) -> dict[str, int]:
-        return _late_results(self._live)
+        return late_results(self._live)
 
     @cached_property
     def _late_places(self) -> frozenset[int]:
@@ -161,7 +159,7 @@ class _Aligner:
 
     @cached_property
     def _open(self) -> set[str]:
-        return _open_calls(self._live)
+        return open_calls(self._live)
 
     @property
     def at_end(self) -> bool:
@@ -191,7 +189,7 @@ class _Aligner:
         call_id = result_id_of(message)
         if call_id is not None:
             return self._insert_result(message, call_id)
-        closes = message.get("role") == "assistant" and not _call_ids(message)
+        closes = message.get("role") == "assistant" and not call_ids(message)
         if not closes or not self._after_result or self.at_end:
             return False
         self._after_result = False
@@ -238,7 +236,7 @@ class _Aligner:
         """Whether nothing but results stands between the end of the order and the call."""
         for item in reversed(self.found.order):
             message = self._live[item] if isinstance(item, int) else item
-            if call_id in _call_ids(message):
+            if call_id in call_ids(message):
                 return isinstance(item, int)
             if result_id_of(message) is None and not (isinstance(item, dict) and message.get("role") == "assistant"):
                 return False
@@ -252,7 +250,7 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
     that the host finds nothing more to repair.
     """
     answered = {result_id_of(message) for message in found.inserted} | {result_id_of(live[at]) for at in found.moved}
-    groups = [set(_call_ids(message)) for message in live]
+    groups = [set(call_ids(message)) for message in live]
     touched = {call_id for group in groups if group & answered for call_id in group}
     closings = {
         _identity(item): following
@@ -265,7 +263,7 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
     for number, item in enumerate(items):
         order.append(item)
         call_id = result_id_of(messages[number])
-        if call_id is None or not (number + 1 == len(messages) or _is_person(messages[number + 1])):
+        if call_id is None or not (number + 1 == len(messages) or is_person(messages[number + 1])):
             continue
         if (closing := closings.get(_identity(item))) is not None:
             order.append(closing)
@@ -278,48 +276,7 @@ def _identity(item: int | Message) -> int | str:
     return item if isinstance(item, int) else f"new {id(item)}"
 
 
-def _call_ids(message: Message) -> list[str]:
-    """The ids of a message's calls, in any form."""
-    listed = message.get("tool_calls") if message.get("role") == "assistant" else ()
-    calls = [call for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
-    blocks = blocks_of(message, CALL_BLOCKS) if message.get("role") == "assistant" else []
-    return [call_id for call in [*calls, *blocks] if (call_id := call_id_of(call)) is not None]
-
-
 def _is_same(stored: Message, given: Message) -> bool:
     """Whether a message of a list is this live one: by its id if it has one, and by its content."""
     brought = given_id(given)
     return (brought is None or brought == given_id(stored)) and same_content(stored, given)
-
-
-def _is_person(message: Mapping[str, Any]) -> bool:
-    """Whether the host's diagnosis takes a message for a person's."""
-    if message.get("role") != "user" or "tool_call_id" in message:
-        return False
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)]
-    return not any(isinstance(text, str) and text.strip().startswith(REMINDER_TAG) for text in texts)
-
-
-def _open_calls(live: Sequence[Message]) -> set[str]:
-    """The ids of calls without a result."""
-    answered = {result_id_of(message) for message in live}
-    return {call_id for message in live for call_id in _call_ids(message)} - answered
-
-
-def _late_results(live: Sequence[Message]) -> dict[str, int]:
-    """Results that a person's message or an assistant message parts from their call: their places, by call.
-
-    As the host's diagnosis has it: an assistant message with `tool_calls` does not part them.
-    """
-    late: dict[str, int] = {}
-    parted: dict[str, bool] = {}
-    for place, message in enumerate(live):
-        call_id = result_id_of(message)
-        if call_id is not None and parted.get(call_id):
-            late[call_id] = place
-        if _is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
-            parted = dict.fromkeys(parted, True)
-        parted.update(dict.fromkeys(_call_ids(message), False))
-    return late
