@@ -84,6 +84,8 @@ def _nodes_at(page: Page, share: float, key: str = "") -> int:
     if key:
         page.press(key)
         page.run(_DRAWN)
+    if not page.run("document.querySelectorAll('#stream .row, #stream .end').length"):
+        raise RuntimeError(f"nothing is shown at {share:.3f} of the page")
     return int(page.run(_NODES))
 
 

@@ -7,7 +7,7 @@ through could neither run nor ask for anything. Data follow the shell in blocks 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -35,7 +35,7 @@ SCRIPTS = (
 )
 """The script's files, in the order in which they stand in the page."""
 
-STYLES = ("base.css", "list.css", "panels.css")
+STYLES = ("base.css", "head.css", "panels.css", "list.css", "parts.css", "dialogs.css")
 
 _PAGE = "page"
 
@@ -71,11 +71,6 @@ def script_text() -> str:
 def styles_text() -> str:
     """The styles, as they stand in the page."""
     return "\n".join(_read(name) for name in STYLES)
-
-
-def policy_hashes() -> Mapping[str, str]:
-    """The hashes that the policy names."""
-    return {"script": _hash(script_text()), "style": _hash(styles_text())}
 
 
 def _read(name: str) -> str:

@@ -215,6 +215,8 @@ def test_links_go_to_messages_and_turns(opened):
     assert page.run("document.querySelector('.row.current').innerText").startswith("151")
     page.run("location.hash = '#turn-20'")
     page.wait(f"{TEXT}.includes('Question 19')")
+    page.run("location.hash = '#m-%E0%A4%A'")  # no id, and no part of an address either
+    page.wait("document.getElementById('said').textContent === 'there is no such message'")
     link = page.run("document.querySelector('#stream .no').getAttribute('href')")
     assert link.startswith("#m-id%20%3C")
 

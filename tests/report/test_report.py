@@ -5,12 +5,14 @@ import hashlib
 import json
 import re
 import stat
+from importlib.resources import files
 
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
+from amplifier_module_context_persistent.report.shell import SCRIPTS, STYLES
 from tests.support.pages import read_page
 
 KEY = "gh" + "p_" + "a1B2" * 9
@@ -209,3 +211,12 @@ def test_unknown_choices_are_refused(tmp_path):
     with open_transcript(tmp_path / "log.jsonl") as transcript, pytest.raises(ValueError, match="views"):
         report(transcript, tmp_path / "x.html", views="most")
     assert not (tmp_path / "x.html").exists()
+
+
+def test_files_of_the_page_are_short_and_all_used():
+    """Like those of the package; each stands in the page, in a stated order."""
+    place = files("amplifier_module_context_persistent.report") / "page"
+    names = {one.name for one in place.iterdir() if one.name != "__pycache__"}
+    assert names == {*SCRIPTS, *STYLES, "report.html"}
+    for name in names:
+        assert (place / name).read_text(encoding="utf-8").count("\n") <= 300, name

@@ -73,12 +73,21 @@ function setHash(hash) {
   if (location.hash !== hash) history.replaceState(null, "", hash);
 }
 
+/** A part of an address as it was before it was put there; itself where it is none. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Go where the address says: #m-ID, #turn-N, #request-N. */
 function goToHash() {
   const hash = location.hash.slice(1);
   let number;
   if (hash.startsWith("m-")) {
-    const name = decodeURIComponent(hash.slice(2));
+    const name = decoded(hash.slice(2));
     const place = state.history.places.get(name) ?? (/^n\d+$/.test(name) ? Number(name.slice(1)) - 1 - notes.first : -1);
     const owner = place - (state.history.owners[place] || 0);
     if (place < 0 || place >= state.history.length) return say("there is no such message");

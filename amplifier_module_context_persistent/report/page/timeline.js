@@ -123,9 +123,11 @@ const timeline = {
     const { requests } = state;
     const x = (request) => ((request + 0.5) * width) / requests.length;
     pen.fillStyle = colour("--compaction");
+    const isDense = requests.compactions.length > width / 12; // then ticks at the top, which leave the bars in sight
     for (const compaction of requests.compactions) {
       const at = x(compaction.at);
-      pen.fillRect(at - 0.5, 6, 1, height - 7);
+      pen.fillRect(at - 0.5, isDense ? 0 : 6, isDense ? 0.7 : 1, isDense ? 6 : height - 7);
+      if (isDense) continue;
       pen.beginPath();
       pen.moveTo(at - 4, 0);
       pen.lineTo(at + 4, 0);

@@ -1,0 +1,169 @@
+"""What the model saw, as the page holds it, against the views themselves."""
+
+from itertools import pairwise
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.messages.metadata import given_id
+from amplifier_module_context_persistent.messages.text import parts_of
+from amplifier_module_context_persistent.replay import open_transcript, requests
+from amplifier_module_context_persistent.report import report
+from amplifier_module_context_persistent.report import requests as report_requests
+from fixtures.generate import generate_session
+from tests.support.pages import read_page
+
+LETTERS = {"k": "kept", "e": "elided", "d": "dropped", "s": "summarised"}
+
+
+async def record(path, messages, *, cleared_at=-1, **options):
+    """Record a session with a request before each answer."""
+    async with PersistentContextManager(path, tokenizer="estimate", durability="write", **options) as manager:
+        for number, message in enumerate(messages):
+            if number == cleared_at:
+                await manager.clear()
+            if message["role"] == "assistant":
+                await manager.get_messages_for_request()
+            await manager.add_message(message)
+
+
+@pytest.fixture
+async def log(tmp_path):
+    await record(tmp_path / "log.jsonl", generate_session(7, 200, mean_bytes=0), max_tokens=14_000)
+    return tmp_path / "log.jsonl"
+
+
+def page_of(log, **options):
+    with open_transcript(log) as transcript:
+        made = report(transcript, log.with_suffix(".html"), force=True, **options)
+    return made, read_page(log.with_suffix(".html"))
+
+
+def fates(page, request):
+    """How each message fared, by the rule of the format."""
+    columns = page.head["requests"]["columns"]
+    runs = page.head["requests"]["epochs"][columns["epoch"][request]]["runs"]
+    told = [letter for letter, count in runs for _ in range(count)]
+    return told + ["k"] * (columns["place"][request] - len(told))
+
+
+@pytest.mark.parametrize("most", [3, 1_000])
+async def test_marks_are_those_of_the_views(log, monkeypatch, most):
+    """Of every request, also of those that were not made again for the page."""
+    monkeypatch.setattr(report_requests, "SOME_VIEWS", most)
+    _, page = page_of(log)
+    columns = page.head["requests"]["columns"]
+    with open_transcript(log) as transcript:
+        seen = list(requests(transcript))
+    assert len(seen) == len(columns["number"]) > 50
+    assert len(page.head["requests"]["compactions"]) > 5
+    for number, one in enumerate(seen):
+        assert columns["place"][number] == one.place
+        told = [LETTERS[letter] for letter in fates(page, number)]
+        assert told == [one.marks.of(place) for place in range(one.place)], number
+    assert {"elided", "dropped"} <= {one.marks.of(place) for one in seen for place in range(one.place)}
+    assert (columns["proved"].count("-") > 0) == (most == 3)
+
+
+async def test_cut_texts_are_those_of_the_views(log):
+    """An original and its cut give, letter by letter, what the view said; what the view put in stands in its place."""
+    _, page = page_of(log, views="all")
+    told = page.head["requests"]
+    compared = 0
+    with open_transcript(log) as transcript:
+        for number, one in enumerate(requests(transcript)):
+            epoch = told["columns"]["epoch"][number]
+            shown = {given_id(message): message for message in one.view}
+            for place, mark in one.marks.shown.items():
+                if mark != "elided":
+                    continue
+                cut = next(
+                    told["epochs"][at]["cuts"][str(place)]
+                    for at in range(epoch, -1, -1)
+                    if str(place) in told["epochs"][at]["cuts"]
+                )
+                texts = []
+                for part, change in zip(page.bodies[place], cut, strict=True):
+                    if change is None:
+                        texts.append(part[-1])
+                    elif change:
+                        head, tail, between = change
+                        texts.append(part[-1][:head] + between + (part[-1][-tail:] if tail else ""))
+                view = [part.text for part in parts_of(shown[page.head["history"]["ids"][place]]) if part.text]
+                assert texts == view
+                compared += 1
+            put_in = [
+                text
+                for message in one.view
+                if given_id(message) not in page.head["history"]["ids"]
+                for text in ["\n".join(part.text for part in parts_of(message))]
+            ]
+            assert [told["texts"][text] for _, _, text in told["epochs"][epoch]["inserted"]] == put_in
+    assert compared > 100
+
+
+async def test_compactions_have_their_numbers(log):
+    """Tokens as the plan has them, in the order of the requests, and what was newly taken."""
+    _, page = page_of(log)
+    compactions = page.head["requests"]["compactions"]
+    assert all(one["tokens_before"] > one["tokens_after"] > 0 for one in compactions)
+    assert all(one["request"] < other["request"] for one, other in pairwise(compactions))
+    with open_transcript(log) as transcript:
+        taken = {one.number: one.compaction for one in requests(transcript) if one.compaction}
+    for one in compactions:
+        assert one["newly_elided"] == taken[one["request"]].elided
+        assert one["newly_dropped"] == taken[one["request"]].dropped
+
+
+async def test_an_altered_log_is_not_proved(log):
+    """The view of a message that was altered afterwards is another one, and the page says so."""
+    content = log.read_bytes()
+    log.write_bytes(content.replace(b'"role":"user","content":"', b'"role":"user","content":"Not ', 1))
+    made, page = page_of(log, views="all")
+    assert made.views_not_proved > 0
+    not_proved = page.head["requests"]["columns"]["proved"].index("n")
+    assert page.head["requests"]["reasons"][page.head["requests"]["columns"]["reason"][not_proved]]
+
+
+async def test_a_history_that_was_cleared_is_told_apart(tmp_path):
+    """Requests before a clear saw messages that the page does not show; nothing of them is marked."""
+    path = tmp_path / "log.jsonl"
+    await record(path, generate_session(7, 80, mean_bytes=0), cleared_at=40, max_tokens=100_000)
+    made, page = page_of(path)
+    assert made.messages == 40
+    assert made.views_not_proved == 0
+    columns = page.head["requests"]["columns"]
+    assert columns["place"][0] == 0
+    assert fates(page, 0) == []
+    with open_transcript(path) as transcript:
+        *_, last = requests(transcript)
+    assert [LETTERS[letter] for letter in fates(page, -1)] == [last.marks.of(place) for place in range(last.place)]
+
+
+async def test_only_requests_about_the_turns_that_are_shown(log):
+    """Their places are those on the page; runs begin with its first message."""
+    with open_transcript(log) as transcript:
+        turn = transcript.turns()[1]
+        report(transcript, log.with_suffix(".html"), turns=[turn], views="all")
+        seen = {one.number: one for one in requests(transcript)}
+    page = read_page(log.with_suffix(".html"))
+    columns = page.head["requests"]["columns"]
+    for request, number in enumerate(columns["number"]):
+        whole = [seen[number].marks.of(place) for place in range(seen[number].place)]
+        assert [LETTERS[letter] for letter in fates(page, request)] == whole[turn.start : turn.stop]
+
+
+async def test_secrets_are_replaced_in_what_views_put_in(tmp_path):
+    """A head text that a factory gives is redacted as messages are."""
+    key = "gh" + "p_" + "a1B2" * 9
+
+    async def instructions():
+        return f"Use {key}."
+
+    async with PersistentContextManager(tmp_path / "log.jsonl", durability="write") as manager:
+        await manager.set_system_prompt_factory(instructions)
+        await manager.add_message({"role": "user", "content": "hi"})
+        await manager.get_messages_for_request()
+        await manager.add_message({"role": "assistant", "content": "hello"})
+    _, page = page_of(tmp_path / "log.jsonl")
+    assert page.head["requests"]["texts"] == ["Use [REDACTED]."]
