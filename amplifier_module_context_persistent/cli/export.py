@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 something could not be read (the rest was exported), 2 not
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -18,6 +19,8 @@ from .progress import progress
 from .session_argument import session_argument
 from .spans import Span, SpanType, chosen_places
 from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason
+
+_MOST_SHOWN = 20  # places of secrets; --json has all
 
 
 @click.command("export")
@@ -51,9 +54,9 @@ def export(
 ) -> None:
     """Export the live history of SESSION.
 
-    Secrets are replaced by [REDACTED]: values under the keys that amplifier-core redacts, and tokens of common formats.
-    The number is reported on the standard error. A secret in no known form is not recognised: read an export before
-    you give it away.
+    Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
+    commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
+    values. A secret in no known form and without a name is not recognised: read an export before you give it away.
     """
     if as_json and output in (None, "-"):
         raise click.UsageError("--json is about a file; name one with -o")
@@ -79,7 +82,8 @@ def export(
     if as_json:
         place = str(Path(str(output)).absolute())
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
-        click.echo(json.dumps({"path": place, "format": into, **counts}))
+        places = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
+        click.echo(json.dumps({"path": place, "format": into, **counts, "redactions": places}))
     else:
         click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)
@@ -109,6 +113,11 @@ def _to_stdout(export: Export) -> None:
 def _tell(export: Export) -> None:
     if export.redacted:
         click.echo(f"{redacted_values(export.redacted)} --no-redact leaves them.", err=True)
+        for redaction, times in list(export.redactions.items())[:_MOST_SHOWN]:
+            more = f" ({times:,} times)" if times > 1 else ""
+            click.echo(escaped(f"  message {redaction.number}, {redaction.field}: {redaction.kind}{more}"), err=True)
+        if (more_places := len(export.redactions) - _MOST_SHOWN) > 0:
+            click.echo(f"  and {more_places:,} more places; --json has all", err=True)
     if export.unread:
         lines = counted(export.unread, "line")
         click.echo(f"{lines} of the log cannot be read; context-persistent verify says which.", err=True)

@@ -1,7 +1,13 @@
-"""Redacting secrets: the keys that amplifier-core redacts, and the common formats of tokens, in text and JSON values.
+"""Redacting secrets in text and in JSON values: what is recognised is replaced, everything else stays.
 
-What is recognised is replaced, everything else stays. A format is recognised by its fixed beginning, so that hashes,
-ids and base64 are left alone; a secret without one can only be found beside its name.
+A secret is recognised in one of three ways:
+- by its form: the table in `secret_formats`;
+- by its name: what stands beside a name of the table in `secret_names`, in an assignment, a flag, a header or a query.
+  A value that is a call, a variable, a path or a placeholder is code and stays;
+- by its place: passwords in URLs, cookies, `curl -u`, netrc and other fixed forms of commands and files.
+
+In a JSON value all that stands under a key of amplifier-core is replaced, and every text under another sensitive key.
+What was replaced is reported by kind and place, never by value.
 """
 
 from __future__ import annotations
@@ -9,89 +15,71 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
+
+from .secret_formats import FORMATS, LEAST_CHARS
+from .secret_named import redact_named
+from .secret_names import Likelihood, is_placeholder, likelihood_of
+from .secret_places import redact_places
 
 REDACTED = "[REDACTED]"
 
-SENSITIVE_KEYS = frozenset(
-    {
-        "api_key",
-        "apikey",
-        "api-key",
-        "secret",
-        "password",
-        "token",
-        "credential",
-        "credentials",
-        "private_key",
-        "privatekey",
-        "auth",
-        "authorization",
-    }
-)
-"""Of `amplifier_core.utils.SENSITIVE_KEYS`, which a test holds against it."""
-
-_TOKENS = re.compile(
-    r"""
-      -----BEGIN\ (?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?----- [\s\S]*?
-        (?: -----END\ (?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?----- | \Z )
-    | (?<=hooks\.slack\.com/services/)T[A-Za-z0-9]+/B[A-Za-z0-9]+/[A-Za-z0-9]+
-    | (?: \b | (?<=\\[nrt]) )  # behind an escape, as in JSON text, too
-      (?: (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b                                     # AWS access key ids
-        | gh[oprsu]_[A-Za-z0-9]{36,255} | github_pat_[A-Za-z0-9_]{22,255}           # GitHub
-        | sk-[A-Za-z0-9_-]{20,}                                                     # OpenAI, Anthropic (sk-ant-)
-        | xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,} | xapp-[0-9]-[A-Za-z0-9-]{10,}    # Slack
-        | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}             # JWT
-      )
-    """,
-    re.VERBOSE | re.ASCII,
-)
-_NAMED = re.compile(
-    r"""
-      ( \b(?:[A-Za-z0-9]+[_-])*
-        (?:api[_-]?key|access[_-]?key|private[_-]?key|secret|password|passwd|token|credentials?|auth)
-        \\?["']? \s*[:=]\s* \\?["']? )
-      ( (?=[A-Za-z/+_.-]*[0-9]) [A-Za-z0-9/+_.=-]{16,} )
-    | ( \bauthorization \\?["']? \s*[:=]\s* \\?["']? (?:bearer|basic|token)\s+ ) ( [^\s"'\\]{8,} )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+Found = Callable[[str, str], None]
+"""Is told the kind and the field of each secret that is replaced."""
 
 
-_TOKEN_HINTS = (
-    *("PRIVATE KEY", "hooks.slack.com", "AKIA", "ASIA", "ABIA", "ACCA", "sk-", "xox", "xapp-", "eyJ"),
-    *("gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_"),
-)
-_NAME_HINTS = ("key", "secret", "passw", "token", "creden", "auth")
-# Nothing matches without one of these, and to look for them takes a small part of the time.
+@cache
+def _core_keys() -> frozenset[str]:
+    """The keys whose values amplifier-core redacts whatever they are; imported at first use, since that takes long."""
+    from amplifier_core.utils import SENSITIVE_KEYS
+
+    return frozenset(SENSITIVE_KEYS)
 
 
-def redact_text(text: str) -> str:
-    """Replace what looks like a secret in a text."""
-    if any(hint in text for hint in _TOKEN_HINTS):
-        text = _TOKENS.sub(REDACTED, text)
-    folded = text.casefold()
-    if not any(hint in folded for hint in _NAME_HINTS):
-        return text
-    return _NAMED.sub(lambda found: f"{found[1] or found[3]}{REDACTED}", text)
+def redact_text(text: str, found: Callable[[str], None] | None = None) -> str:
+    """Replace what looks like a secret in a text.
+
+    Args:
+        text: any text.
+        found: is told the kind of each secret.
+    """
+    told = found or _nothing
+    long_words = "\n".join([word for word in text.split() if len(word) >= LEAST_CHARS])
+    for known in FORMATS:
+        searched = text if known.has_spaces else long_words
+        if any(hint in searched for hint in known.hints) and known.expression.search(searched):
+            text = known.expression.sub(partial(_by_form, known.kind, told), text)
+    text = redact_places(text, REDACTED, told)
+    return redact_named(text, REDACTED, told)
 
 
-def redact_value(value: Any) -> Any:
-    """Replace what looks like a secret in a JSON value: under a sensitive key as a whole, elsewhere in every string."""
+def redact_value(value: Any, found: Found | None = None, field: str = "") -> Any:
+    """Replace what looks like a secret in a JSON value: under a sensitive key as a whole, elsewhere in every string.
+
+    Args:
+        value: a JSON value.
+        found: is told the kind and the field of each secret, as in `content[0].text`.
+        field: the field that the value stands in.
+    """
+    told = found or _nowhere
     if isinstance(value, str):
-        return redact_text(value)
+        return redact_text(value, partial(_tell, told, field))
     if isinstance(value, list):
-        return [redact_value(item) for item in value]
+        return [redact_value(item, told, f"{field}[{number}]") for number, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     redacted = {}
     for key, item in value.items():
-        if key.lower() in SENSITIVE_KEYS:
+        inside = f"{field}.{_shown(key)}" if field else _shown(key)
+        if key.lower() in _core_keys() or _is_named(key, item):
+            if item != REDACTED:
+                told("value of a sensitive key", inside)
             redacted[key] = REDACTED
         elif key == "arguments" and isinstance(item, str):
-            redacted[key] = in_json(item, redact_value)
+            redacted[key] = in_json(item, partial(redact_value, found=told, field=inside))
         else:
-            redacted[redact_text(key)] = redact_value(item)
+            redacted[redact_text(key, partial(_tell, told, inside))] = redact_value(item, told, inside)
     return redacted
 
 
@@ -103,3 +91,32 @@ def in_json(text: str, change: Callable[[Any], Any]) -> str:
         return str(change(text))
     changed = change(value)
     return text if changed == value else json.dumps(changed, ensure_ascii=False)
+
+
+def _is_named(key: str, item: Any) -> bool:
+    """Whether a text under a key is a secret by the key alone; types and templates are none."""
+    if not isinstance(item, str) or not item.strip() or is_placeholder(item):
+        return False
+    return likelihood_of(key) is Likelihood.STRONG and (" " not in item.strip() or len(item) < 16)
+
+
+def _shown(key: str) -> str:
+    """A key as a part of a field's name: only what is a plain name is shown."""
+    return key if re.fullmatch(r"[A-Za-z_][\w-]{0,40}", key) and redact_text(key) == key else "*"
+
+
+def _by_form(kind: str, told: Callable[[str], None], _match: re.Match[str]) -> str:
+    told(kind)
+    return REDACTED
+
+
+def _tell(told: Found, field: str, kind: str) -> None:
+    told(kind, field)
+
+
+def _nothing(_kind: str) -> None:
+    pass
+
+
+def _nowhere(_kind: str, _field: str) -> None:
+    pass

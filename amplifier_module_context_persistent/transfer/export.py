@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,15 @@ _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 class ExportRefusedError(ContextPersistentError, ValueError):
     """The export would replace the session's log; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Where a secret was replaced: the message's number in the live history, from 1, the field, and the kind."""
+
+    number: int
+    field: str
+    kind: str
 
 
 class Export:
@@ -68,6 +79,8 @@ class Export:
         """Messages that were given out so far."""
         self.redacted = 0
         """Values of them in which something was replaced."""
+        self.redactions: Counter[Redaction] = Counter()
+        """How many secrets were replaced, by message, field and kind."""
         self.unread = len(unread_lines(transcript.reader))
         """Lines of the log that cannot be read, so no export has them."""
 
@@ -87,19 +100,20 @@ class Export:
 
     def _placed(self) -> Iterator[tuple[int, Message]]:
         self.messages = self.redacted = 0
+        self.redactions.clear()
         for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
-            yield position, _sendable(message, self._redacted(message))
+            yield position, _sendable(message, self._redacted(message, position + 1))
             self.messages += 1
 
     def _redact_any(self, value: Any) -> Any:
         return redact_value(value) if self._redact else value
 
     def _lines(self) -> Iterator[str]:
-        for message in self._transcript.messages(self._start, self._stop):
+        for number, message in enumerate(self._transcript.messages(self._start, self._stop), self._start + 1):
             if self._into == "transcript" and message.get("role") in _INSTRUCTIONS:
                 continue
             given = as_hosts_write(message) if self._into == "transcript" else message
-            line = encode_object(_sendable(given, self._redacted(given)))
+            line = encode_object(_sendable(given, self._redacted(given, number)))
             self.messages += 1
             yield _printable((line.removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
 
@@ -111,16 +125,28 @@ class Export:
         for message in self._transcript.messages(self._start, self._stop):
             if place in begins:
                 yield f"## Turn {begins[place]}\n\n"
-            yield message_markdown(self._redacted(message))
+            yield message_markdown(self._redacted(message, place + 1))
             self.messages += 1
             place += 1
         if self.redacted:
-            yield f"---\n\n{redacted_values(self.redacted)}\n"
+            kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
+            yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
 
-    def _redacted(self, message: Message) -> Message:
+    def redacted_kinds(self) -> list[tuple[str, int]]:
+        """How many secrets of which kind were replaced, the most frequent kind first."""
+        kinds: Counter[str] = Counter()
+        for redaction, count in self.redactions.items():
+            kinds[redaction.kind] += count
+        return kinds.most_common()
+
+    def _redacted(self, message: Message, number: int) -> Message:
         if not self._redact:
             return message
-        clean: Message = redact_value(message)
+
+        def found(kind: str, field: str) -> None:
+            self.redactions[Redaction(number, field, kind)] += 1
+
+        clean: Message = redact_value(message, found)
         self.redacted += _changes(message, clean)
         return clean
 

@@ -40,7 +40,7 @@ def test_an_export_goes_to_the_standard_output(log: Path, into: str) -> None:
     assert done.stdout == exported(log, into)
     assert SAMPLES["GitHub"] not in done.stdout
     assert not [c for c in done.stdout if not (c.isprintable() or c in "\n\t")]
-    expected = "" if into == "markdown" else "1 value was redacted. --no-redact leaves them.\n"
+    expected = "1 value was redacted. --no-redact leaves them.\n  message 7, metadata.note: GitHub token\n"
     assert into == "markdown" or done.stderr == expected
     open_handed = run("export", log, "--format", into, "--no-redact")
     assert open_handed.stderr == ""
@@ -52,6 +52,8 @@ def test_an_export_goes_to_a_file(log: Path, tmp_path: Path) -> None:
     done = run("export", log, "--format", "jsonl", "-o", tmp_path / "out", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
+    place = {"number": 7, "field": "metadata.note", "kind": "GitHub token", "count": 1}
+    assert told.pop("redactions") == [place]
     assert told == {"path": str(tmp_path / "out"), "format": "jsonl", "messages": 7, "redacted": 1, "unread_lines": 0}
     assert (tmp_path / "out").read_text() == exported(log, "jsonl")
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600

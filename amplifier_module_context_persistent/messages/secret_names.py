@@ -1,0 +1,157 @@
+"""The table of names that secrets go by, and what says that a value beside such a name is none.
+
+A name is read as words: `dbPassword`, `DB_PASSWORD` and `db-password` are `db password`. It is sensitive if it ends
+with an entry of the table, after words that say which of several it is (`API_KEY_PROD`, `password2`).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cache, lru_cache
+
+STRONG = (
+    *("password", "passwd", "passwort", "passphrase", "pwd", "pass", "secret", "secrets", "passcode"),
+    *("apikey", "api key", "access key", "secret key", "private key", "privatekey", "encryption key", "signing key"),
+    *("master key", "account key", "shared access key", "storage key", "auth key", "app key", "application key"),
+    *("consumer key", "subscription key", "functions key", "service key", "service role key", "client key"),
+    *(
+        "hmac key",
+        "deploy key",
+        "license key",
+        "cookie secret",
+        "sharedaccesskey",
+        "accountkey",
+        "accesskey",
+        "secretkey",
+    ),
+    *("access token", "auth token", "authtoken", "refresh token", "bearer token", "session token", "security token"),
+    *("id token", "api token", "bot token", "deploy token", "private token", "personal access token", "vault token"),
+    *("accesstoken", "refreshtoken", "apitoken", "sas token", "storepass", "keypass", "pgpassword", "mysql pwd"),
+    *(
+        "admin key",
+        "write key",
+        "server key",
+        "integration key",
+        "shared key",
+        "webhook key",
+        "app token",
+        "access secret",
+    ),
+    *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
+)
+"""Names that nothing but a secret has."""
+
+WEAK = ("token", "auth", "authorization", "credential", "credentials", "cookie", "jwt", "pat")
+"""Names that other things have too: the value has to look like a secret."""
+
+_WHICH = frozenset(
+    [
+        "base",
+        "value",
+        "prod",
+        "production",
+        "dev",
+        "development",
+        "test",
+        "testing",
+        "staging",
+        "stage",
+        "live",
+        "old",
+        "new",
+        "data",
+        "raw",
+        "b64",
+        "base64",
+        "ro",
+        "rw",
+        "readonly",
+        "default",
+        "primary",
+        "secondary",
+        "main",
+        "backup",
+        "local",
+        "plain",
+        "text",
+        "current",
+    ]
+)
+_NO_SECRETS = frozenset(
+    "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last public"
+    " csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass".split()
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_PLACEHOLDER = re.compile(
+    r"""
+      [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[REDACTED\]|\.\.\.|…).*
+    | (?:x+|X+|\*+|\.+|-+|_+|0+)
+    | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
+        | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|secret|token
+        | key|value|input|prompt|text|hidden|env|environ|self|this|super|await|async|new|return|not|lambda|func|function
+        | const|let|var|import|from|dict|list|tuple|set|char|varchar|field|file|stdin|keyring|plain|sha1|sha256|sha512|md5
+        | utf8|utf-8|base64|hex|hs256|rs256|es256|http2|ipv4|ipv6|rsa|x509|aes256|aes128|pkcs8|ed25519|oauth1|ntlm )
+    | [fFrRbB]{1,2}["'].*
+    | (?:your|my|some|the|a|an|example|sample|dummy|fake|insert|enter|replace|change|todo|fixme|put)[_-].*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PATH = re.compile(
+    r"(?:~|\.{1,2})?/[\w.@~+-]+(?:/[\w.@~+-]*)*|[A-Za-z]:[\\/].*|[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,5}|https?://.*"
+)
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_WORDY = re.compile(r"_*(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2})(?:[_.-]+(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2}))*_*")
+_HAS_DIGIT = re.compile("[0-9]")
+_HAS_LETTER = re.compile("[A-Za-z]")
+
+
+class Likelihood(Enum):
+    """How far a name alone says that its value is a secret."""
+
+    NONE = 0
+    WEAK = 1
+    STRONG = 2
+
+
+@lru_cache(maxsize=4096)
+def likelihood_of(name: str) -> Likelihood:
+    """Judge a name."""
+    words = [word.lower() for word in _WORD.findall(name[-80:])]
+    while words and (words[-1] in _WHICH or words[-1].isdigit()) and len(words) > 1:
+        words.pop()
+    if not words or words[0] in _NO_SECRETS or (len(words) > 1 and words[-2] in _NO_SECRETS):
+        return Likelihood.NONE
+    for likelihood, names in ((Likelihood.STRONG, STRONG), (Likelihood.WEAK, WEAK)):
+        if any(words[-len(known) :] == known for known in _split(names)):
+            return likelihood
+    return Likelihood.NONE
+
+
+@cache
+def _split(names: tuple[str, ...]) -> tuple[list[str], ...]:
+    return tuple(name.split() for name in names)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value stands for one: a variable, a type, a call to fill it in, something replaced already."""
+    return _PLACEHOLDER.fullmatch(value) is not None
+
+
+def is_code_or_path(value: str) -> bool:
+    """Whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
+    if _PATH.fullmatch(value):
+        return not looks_random(value.rpartition("/")[2], least=30)
+    return bool(_UUID.fullmatch(value)) or bool(_WORDY.fullmatch(value))
+
+
+def looks_random(value: str, *, least: int = 16) -> bool:
+    """Whether a value has letters and digits mixed, and is long enough to be made by a machine."""
+    return (
+        len(value) >= least
+        and not _WORDY.fullmatch(value)
+        and not _UUID.fullmatch(value)
+        and _HAS_DIGIT.search(value) is not None
+        and _HAS_LETTER.search(value) is not None
+    )
