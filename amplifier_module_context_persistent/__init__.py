@@ -9,11 +9,10 @@ Mount it as `context: context-persistent`; or use the managers by themselves:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as `typing` has it, which would be half of what this module imports
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any
 
     from .errors import (
         AppendError,
@@ -74,6 +73,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is used: a command needs few of them, and none of the host's packages."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f".{_NOT_ERRORS.get(name, 'errors')}", __name__), name)
     globals()[name] = value
     return value

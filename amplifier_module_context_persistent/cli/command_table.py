@@ -32,7 +32,9 @@ class Entry:
 
 SECTIONS = {
     "Look into sessions": {
-        "list": Entry("cli.list_:list_sessions", "List the sessions of this project, the newest first."),
+        "list": Entry(
+            "cli.list_:list_sessions", "List the sessions of this project, by their last messages, the newest first."
+        ),
         "show": Entry("cli.show:show", "Show the messages of SESSION."),
         "tail": Entry("cli.tail:tail", "Show the last messages of SESSION."),
         "search": Entry("cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."),
@@ -50,7 +52,9 @@ SECTIONS = {
     "Copy and branch sessions": {
         "export": Entry("cli.export:export", "Export the live history of SESSION."),
         "import": Entry(
-            "cli.import_:import_", "Make a new session from a FILE of another agent, of the host, or of this package."
+            "cli.import_:import_",
+            "Make new sessions from SOURCE: a file of another agent, of the host, or of this package; "
+            "or a directory of such.",
         ),
         "fork": Entry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
         "rewind": Entry("cli.fork:rewind", "Make SESSION's history end with turn N again."),

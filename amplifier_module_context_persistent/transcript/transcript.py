@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LogUnreadableError
 from ..log.filesystem import FileSystem
@@ -19,7 +19,9 @@ from ..log.record import Message
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
 from .calls import CallLookup, Ending
-from .rebuild import Noted, Rebuilt, ReceiptLog, read_receipts, rebuild
+
+if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
+    from .rebuild import Noted, Rebuilt, ReceiptLog
 
 NOT_THERE = "there is no such file"
 _BATCH = 256
@@ -182,6 +184,8 @@ class Transcript:
     @cached_property
     def book(self) -> ReceiptLog:
         """The receipts of the log, and what they name."""
+        from .rebuild import read_receipts
+
         return read_receipts(self.reader)
 
     def requests(self) -> list[Noted]:
@@ -197,4 +201,6 @@ class Transcript:
         """
         if not 1 <= request <= len(self.book.requests):
             raise IndexError(f"there is no request {request:,}: the log has {len(self.book.requests):,} receipts")
+        from .rebuild import rebuild
+
         return rebuild(self.reader, self.book, self.book.requests[request - 1])
