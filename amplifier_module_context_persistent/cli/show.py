@@ -16,6 +16,7 @@ from ..errors import LogError
 from ..log.record import ROLES
 from ..tokens.counter import open_counter
 from ..transcript.outline import TurnLine, outline
+from ..transcript.relatives import relatives_of
 from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import MessagePrinter
 from .pager import paged
@@ -70,6 +71,8 @@ def show(
                 chosen = [turn for turn in turns if start <= turn.start < stop]
                 _show_outline(transcript, chosen, as_json=as_json)
             else:
+                for line in () if as_json else relatives_of(transcript.header).lines():
+                    click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
                 begun = {turn.start + 1: turn.number for turn in turns}
                 for placed in transcript.placed(start, stop, role=role, tool=tool):

@@ -1,6 +1,7 @@
 """Finding sessions by name, where the host's command line keeps them.
 
-A name is the path of a log or of a session's directory, else a session's id, else the beginning of one id and no other.
+A name is the path of a log or of a session's directory, else a session's id, else the beginning of one id and no other,
+but for those of its sub-sessions and branches.
 This project's sessions are looked at first, then those of all projects.
 """
 
@@ -138,11 +139,16 @@ def find_session(name: str, working_dir: str | Path = ".") -> Path:
         ids = [session for session in found if session.id == name] or [
             session for session in found if session.id.startswith(name)
         ]
-        if len(ids) == 1:
-            return ids[0].path
+        if ids and (first := min(ids, key=lambda session: len(session.id))) and _are_below(first, ids):
+            return first.path
         if ids:
             raise SessionNameError(f"more than one session has that name: {_listed(ids)}; give more of it")
     raise SessionNameError("there is no such file or session; see `context-persistent list --all`")
+
+
+def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
+    """Whether sessions are one and its sub-sessions and branches, whose ids begin with its own."""
+    return all(other is first or other.id.startswith((f"{first.id}_", f"{first.id}-")) for other in others)
 
 
 def _listed(sessions: Iterable[SessionFile]) -> str:

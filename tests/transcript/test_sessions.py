@@ -52,6 +52,20 @@ def test_a_name_with_no_or_many_meanings_is_an_error_that_names_them(name: str, 
         find_session(name)
 
 
+def test_sub_sessions_and_branches_do_not_make_a_name_ambiguous(home: Path) -> None:
+    """The beginning of an id means the session, not those whose ids begin with its own."""
+    sessions = home / ".amplifier" / "projects" / project_slug(".") / "sessions"
+    for name in ("zed-1", "zed-1_helper", "zed-1-branch"):
+        (sessions / name).mkdir(parents=True)
+        (sessions / name / LOG_NAME).write_text(LINE)
+    assert find_session("zed").parent.name == "zed-1"
+    assert find_session("zed-1_").parent.name == "zed-1_helper"
+    (sessions / "zed-2").mkdir()
+    (sessions / "zed-2" / LOG_NAME).write_text(LINE)
+    with pytest.raises(SessionNameError, match="more than one"):
+        find_session("zed")
+
+
 def test_a_path_is_a_path(home: Path) -> None:
     """A file, a session's directory, and what has a separator in it, there or not."""
     Path("first").write_text(LINE)
