@@ -1,0 +1,34 @@
+"""The tests that the documents name as proofs exist."""
+
+import ast
+import re
+
+import pytest
+
+from tests.support.places import DOCS, ROOT
+
+TESTS = {
+    (path.stem, node.name)
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+}
+FILES = {stem for stem, _ in TESTS}
+NAMES = {name for _, name in TESTS}
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_test_that_a_page_names_is_there(page: str) -> None:
+    """As `file.test`, as a file, or by its path."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    named = re.findall(r"`(test_\w+)\.(test_\w+)`", text)
+    assert [pair for pair in named if pair not in TESTS] == []
+    assert [one for one in re.findall(r"`(test_\w+)`", text) if one not in FILES | NAMES] == []
+    assert [path for path in re.findall(r"`(tests/[\w/]+\.py)`", text) if not (ROOT / path).exists()] == []
+
+
+def test_proofs_are_named() -> None:
+    """The page on durability names one for each failure that it lists."""
+    text = (DOCS / "durability.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"`test_\w+\.test_\w+`", text)) > 15
