@@ -1,7 +1,7 @@
 """The errors of this package, all under one base class.
 
 The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`, `RetentionError`), the
-disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`) or another process's
+disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`, `LogVersionError`) or another process's
 (`LockTimeoutError`). Messages say what was found, where, and what to do; they never hold a message's content.
 """
 
@@ -90,6 +90,10 @@ class LogCreateError(LogError):
 
 class LogFailedError(LogError):
     """A sync or a cut-back failed: what is on disk is unknown, so appends fail until the log is reopened."""
+
+
+class LogVersionError(LogError):
+    """A later version of this package wrote the log: it is read, and never appended to."""
 
 
 class LogUnreadableError(LogError):

@@ -107,21 +107,30 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--all", "everything", is_flag=True, help="Remove every message.")
 @click.option("--redact", metavar="REGEX", help="Replace every match in messages by [redacted].")
+@click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge(
-    path: str, *, before: str | None, cleared: bool, everything: bool, redact: str | None, dry_run: bool, yes: bool
+    path: str,
+    *,
+    before: str | None,
+    cleared: bool,
+    everything: bool,
+    redact: str | None,
+    torn: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Remove history from a log for good.
 
-    Takes exactly one of --before, --cleared, --all and --redact. Torn tails that were saved beside the log are removed
-    too. A new file replaces the log in one step; running sessions go on with the new file. Copies and backups are not
-    touched.
+    Takes one of --before, --cleared, --all and --redact, and --torn beside it or alone. A new file replaces the log in
+    one step; running sessions go on with the new file. Copies and backups are not touched.
     """
-    if sum((before is not None, cleared, everything, redact is not None)) != 1:
-        raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact")
+    chosen = sum((before is not None, cleared, everything, redact is not None))
+    if chosen > 1 or not (chosen or torn):
+        raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact, or --torn")
     replace = _replacing(redact) if redact is not None else None
-    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=replace)
+    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     planned = _run(path, lambda: plan_purge(path, what))
     if planned.is_nothing:
         _say(output, f"{path}: nothing to purge.")
@@ -213,9 +222,10 @@ def _show_counts(output: Console, counts: PurgeCounts) -> None:
         (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
         (counts.torn_bytes, "byte", "of a torn tail removed"),
         (counts.saved_tails, "saved torn tail", "removed"),
+        (counts.tails_matching, "saved torn tail", "kept although it matches; --torn removes it"),
         (counts.messages_kept, "message", "kept"),
         (counts.unreadable_kept, "unreadable piece", "kept; only --all removes them"),
-        (counts.altered_kept, "altered message", "among those kept; their checksums will be right"),
+        (counts.altered_kept, "altered message", "among those kept; verify reports them"),
     )
     for number, what, fate in lines:
         if number:

@@ -96,8 +96,8 @@ class End:
     def _mark(self) -> None:
         """Remember how much of the log was seen."""
         reader = self._transcript.reader
-        index, pending = reader.index, reader.scanner.pending
-        known = len(index) if pending is None else pending.base  # the messages of an unfinished reset are still to come
+        index = reader.index
+        known = max(index.live, default=-1) + 1  # the messages of an unfinished reset are still to come
         if (index, known) != (self._index, self._seen):
             (last,) = reader.read([known - 1]) if known else ({},)
             self._last_id = str(metadata_of(last).get("message_id", ""))

@@ -26,13 +26,14 @@ Errors
     - `AppendError`, `LogCreateError`, `LockTimeoutError`: nothing of the batch is stored; the caller may try again.
     - `LogFailedError`: whether the batch is stored is unknown. From then on the log serves what was acknowledged, and
       every further append raises `LogFailedError`, until `close` and a new use have settled what is stored.
+    - `LogVersionError`: a later version wrote the log. It is read, and never appended to.
     - `LogUnreadableError`: there is a log and it cannot be read. It is never taken for an empty one.
     - `BlockingIOError`: only with `wait=False`; nothing was done.
 
     If an error arises after some callers of the batch were acknowledged, it is the outcome of the others instead.
 
 Threads
-    Calls block and must not overlap. `group_commit.GroupCommit` serialises them.
+    Calls block, come from any thread, and must not overlap. `group_commit.GroupCommit` serialises them.
 """
 
 from __future__ import annotations
@@ -43,8 +44,6 @@ from typing import Protocol
 
 from .index import Index
 from .record import Message
-
-CONTROL_HEAD = b'{"_record"'
 
 Prepare = Callable[[Index], Sequence[bytes]]
 """Gives the bodies of the records that one caller wants appended, from the index as it is at that moment.
@@ -70,6 +69,8 @@ class LogDescription:
     size_bytes: int = 0
     torn_bytes: int = 0
     """Bytes at the end that are no whole record: an interrupted append that nobody was told was stored."""
+    lost_messages: int = 0
+    """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
 
 
 class ReadableLog(Protocol):

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import RecordError
-from .base import CONTROL_HEAD, Outcome, Prepare
+from .base import Outcome, Prepare
 from .index import Index
+from .record import CONTROL_HEAD
+from .reset_record import COMMIT
 
-_RESET_HEAD, _COMMIT_HEAD = CONTROL_HEAD + b':"reset"', CONTROL_HEAD + b':"commit"'
+_COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
 PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
 SEAL_BYTES = 20
 
@@ -44,16 +46,11 @@ class Part:
 def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     """Where the records of a part are to be synced in between, so that a reset is in force as a whole or not at all.
 
-    A power cut may keep any blocks of what is not synced. So a reset has to be on the disk before its content, which
-    would else be read as what was appended; and its content before its commit.
+    A power cut may keep any blocks of what is not synced. So all that a commit vouches for has to be on the disk before
+    the commit.
     """
-    cuts: set[int] = set()
-    for at, body in enumerate(bodies):
-        if body.startswith(_RESET_HEAD):
-            cuts.add(at + 1)
-        elif body.startswith(_COMMIT_HEAD):
-            cuts.add(at)
-    return sorted(cuts - {0, len(bodies)})
+    cuts = {at for at, body in enumerate(bodies) if body.startswith(_COMMIT_HEAD)}
+    return sorted(cuts - {0})
 
 
 def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:

@@ -23,14 +23,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
+from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError, LogVersionError
 from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part, reset_parts
-from .filesystem import FileSystem, directories_above, make_directories
+from .filesystem import FileSystem, check_trust, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
-from .record import MAX_RECORD_BYTES, Message, seal
+from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
 from .torn_tail import save_torn_tail
 
 
@@ -62,6 +62,10 @@ class FileLog:
         self._unsynced_directories: list[str] | None = None
         """Those to sync with the next append; None for all that lead to the log."""
         self._identity: tuple[int, int] | None = None
+        self._checked: tuple[int, int] | None = None
+        """The file whose owner was looked at."""
+        self._known: Index | None = None
+        """What was known when the log was closed."""
 
     @property
     def path(self) -> str:
@@ -91,6 +95,7 @@ class FileLog:
         """
         if not self._failure:
             self._reader.follow()
+            self._check_opened()
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order."""
@@ -110,6 +115,8 @@ class FileLog:
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
+        if self._reader.file.fd is not None:
+            self._known = self._reader.index
         self._reader.close()
         self._failure = None
         self._unsynced_directories = None
@@ -127,6 +134,7 @@ class FileLog:
             LockTimeoutError: another process holds the lock; nothing of the batch is stored.
             LogCreateError: there is no log and none can be created.
             LogUnreadableError: the log is there and cannot be read.
+            LogVersionError: a later version wrote it; nothing was stored.
         """
         outcomes: list[Outcome] = []
         while len(outcomes) < len(batch):
@@ -146,6 +154,7 @@ class FileLog:
         if not wait and reader.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
+        self._check_opened()
         if reader.file.fd is None:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if not part.bodies:
@@ -158,6 +167,9 @@ class FileLog:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 self._repair(torn)
+            if self.index.version > FORMAT_VERSION:
+                reason = f"the log has format version {self.index.version}, which this version only reads; update it"
+                raise LogVersionError(errno.EPERM, reason, self.path)
             first = len(self.index)
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if part.bodies:
@@ -190,6 +202,26 @@ class FileLog:
             unlock_log(reader, lock)
 
     # -- under the lock ----------------------------------------------------------------------------------------------
+
+    def _check_opened(self) -> None:
+        """Look at a file that was opened just now: whose it is, and whether it holds what this object knew."""
+        reader, known = self._reader, self._known
+        if reader.file.fd is None:
+            if known is not None:
+                reason = "the log was removed after this session had closed it; put it back, or begin a new session"
+                raise LogUnreadableError(errno.ENOENT, reason, self.path)
+            return
+        status = reader.file.opened_status
+        if status is not None and self._checked != reader.file.identity:
+            try:
+                check_trust(status, self.path)
+            except LogUnreadableError:
+                reader.close()
+                raise
+            self._checked = reader.file.identity
+        if known is not None:
+            self._known = None
+            reader.count_lost(known)
 
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""

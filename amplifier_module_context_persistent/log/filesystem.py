@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import stat
 import sys
 from pathlib import Path
 
 from ..errors import LogUnreadableError
+
+logger = logging.getLogger(__name__)
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _COMMON = _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -162,8 +165,25 @@ def directories_above(path: str) -> list[str]:
         found.append(above)
 
 
-Opened = tuple[int, tuple[int, int]]
-"""A descriptor, and the device and inode that it stands for."""
+def check_trust(status: os.stat_result, path: str) -> None:
+    """Refuse a log that somebody else may have made up: one of another user, or one that everybody may write.
+
+    Raises:
+        LogUnreadableError: it is such a one; says what to do.
+    """
+    if WINDOWS:
+        return
+    if status.st_uid not in (os.geteuid(), 0):
+        reason = f"the log belongs to the user with the id {status.st_uid}, so it is not trusted; change its owner"
+        raise LogUnreadableError(errno.EPERM, reason, path)
+    if status.st_mode & stat.S_IWOTH:
+        raise LogUnreadableError(errno.EPERM, "every user may write the log, so it is not trusted; chmod o-w it", path)
+    if status.st_mode & stat.S_IWGRP:
+        logger.warning("%s: its group may write it; make it private with chmod 600", path)
+
+
+Opened = tuple[int, os.stat_result]
+"""A descriptor, and the status of its file."""
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
@@ -195,7 +215,7 @@ def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> 
         with contextlib.suppress(OSError):
             files.close(fd)
         raise unreadable(error, path) from error
-    return fd, (status.st_dev, status.st_ino)
+    return fd, status
 
 
 def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:

@@ -1,6 +1,6 @@
 """The index that is kept in memory: columns over the message records of a log, and which of them are live.
 
-About 35 bytes a record, whatever its size; the messages themselves stay where they were written. A record is named by
+About 45 bytes a record, whatever its size; the messages themselves stay where they were written. A record is named by
 its *ordinal*, its place among the message records of the log. `Index.live` holds the ordinals of the live history in
 its order: what the last committed reset kept or brought, and what was appended since.
 """
@@ -22,14 +22,16 @@ DAMAGED = 1  # the checksum failed: a person may have edited it
 UNCHAINED = 2  # no checksum: written by the older module or by hand
 PINNED = 4  # metadata.pinned or metadata.critical
 LIVE = 8
+UNHELD = 16  # of a reset that is not in force, or a damaged copy: nothing finds it by its id
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
     """One finding of a scan.
 
-    `kind`: `checksum` (read all the same), `unchained` (likewise), `glued` (whole records in one line with other
-    bytes; they are read), `unreadable`, `oversized`, `reset` (the frame of a reset is damaged).
+    `kind`: `checksum` (read all the same), `unchained` (likewise), `moved` (read where its checksum places it),
+    `repeated` (read once), `glued` (whole records in one line with other bytes; they are read), `unreadable`,
+    `oversized`, `reset` (a record of a reset is damaged).
     """
 
     line: int
@@ -58,6 +60,10 @@ class Index:
     roles: bytearray = field(default_factory=bytearray)
     flags: bytearray = field(default_factory=bytearray)
     id_hashes: array[int] = field(default_factory=lambda: array("q"))
+    seeds: array[int] = field(default_factory=lambda: array("I"))
+    checks: array[int] = field(default_factory=lambda: array("I"))
+    """What a later reading is checked against: of a record that verified, its checksum (with its seed); of any other
+    one, the CRC of all its bytes."""
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
@@ -71,12 +77,15 @@ class Index:
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0
     """Grows whenever `live` changes otherwise than by appending."""
-    _by_id: dict[int, int] | None = None
+    version: int = 0
+    """The highest format version that a header names whose checksum holds."""
 
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def add(self, *, offset: int, length: int, role: int, flags: int, id_hash: int) -> int:
+    def add(
+        self, *, offset: int, length: int, role: int, flags: int, id_hash: int, seed: int = 0, check: int = 0
+    ) -> int:
         """Add a message record (not yet live); its ordinal."""
         ordinal = len(self.offsets)
         self.offsets.append(offset)
@@ -84,9 +93,13 @@ class Index:
         self.roles.append(role)
         self.flags.append(flags)
         self.id_hashes.append(id_hash)
-        if self._by_id is not None:
-            self._by_id[id_hash] = ordinal
+        self.seeds.append(seed)
+        self.checks.append(check)
         return ordinal
+
+    def is_held(self, ordinal: int) -> bool:
+        """Whether a record is, or was, part of the history."""
+        return not self.flags[ordinal] & UNHELD
 
     def make_live(self, ordinal: int) -> None:
         """Append a record to the live history."""
@@ -99,7 +112,7 @@ class Index:
             self.flags[ordinal] &= ~LIVE
         self.live = array("I", ordinals)
         for ordinal in self.live:
-            self.flags[ordinal] |= LIVE
+            self.flags[ordinal] = self.flags[ordinal] & ~UNHELD | LIVE
         self.plan = None
         self.pins.intersection_update(self.live)
         self.generation += 1
@@ -112,31 +125,36 @@ class Index:
         elif ordinal is not None:
             self.pins.discard(ordinal)
 
-    def cut(self, count: int) -> None:
-        """Forget the records from ordinal `count` on; none of them may be live."""
-        for column in (self.offsets, self.lengths, self.roles, self.flags, self.id_hashes):
-            del column[count:]
-        self._by_id = None
-
     def find(self, message_id: str) -> int | None:
         """Find the last record with a message id, by the id's hash.
 
         The caller compares the id itself where a stranger could have chosen it.
         """
-        if self._by_id is None:
-            self._by_id = {id_hash: ordinal for ordinal, id_hash in enumerate(self.id_hashes)}
-        return self._by_id.get(hash(message_id.encode("utf-8", "surrogatepass")))
+        hashed = id_hash_of(message_id.encode("utf-8", "surrogatepass"))
+        found = _last_position(self.id_hashes, hashed)
+        while found >= 0 and self.flags[found] & UNHELD:
+            found = _last_position(self.id_hashes[:found], hashed)
+        return found if found >= 0 else None
+
+    def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
+        """Find the record with a message id among some records."""
+        ordinal = self.find(message_id)
+        if ordinal is None or ordinal in live:
+            return ordinal
+        hashed = self.id_hashes[ordinal]
+        return next((one for one in live if self.id_hashes[one] == hashed), None)
 
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
         """Find many records in one pass over a column, building nothing that stays."""
-        if self._by_id is not None or len(message_ids) > len(self) // 8:
+        if len(message_ids) <= _FEW:
             pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
             return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
-        wanted = {hash(message_id.encode("utf-8", "surrogatepass")): message_id for message_id in message_ids}
-        hits = wanted.keys() & set(self.id_hashes) if len(wanted) > 64 else wanted.keys()
+        wanted = {id_hash_of(message_id.encode("utf-8", "surrogatepass")): message_id for message_id in message_ids}
+        hits = wanted.keys() & set(self.id_hashes)
         if not hits:
             return {}
-        return {wanted[h]: ordinal for ordinal, h in enumerate(self.id_hashes) if h in hits}
+        found = ((ordinal, h) for ordinal, h in enumerate(self.id_hashes) if h in hits)
+        return {wanted[h]: ordinal for ordinal, h in found if not self.flags[ordinal] & UNHELD}
 
     def conversation_start(self) -> int:
         """The place in the live history of the first message that is no system text; behind the end without one."""
@@ -150,6 +168,24 @@ class Index:
     def count_control(self, kind: str) -> None:
         """Count a control record."""
         self.control_counts[kind] = self.control_counts.get(kind, 0) + 1
+
+
+_FEW = 8
+_ID_MODULUS = (1 << 61) - 1
+
+
+def id_hash_of(message_id: bytes) -> int:
+    """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
+    return int.from_bytes(message_id, "little") % _ID_MODULUS
+
+
+def _last_position(column: array[int], value: int) -> int:
+    """The last position of a value in a column of 8 bytes each; -1 if it is not there."""
+    content, pattern = column.tobytes(), array("q", [value]).tobytes()
+    at = content.rfind(pattern)
+    while at > 0 and at % 8:
+        at = content.rfind(pattern, 0, at + 7)
+    return at // 8 if at >= 0 else -1
 
 
 _GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
-from .record import MAX_RECORD_BYTES, Message, decode, seal
+from .read_back import checked, parsed
+from .record import MAX_RECORD_BYTES, Message, seal
 from .scanner import Scanner
 
 
@@ -48,15 +49,18 @@ class MemoryLog:
                 known = len(self.index)
                 self._scanner.feed(line)
                 self._records.append(line)
-                self._lines.extend([line] * (len(self.index) - known))
+                self._lines.extend([line[:-1]] * (len(self.index) - known))
         return outcomes
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order."""
-        return (decode(self._lines[ordinal]) for ordinal in ordinals)
+        return parsed(self.index, self._lines_of(ordinals), "")
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they would have been written, in the given order."""
+        return checked(self.index, self._lines_of(ordinals), "")
+
+    def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)
 
     def records(self) -> Iterator[bytes]:

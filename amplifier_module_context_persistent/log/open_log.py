@@ -30,6 +30,8 @@ class OpenLog:
         self.path = os.path.abspath(os.path.expanduser(path))
         self.files = files or FileSystem()
         self.fd: int | None = None
+        self.opened_status: os.stat_result | None = None
+        """The file's status when it was opened."""
         self.identity = (-1, -1)
         """Device and inode of the open file."""
         self._writable = writable
@@ -54,7 +56,8 @@ class OpenLog:
         """
         opened = open_file(self.files, self.path, writable=self._writable, create=create)
         if opened is not None:
-            self.fd, self.identity = opened
+            self.fd, self.opened_status = opened
+            self.identity = (self.opened_status.st_dev, self.opened_status.st_ino)
         return opened is not None
 
     def close(self) -> None:
@@ -86,7 +89,7 @@ class OpenLog:
         try:
             return self.files.stat(self.path)
         except FileNotFoundError as error:
-            reason = "the log was removed while it was open; put it back, or initialize() a new one"
+            reason = "the log was removed while it was open; put it back, or begin a new session"
             raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
         except OSError as error:
             raise unreadable(error, self.path) from error
@@ -106,17 +109,19 @@ class OpenLog:
             raise unreadable(error, self.path) from error
         return block
 
-    def lines(self, end: int) -> Iterator[bytes]:
-        """The lines up to the offset `end`, each with its LF; the last one gets one if it lacks it.
+    def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
+        """The lines from the offset `start` up to `end`, each with its LF; the last one gets one if it lacks it.
 
         Raises:
             LogUnreadableError: the system refuses.
         """
-        at, rest = 0, b""
+        at, begun = start, list[bytes]()
         while at < end and (block := self.read(at, min(CHUNK_BYTES, end - at))):
             at += len(block)
-            lines = (rest + block).split(b"\n")
-            rest = lines.pop()
-            yield from (line + b"\n" for line in lines)
-        if rest:
-            yield rest + b"\n"
+            first, *lines = block.split(b"\n")
+            begun.append(first)
+            for line in lines:
+                yield b"".join(begun) + b"\n"
+                begun = [line]
+        if any(begun):
+            yield b"".join(begun) + b"\n"

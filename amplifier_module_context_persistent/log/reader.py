@@ -15,23 +15,33 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from zlib import crc32
-
-import orjson
+from typing import NamedTuple
 
 from ..errors import LogUnreadableError
 from .base import LogDescription
+from .file_scan import scan_file
 from .filesystem import FileSystem
-from .index import DAMAGED, UNCHAINED, Index, TornTail, fetch_lines
-from .open_log import CHUNK_BYTES, OpenLog
-from .record import CRC_TAIL_BYTES, MAX_RECORD_BYTES, Message, decode
-from .scanner import Scanner, message_id_of
+from .index import Index, TornTail, fetch_lines
+from .open_log import OpenLog
+from .read_back import checked, parsed
+from .record import MAX_RECORD_BYTES, Message
+from .reorder import read_in_order
+from .scanner import Scanner
 
 logger = logging.getLogger(__name__)
 
 _END_BYTES = 32  # enough to hold a record's checksum
+
+
+class Line(NamedTuple):
+    """A line of a log: its number, which counts from 1, its offset, and its bytes without LF."""
+
+    number: int
+    offset: int
+    content: bytes
 
 
 class LogReader:
@@ -56,6 +66,8 @@ class LogReader:
         self.max_record_bytes = max_record_bytes
         self.size = 0
         """The file's size when last looked at."""
+        self.lost_messages = 0
+        """Messages that the file held and no longer holds, since this object was made."""
         self.scanner = Scanner(max_record_bytes)
         self._end = b""
         self._known_end = b""
@@ -74,7 +86,7 @@ class LogReader:
     @property
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
-        start = self.scanner.pending.offset if self.scanner.pending else self.scanner.offset
+        start = self.scanner.offset
         return TornTail(start, self.size - start) if self.file.fd is not None and self.size > start else None
 
     @property
@@ -116,8 +128,10 @@ class LogReader:
         if self.take_in():
             return False
         logger.warning("%s was replaced; reading the new file", self.file.path)
+        known = self.index
         self.close()
         self.open(create=False)
+        self.count_lost(known)
         return True
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
@@ -141,8 +155,19 @@ class LogReader:
             self._scan_or_close()
         else:
             logger.warning("%s changed otherwise than by appending; reading it anew", self.file.path)
+            known = self.index
             self.reload()
+            self.count_lost(known)
         return True
+
+    def count_lost(self, known: Index) -> None:
+        """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
+        if self.index.control_counts.get("purge", 0) > known.control_counts.get("purge", 0):
+            return
+        lost = sum((Counter(known.id_hashes) - Counter(self.index.id_hashes)).values())
+        if lost:
+            self.lost_messages += lost
+            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
 
     def appended(self, records: bytes) -> None:
         """Take in whole records that were just written at the end of what is known."""
@@ -152,7 +177,6 @@ class LogReader:
 
     def cut_torn(self) -> None:
         """Forget the torn tail, which was just cut off the file."""
-        self.scanner.abandon_reset()
         self.size = self.scanner.offset
         self._end = self._known_end = self._bytes_before(self.size)
 
@@ -162,41 +186,42 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        flags, loads, foreign = self.index.flags, orjson.loads, DAMAGED | UNCHAINED
-        for ordinal, line in self.lines(ordinals):
-            if not flags[ordinal] & foreign:  # what was written here, and so has its id
-                try:
-                    message: Message = loads(line)
-                    if "_json" not in message and message["metadata"]["message_id"]:
-                        del message["_crc"]
-                        yield message
-                        continue
-                except (ValueError, KeyError, TypeError):
-                    pass  # said below
-            place = self.index.offsets[ordinal]
-            try:
-                message = decode(line)
-            except ValueError as error:
-                reason = f"the record at byte {place} was overwritten ({error})"
-                raise LogUnreadableError(errno.EIO, reason, self.file.path) from error
-            metadata = message.get("metadata")
-            if not (isinstance(metadata, dict) and metadata.get("message_id")):
-                known = metadata if isinstance(metadata, dict) else {}
-                message["metadata"] = {**known, "message_id": message_id_of(message, line, place)}
-            yield message
+        lines = fetch_lines(self.index, ordinals, self.file.read)
+        return parsed(self.index, lines, self.file.path)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines as they were written, without LF, in the given order."""
-        return fetch_lines(self.index, ordinals, self.file.read)
+        """Read records' lines as they were written, without LF, in the given order.
+
+        Raises:
+            LogUnreadableError: as `read`.
+        """
+        return checked(self.index, fetch_lines(self.index, ordinals, self.file.read), self.file.path)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
-        return self.file.lines(min(self.scanner.offset, self.size))
+        return (line.content + b"\n" for line in self.whole_lines())
+
+    def whole_lines(self, start: int = 0) -> Iterator[Line]:
+        """Give the lines that were taken in, in the order in which they were written; what stands twice is given once.
+
+        Args:
+            start: the offset of the first one, if it is not the first of the log.
+        """
+        number, order = 0, self.scanner.order
+        if order is not None and not start:
+            for number, offset, length in order:
+                yield Line(number, offset, self.file.read(offset, length).removesuffix(b"\n"))
+            number, start = self.scanner.order_lines, self.scanner.order_end
+        for content in self.file.lines(min(self.scanner.offset, self.size), start):
+            number += 1
+            yield Line(number, start, content[:-1])
+            start += len(content)
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
         torn = self.torn
-        return LogDescription(self.file.path, self.file.fd is not None, self.size, torn.torn_bytes if torn else 0)
+        torn_bytes = torn.torn_bytes if torn else 0
+        return LogDescription(self.file.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
     def _bytes_before(self, offset: int) -> bytes:
         start = max(0, offset - _END_BYTES)
@@ -234,8 +259,12 @@ class LogReader:
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
+        chain_breaks = _chain_breaks(self.index)
         try:
-            self._scan()
+            self.size = scan_file(self.file, self.scanner, self.size)
+            if _chain_breaks(self.index) > chain_breaks:
+                end = min(self.scanner.offset, self.size)
+                self.scanner = read_in_order(self.file, self.scanner, end) or self.scanner
             self._end = self._bytes_before(self.size)
             known = min(self.scanner.offset, self.size)
             self._known_end = self._end if known == self.size else self._bytes_before(known)
@@ -243,48 +272,13 @@ class LogReader:
             self.close()
             raise
 
-    def _scan(self) -> None:
-        """Scan from where the scanner stands to the size known."""
-        scanner, want = self.scanner, CHUNK_BYTES
-        while scanner.offset < self.size:
-            block = self.file.read(scanner.offset, min(want, self.size - scanner.offset))
-            if whole := block.rfind(b"\n") + 1:
-                scanner.feed(block[:whole])
-                want = CHUNK_BYTES
-            elif scanner.offset + len(block) >= self.size or len(block) < want:
-                self.size = scanner.offset + len(block)
-                self._scan_unended(block)
-                return
-            elif want <= self.max_record_bytes:
-                want = min(want * 2, max(self.max_record_bytes, CHUNK_BYTES) + 1)
-            elif not self._skip_long_line():
-                return
-
-    def _scan_unended(self, block: bytes) -> None:
-        """Take the bytes behind the last LF as a record if they are a whole one: its LF comes with the next append."""
-        try:
-            decode(block)
-        except ValueError:
-            return
-        self.scanner.feed(block + b"\n")
-
-    def _skip_long_line(self) -> bool:
-        """Pass over a line that is too long; False if it does not end."""
-        scanner = self.scanner
-        at, crc, tail = scanner.offset, scanner.seed, b""
-        while block := self.file.read(at, CHUNK_BYTES):
-            end = block.find(b"\n")
-            piece = block if end < 0 else block[:end]
-            crc, tail = crc32(piece, crc), (tail + piece)[-CRC_TAIL_BYTES:]
-            at += len(piece)
-            if end >= 0:
-                scanner.skip(at + 1 - scanner.offset, crc, tail)
-                return True
-        return False
-
     def _goes_on(self, size: int) -> bool:
         """Whether a file of `size` bytes holds what is known, and whole lines or a torn one behind it."""
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
         return size >= known and self._bytes_before(min(known, self.size)) == self._known_end
+
+
+def _chain_breaks(index: Index) -> int:
+    return sum(found.kind == "checksum" for found in index.damage)

@@ -4,6 +4,8 @@ Rules that hold here:
 - A message record is the message's JSON object with `role` first and `metadata` last; in `metadata` come last, in this
   order, `timestamp`, `pinned` and `critical` where they are true, and `message_id`. A reader may rely on that order in
   a line whose checksum holds, and in no other line.
+- A message that belongs to a reset has `"_reset":[ID,NUMBER]` after its metadata: the reset, and its number among the
+  new messages of the reset. It is no part of the message.
 - A control record begins with `{"_record":KIND`.
 - `_crc = crc32(line[:-20] + b"}", seed)`, where the 20 bytes are `,"_crc":"xxxxxxxx"}` and LF. Eight lower-case
   hexadecimal digits: a line that ends otherwise has no checksum.
@@ -18,6 +20,7 @@ import dataclasses
 import enum
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
@@ -26,18 +29,22 @@ import orjson
 
 from ..errors import RecordError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-RESERVED_KEYS = frozenset({"_record", "_crc", "_json"})
+RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
 REMOVALS = frozenset({"reset", "reset_begin", "purge"})  # kinds of records that take messages out of the live history
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
 MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20
+CONTROL_HEAD = b'{"_record"'
 CRC_KEY = b',"_crc":"'
 CRC_TAIL_BYTES = 19  # without the LF
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
 TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical
+
+_MEMBER_KEY = b',"_reset":['
+_MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
 Message = dict[str, Any]
 
@@ -83,7 +90,15 @@ def to_plain(message: Mapping[str, Any]) -> Message:
     return plain
 
 
-def encode_plain(plain: Message, *, message_id: str, timestamp: str | None) -> bytes:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """A message's membership of a reset: the reset's id, and the message's number among its new ones, from 0."""
+
+    reset_id: str
+    number: int
+
+
+def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, member: Member | None = None) -> bytes:
     """Encode what `to_plain` gave, as `encode_message` does; without a `timestamp`, none is stamped."""
     metadata = dict(plain.get("metadata") or {})
     marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
@@ -97,6 +112,8 @@ def encode_plain(plain: Message, *, message_id: str, timestamp: str | None) -> b
     stamped = {"role": plain["role"]}
     stamped.update((key, value) for key, value in plain.items() if key not in ("role", "metadata"))
     stamped["metadata"] = metadata
+    if member is not None:
+        stamped["_reset"] = [member.reset_id, member.number]
     return encode_object(stamped)
 
 
@@ -142,7 +159,35 @@ def decode(line: bytes) -> Message:
         raise ValueError("nested too deeply")
     value.pop("_crc", None)
     value.pop("_json", None)
+    if "_reset" in value and member_of(line) is not None:
+        del value["_reset"]
     return value
+
+
+def member_of(line: bytes) -> Member | None:
+    """The membership that a line (without LF) carries; None if it belongs to no reset, or was written by hand."""
+    if not has_crc(line):
+        return None
+    end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
+    at = end.rfind(_MEMBER_KEY)
+    found = _MEMBER.fullmatch(end, at) if at >= 0 else None
+    if found is None:
+        return None
+    try:
+        return Member(str(json.loads(found[1])), int(found[2]))
+    except ValueError:
+        return None
+
+
+def has_misplaced_crc(line: bytes) -> bool:
+    """Whether a line without a checksum at its end has one inside: a line of this package that was written anew."""
+    if b'"_crc"' not in line:
+        return False
+    try:
+        value = _decode_stdlib(line)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and "_crc" in value
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

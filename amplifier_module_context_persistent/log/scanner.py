@@ -1,77 +1,84 @@
-"""Scanning: from the bytes of a log to its index. Pure: bytes come in, nothing is read or written here.
+"""Scanning: from the bytes of a log to its records. Pure: bytes come in, nothing is read or written here.
 
-The scanner is fed with blocks of whole lines, in order, and keeps what it must know from one block to the next: the
-checksum chain, a reset that is not committed yet, the line number. Rules:
+The scanner knows lines, checksums and line numbers; what a record means, `index_builder` knows. It is fed with blocks
+of whole lines, in order, and keeps the checksum chain from one block to the next. Rules:
 - A record verifies against the checksum that the record before it carries, or the one that was computed for it; so
   one bad line does not condemn the next.
-- A line without a checksum is read if it is JSON; behind the first chained record it is reported.
+- A line without a checksum is read if it is JSON; after the first chained record it is reported.
 - A line that parses but fails its checksum is read, marked and reported. A line that does not parse is reported; whole
-  records that stand in it, behind the rest of another one or behind NUL bytes, are read.
-- A reset counts when its commit stands in the log. As only the end of a log can be torn, a reset whose commit is
-  missing while more records follow was committed, and is reported.
+  records in it, after the rest of another one or after NUL bytes, are read.
+- No line that is whole is ever given up.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 from zlib import crc32
 
-from .index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED, Damage, Index
-from .record import CRC_TAIL_BYTES, ID_KEY, MAX_RECORD_BYTES, TRUE_BEFORE_ID, Message, decode, name_of, stored_crc
+from .index import DAMAGED, ROLE_CODES, UNCHAINED, Damage, Index, id_hash_of
+from .index_builder import IndexBuilder, Place
+from .record import (
+    CONTROL_HEAD,
+    CRC_TAIL_BYTES,
+    ID_KEY,
+    MAX_RECORD_BYTES,
+    TRUE_BEFORE_ID,
+    Message,
+    decode,
+    has_misplaced_crc,
+    member_of,
+    stored_crc,
+)
+from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 
 _RECEIPT_HEAD = b'{"_record":"view",'
 _ROLE_BY_PREFIX = {role[:4].encode(): code for role, code in ROLE_CODES.items()}
 
-Chain = tuple[int, int, bool]
-"""The last stored checksum, the last computed one, and whether any record was chained."""
-
 
 @dataclass(slots=True)
-class _Reset:
-    """A reset that awaits its commit."""
+class _Chain:
+    """The last stored checksum, the last computed one, and whether a record was chained, or should have been."""
 
-    id: str
-    count: int
-    offset: int
-    line: int
-    base: int
-    """How many message records the index held before it."""
-    chain: Chain
-    """The chain before it, to go back to when it is cut."""
-    control_counts: dict[str, int]
-    """Likewise."""
-    items: list[Any] = field(default_factory=list)
+    stored: int = 0
+    computed: int = 0
+    begun: bool = False
 
 
 class Scanner:
     """Fill an index from blocks of lines."""
 
     def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
-        self.index = Index()
+        self.builder = IndexBuilder()
         self.max_record_bytes = max_record_bytes
         self.offset = 0
         """Where the next line begins: the end of what was scanned."""
         self.line = 0
-        self.pending: _Reset | None = None
-        self._chain: Chain = (0, 0, False)
-        self._line_offset = 0
-        self._chain_before: Chain = self._chain
+        self.order: list[tuple[int, int, int]] | None = None
+        """If lines were moved: number, offset and length of each line up to `order_end`, in the order of writing."""
+        self.order_end = self.order_lines = 0
+        self._chain = _Chain()
+        self._before = (0, 0)
+        """The chain before the line at hand."""
         self._bare: tuple[int, int] | None = None
         """Line and offset of the last line without a checksum."""
 
     @property
+    def index(self) -> Index:
+        """The index that is filled."""
+        return self.builder.index
+
+    @property
     def seed(self) -> int:
         """The seed of the record to be written next."""
-        return self._chain[0]
+        return self._chain.stored
 
     def feed(self, block: bytes) -> None:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
         index, crc, roles, limit = self.index, crc32, _ROLE_BY_PREFIX, self.max_record_bytes
-        offset, seed, line_number = self.offset, self._chain[0], self.line
-        add, make_live = index.add, index.make_live
+        offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
+        add, make_live, builder = index.add, index.make_live, self.builder
         lines = block.split(b"\n")
         lines.pop()
         for line in lines:
@@ -79,36 +86,54 @@ class Scanner:
             line_number += 1
             computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
             verified = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed
-            if verified and line[:9] == ROLE_HEAD and self.pending is None and length <= limit:
-                end = length - 22  # behind the message id, where message_id is the last key of the last object
+            if verified and line[:9] == ROLE_HEAD and length <= limit and builder.is_plain:
+                end = length - 22  # after the message id, where message_id is the last key of the last object
                 start = line.rfind(ID_KEY, 0, end)
                 role = roles.get(line[9:13], -1)
                 plain = start > 0 <= role and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
                 if plain and b"\\" not in line[start:end]:
-                    id_hash = hash(line[start + 14 : end])
-                    make_live(add(offset=offset, length=length, role=role, flags=0, id_hash=id_hash))
+                    hashed = id_hash_of(line[start + 14 : end])
+                    make_live(
+                        add(
+                            offset=offset,
+                            length=length,
+                            role=role,
+                            flags=0,
+                            id_hash=hashed,
+                            seed=seed,
+                            check=computed,
+                        )
+                    )
                     offset += length
-                    self._chain = (computed, computed, True)
-                    seed = computed
+                    chain.stored = chain.computed = seed = computed
+                    chain.begun = True
                     continue
-            elif verified and line[:18] == _RECEIPT_HEAD and self.pending is None and length <= limit:
+            elif verified and line[:18] == _RECEIPT_HEAD and length <= limit and builder.is_plain:
                 index.count_control("view")  # nothing else is known of it, and there is one a request
                 offset += length
-                self._chain = (computed, computed, True)
-                seed = computed
+                chain.stored = chain.computed = seed = computed
+                chain.begun = True
                 continue
-            self.offset = self._line_offset = offset
-            self.line = line_number
-            self._chain_before = self._chain
-            if verified:
-                self._chain = (computed, computed, True)
-                self._take(line, 0)
-            else:
-                self._take_doubtful(line)
-            seed = self._chain[0]
+            self.take(line, line_number, offset)
+            seed = chain.stored
             offset += length
         self.offset = offset
         self.line = line_number
+
+    def take(self, line: bytes, number: int, offset: int) -> None:
+        """Take one line (without LF) by its number and its offset, after those taken before."""
+        seed = self._chain.stored
+        computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
+        self.line, self.offset = number, offset
+        self._before = (seed, self._chain.computed)
+        place = Place(number, offset, len(line) + 1, seed, computed)
+        self.builder.at(place)
+        if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
+            self._chain.stored = self._chain.computed = computed
+            self._chain.begun = True
+            self._take(line, 0)
+        else:
+            self._take_doubtful(line, place)
 
     def skip(self, length: int, crc: int, tail: bytes) -> None:
         """Report and pass over a line that is too long to be held in memory.
@@ -119,194 +144,124 @@ class Scanner:
             tail: its last bytes without LF.
         """
         self.line += 1
+        self.builder.at(Place(self.line, self.offset, length))
         stored = stored_crc(tail)
-        self._chain = (crc, crc, self._chain[2]) if stored is None else (stored, stored, True)
+        self._chain.stored = self._chain.computed = crc if stored is None else stored
+        self._chain.begun = self._chain.begun or stored is not None
         self._report_oversized(length)
         self.offset += length
 
-    def abandon_reset(self) -> None:
-        """Forget the uncommitted reset at the end, as if its bytes had been cut."""
-        if self.pending is not None:
-            self.index.cut(self.pending.base)
-            self.index.damage = [found for found in self.index.damage if found.offset < self.pending.offset]
-            self.index.control_counts = self.pending.control_counts
-            self.offset, self.line = self.pending.offset, self.pending.line - 1
-            self._chain = self.pending.chain
-            self.pending = None
+    def leave_out(self, number: int, offset: int, length: int) -> None:
+        """Report a line that stands in the log twice, and pass over it; the chain goes on as if it were not there."""
+        self.builder.at(Place(number, offset, length))
+        self.builder.report("repeated", "a copy of another line; it counts once")
 
-    def _report(self, kind: str, detail: str) -> None:
-        self.index.damage.append(Damage(self.line, self.offset, kind, detail))
+    def go_on(self, other: Scanner) -> None:
+        """Go on with the line that another scanner would take next."""
+        self.line, self.offset = other.line, other.offset
+        self._chain, self._bare = replace(other._chain), other._bare
 
     def _report_oversized(self, length: int) -> None:
-        self._report("oversized", f"a line of {length:,} bytes; at most {self.max_record_bytes:,} are read; skipped")
-        self._count_towards_reset(None)
+        detail = f"a line of {length:,} bytes; at most {self.max_record_bytes:,} are read; skipped"
+        self.builder.report("oversized", detail)
+        self.builder.unreadable()
 
-    def _take_doubtful(self, line: bytes) -> None:
+    def _take_doubtful(self, line: bytes, place: Place) -> None:
         """Take a line that does not simply continue the chain from the stored checksum."""
-        stored = stored_crc(line)
-        flags, computed = self._check(line, stored)
+        chain, stored = self._chain, stored_crc(line)
+        flags, computed = self._check(line, stored, place)
         finding = None
         if stored is None:
-            self._chain = (crc32(line, self._chain[0]), computed, self._chain[2])
+            chain.stored, chain.computed = crc32(line, chain.stored), computed
             self._bare = (self.line, self.offset)
-            if self._chain[2]:
-                finding = ("unchained", "a line without a checksum behind lines that have one")
+            place.seed, place.check = 0, crc32(line)
+            if has_misplaced_crc(line):
+                flags, chain.begun = DAMAGED, True
+                finding = ("checksum", "its checksum is not at its end: another program wrote the line anew")
+            elif chain.begun or line.startswith(CONTROL_HEAD):
+                chain.begun = True
+                finding = ("unchained", "a line without a checksum after lines that have one")
         else:
-            if self._bare and not (flags or self._chain[2] or stored == computed):
-                detail = "its checksum was altered, as the line behind it tells; it is read all the same"
+            if self._bare and not (flags or chain.begun or stored == computed):
+                detail = "its checksum was altered, as the line after it tells; it is read all the same"
                 self.index.damage.append(Damage(*self._bare, "checksum", detail))
-            self._chain = (stored, computed, True)
+            chain.stored, chain.computed, chain.begun = stored, computed, True
             if flags:
                 finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
+                self.builder.gap()
         if not line.strip():
-            self._report("unreadable", "an empty line")
+            self.builder.report("unreadable", "an empty line")
             return
         self._take(line, flags, finding)
 
-    def _check(self, line: bytes, stored: int | None) -> tuple[int, int]:
+    def _check(self, line: bytes, stored: int | None, place: Place) -> tuple[int, int]:
         """Verify a line against both seeds; its flags and the checksum that it should have."""
-        body = line[:-CRC_TAIL_BYTES]
-        computed = crc32(b"}", crc32(body, self._chain[0]))
+        body, chain = line[:-CRC_TAIL_BYTES], self._chain
+        computed = crc32(b"}", crc32(body, chain.stored))
         if stored is None:
             return UNCHAINED, computed
-        if stored in (computed, crc32(b"}", crc32(body, self._chain[1]))):
-            return 0, computed
+        for seed in (chain.stored, chain.computed):
+            if stored == crc32(b"}", crc32(body, seed)):
+                place.seed, place.check = seed, stored
+                return 0, computed
+        place.seed, place.check = 0, crc32(line)
         return DAMAGED, computed
 
     def _salvage(self, line: bytes, reason: str) -> None:
         """Read the whole records that stand in a line that is none; report the line in any case."""
         places = list(whole_records(line))
+        builder = self.builder
         if not places:
             nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""
-            self._report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
-            self._count_towards_reset(None)
+            builder.report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
+            builder.unreadable(was_control=line.startswith(b'{"_') or b'"keep"' in line[:24])
             return
         strange = len(line) - sum(end - start for start, end in places)
-        self._report("glued", f"{strange} bytes that are no record stand in one line with {len(places)} that are read")
-        offset, behind = self.offset, self._chain
-        self._chain = self._chain_before
+        builder.report(
+            "glued", f"{strange} bytes that are no record stand in one line with {len(places)} that are read"
+        )
+        offset, after = self.offset, (self._chain.stored, self._chain.begun)
+        self._chain.stored, self._chain.computed = self._before
         for start, end in places:
             record = line[start:end]
-            stored = stored_crc(record)
-            flags, computed = self._check(record, stored)
-            self._chain = (computed if stored is None else stored, computed, True)
-            self.offset = offset + start
+            stored, place = stored_crc(record), Place(self.line, offset + start, end - start + 1)
+            flags, computed = self._check(record, stored, place)
+            if stored is None:
+                place.seed, place.check = 0, crc32(record)
+            self._chain.stored = computed if stored is None else stored
+            self._chain.computed, self._chain.begun = computed, True
+            builder.at(place)
             self._take(record, flags)
-        self._chain = (behind[0], self._chain[0], behind[2])
+        self._chain.stored, self._chain.begun = after
 
     def _take(self, line: bytes, flags: int, finding: tuple[str, str] | None = None) -> None:
         """Take a line by parsing it; `finding` is reported if it can be read."""
         if len(line) >= self.max_record_bytes:
             self._report_oversized(len(line) + 1)
             return
+        builder = self.builder
         try:
             value = decode(line)
         except ValueError as error:
             self._salvage(line, str(error))
             return
         if "_record" not in value and not has_role(value):
-            self._report("unreadable", "a JSON object that is neither a message nor a control record")
-            self._count_towards_reset(None)
+            builder.report("unreadable", "a JSON object that is neither a message nor a control record")
+            builder.unreadable(was_control=True)
             return
         if finding:
-            self._report(*finding)
+            builder.report(*finding)
         if "_record" in value:
-            self._take_control(name_of(value["_record"]), value)
-        else:
-            self._take_message(line, value, flags)
-
-    def _take_message(self, line: bytes, message: Message, flags: int) -> None:
-        metadata = message.get("metadata")
-        if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
-            flags |= PINNED
-        message_id = message_id_of(message, line, self.offset)
-        ordinal = self.index.add(
-            offset=self.offset,
-            length=len(line) + 1,
-            role=ROLE_CODES[message["role"]],
-            flags=flags,
-            id_hash=hash(message_id.encode("utf-8", "surrogatepass")),
-        )
-        if not self._count_towards_reset(ordinal):
-            self.index.make_live(ordinal)
-
-    def _take_control(self, kind: str, value: dict[str, Any]) -> None:
-        counts = dict(self.index.control_counts) if kind == "reset" else {}
-        self.index.count_control(kind)
-        if kind not in ("keep", "commit") and self.pending and len(self.pending.items) == self.pending.count:
-            self._finish_reset(committed=False)
-        if kind == "header":
-            self.index.headers.append(value)
-        elif kind == "plan":
-            self.index.plan = value
-        elif kind == "pin":
-            self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
-        elif kind == "usage":
-            self.index.usage[name_of(value.get("provider")), name_of(value.get("model"))] = value
-        elif kind == "system":
-            self.index.heads.add(name_of(value.get("hash")))
-        elif kind == "reset":
-            self._finish_reset(committed=False)
-            count = value.get("count")
-            self.pending = _Reset(
-                id=name_of(value.get("id")),
-                count=count if isinstance(count, int) else 0,
-                offset=self._line_offset,
-                line=self.line,
-                base=len(self.index),
-                chain=self._chain_before,
-                control_counts=counts,
-            )
+            builder.control(value, flags, intact=is_intact(line))
             return
-        elif kind == "keep":
-            self._count_towards_reset((name_of(value.get("from")), name_of(value.get("to"))))
-            return
-        elif kind == "commit":
-            if self.pending is not None and self.pending.id == name_of(value.get("id")):
-                self._finish_reset(committed=True)
-            else:
-                self._report("reset", "a commit whose reset cannot be read: what it replaced is still live")
-
-    def _count_towards_reset(self, item: Any) -> bool:
-        """Give a record to the reset that awaits its commit; False when none does."""
-        pending = self.pending
-        if pending is None:
-            return False
-        if len(pending.items) == pending.count:  # behind the place of the commit
-            self._finish_reset(committed=False)
-            return False
-        pending.items.append(item)
-        return True
-
-    def _finish_reset(self, *, committed: bool) -> None:
-        pending, self.pending = self.pending, None
-        if pending is None:
-            return
-        if not committed:
-            self._report("reset", f"the reset of line {pending.line} has no readable commit, though records follow")
-        live: list[int] = []
-        ids = [item for run in pending.items if isinstance(run, tuple) for item in run]
-        places: dict[str, int] = {}
-        if ids:
-            ordinals = self.index.find_all(ids)
-            position = {ordinal: place for place, ordinal in enumerate(self.index.live)}
-            places = {i: position[o] for i, o in ordinals.items() if o in position}
-        for item in pending.items:
-            if isinstance(item, int):
-                live.append(item)
-            elif isinstance(item, tuple):
-                first, last = places.get(item[0]), places.get(item[1])
-                if first is None or last is None or first > last:
-                    self._report("reset", f"the reset of line {pending.line} keeps records that the log lacks")
-                elif len(live) + last - first >= len(self.index):  # else a few lines could fill the memory
-                    self._report("reset", f"the reset of line {pending.line} keeps more records than the log has")
-                else:
-                    live.extend(self.index.live[first : last + 1])
-        self.index.replace_live(live)
+        place = builder.place
+        message_id = message_id_of(value, line, place.offset)
+        doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
+        builder.message(value, message_id, flags, member_of(line), doubtful=doubtful)
 
 
 def message_id_of(message: Message, line: bytes, offset: int) -> str:
-    """The id that a record carries, or for a bare line one derived from its bytes and its place."""
+    """The id that a record carries, or for a bare line one derived from its bytes and its offset."""
     metadata = message.get("metadata")
     given = metadata.get("message_id") if isinstance(metadata, dict) else None
     if isinstance(given, str) and given:

@@ -10,7 +10,7 @@ from .redact import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What is to go; exactly one of these is set."""
+    """What is to go: at most one of the first four, `torn` beside it or alone."""
 
     before: str | None = None
     """What stands before the message with this id."""
@@ -19,6 +19,13 @@ class Purge:
     everything: bool = False
     redact: Replace | None = None
     """What it replaces in the strings of messages."""
+    torn: bool = False
+    """The torn tails that were saved beside the log, and the one at its end."""
+
+    @property
+    def is_torn_only(self) -> bool:
+        """Whether nothing of the log itself goes."""
+        return self.torn and not (self.before is not None or self.cleared or self.everything or self.redact)
 
     @property
     def mode(self) -> str:
@@ -38,12 +45,14 @@ class PurgeCounts:
     controls_removed: int = 0
     controls_redacted: int = 0
     altered_kept: int = 0
-    """Messages among the kept ones whose checksum was wrong; behind the purge it is right."""
+    """Messages among the kept ones whose checksum is wrong; after the purge they are still reported."""
     unreadable_kept: int = 0
-    """Pieces that are no record; behind the purge they are still there."""
+    """Pieces that are no record; after the purge they are still there."""
     unreadable_removed: int = 0
     torn_bytes: int = 0
     saved_tails: int = 0
+    tails_matching: int = 0
+    """Saved torn tails that hold what is to be redacted, and stay."""
     bytes_before: int = 0
 
     @property

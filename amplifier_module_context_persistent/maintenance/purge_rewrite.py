@@ -1,114 +1,129 @@
-"""What a purge carries over: from the records of a log to those that stay. Reads the log, and writes nothing itself.
+"""What a purge writes: one pass over a log's lines that gives on the records that stay.
 
-Rules:
-- `before`, `redact`: every record that stays keeps its place; the frames of resets are fitted to what is left of them.
-- `cleared`: what is live stays, in its order, without the resets that brought it there.
-- `everything`: the headers stay (of earlier purges nothing is said any more).
-- A plan or any other control record goes with each message that it names, and with what stood before the message of
-  `before`; a pin goes with its message only. A `view` record, whose hash stands for messages that it does not name,
-  goes with whatever goes before it.
-- A message without an id of its own is given the one that it had by its place, so that it keeps it at its new place.
+The pass scans the log once more as it goes, so it knows at each record what is live. Resets are not carried over: the
+new messages of a reset are written as messages, and where a reset took effect a new one is written, which keeps what
+is live by then and stays. A message that was never live (its reset was interrupted) stays so.
+
+The pass can go on with what was appended meanwhile: what goes was fixed when it began, and nothing of the rest goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import PurgeError
-from ..log.index import DAMAGED, fetch_lines
-from ..log.reader import LogReader
-from ..log.record import CRC_TAIL_BYTES, Message, decode, encode_control, encode_object, has_crc, name_of
-from ..log.scanner import message_id_of
+from ..log.index import DAMAGED, UNCHAINED, Index
+from ..log.reader import Line, LogReader
+from ..log.record import CRC_TAIL_BYTES, Member, Message, decode, encode_object, has_crc, member_of, name_of
+from ..log.record_kinds import kind_of
+from ..log.reset_writer import reset_bodies
+from ..log.scanner import Scanner, message_id_of
 from .purge_options import Purge, PurgeCounts
-from .raw_records import pieces
+from .raw_records import pieces_of
 from .redact import redact_control, redact_message
-
-_FRAME = frozenset({"reset", "keep", "commit"})
-_KEPT = frozenset({"header", "purge"})
 
 Put = Callable[[bytes], None]
 
+_DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
+_DAMAGED_RESET = b'{"_record":"damaged","kind":"reset"}'
+"""Stands where a damaged record of a reset stood: without a checksum, so that it is reported."""
 
-@dataclass(slots=True)
-class _Frame:
-    """A reset that is being carried over."""
-
-    reset: Message
-    places: dict[str, int]
-    """Where the messages stand that were live before it."""
-    bodies: list[tuple[bytes, bool]] = field(default_factory=list)
-    live: list[int] = field(default_factory=list)
+_INTERRUPTED = "interrupted"
+"""The reset that messages belong to which never were live."""
 
 
 class Rewrite:
-    """One pass over a log that carries over what a purge leaves.
+    """One pass over a log that gives on what a purge leaves.
 
     Args:
-        reader: the log, scanned.
+        reader: the log, scanned; what goes is decided by what it holds now.
         purge: what goes.
-        counts: filled in by `run`.
+        counts: filled in as the pass goes.
+        put: takes the body of a record that stays.
+        put_raw: takes a line that is no record.
+        time: of the resets that are written, ISO 8601.
     """
 
-    def __init__(self, reader: LogReader, purge: Purge, counts: PurgeCounts) -> None:
-        self._reader, self._purge, self._counts = reader, purge, counts
+    def __init__(
+        self, reader: LogReader, purge: Purge, counts: PurgeCounts, put: Put, put_raw: Put, *, time: str
+    ) -> None:
+        self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
+        self._put, self._put_raw = put, put_raw
         index = reader.index
-        pending = reader.scanner.pending
-        self._scanned = pending.offset if pending else min(reader.scanner.offset, reader.size)
-        self._total = pending.base if pending else len(index)
+        self._total = len(index)
+        self._plan, self._usage = index.plan, list(index.usage.values())
+        self._snapshot_live = list(index.live)
         self._cut_offset = 0
-        self._gone = self._gone_ordinals()
+        self._gone = self._gone_ordinals(index)
         self._gone_ids: set[str] = set()
+        self._was_live = bytearray() if purge.everything else was_live(reader)
+        self._scanner = Scanner(reader.max_record_bytes)
         self._ids: list[str] = []
         self._live: list[int] = []
-        self._frame: _Frame | None = None
+        """The ordinals that are live in the new file."""
+        self._resets = 0
+        self._plan_put = False
         self._late: list[bytes] = []
-        self._put: Put = lambda _: None
-        self._put_raw: Put = lambda _: None
+        counts.messages_removed = len(self._gone)
+        counts.messages_kept = self._total - len(self._gone)
+        self._any_chained = any(not flags & UNCHAINED for flags in index.flags) or bool(index.headers)
+        self._check_damage(index)
 
     def expected(self) -> list[int]:
         """The hashes of the ids of the messages that stay live, in order."""
-        index = self._reader.index
-        return [index.id_hashes[ordinal] for ordinal in index.live if ordinal not in self._gone]
+        hashes = self._scanner.index.id_hashes
+        return [hashes[ordinal] for ordinal in self._live]
 
-    def run(self, put: Put, put_raw: Put) -> None:
-        """Give the bodies of the records that stay to `put`, and lines that are none to `put_raw`.
+    def run(self) -> None:
+        """Give on what stays of the log as it was when the pass began.
 
         Raises:
             PurgeError: the damage in this log is such that it cannot be done.
         """
-        self._put, self._put_raw = put, put_raw
-        counts, index = self._counts, self._reader.index
-        counts.messages_removed = len(self._gone)
-        counts.messages_kept = self._total - len(self._gone)
-        counts.torn_bytes = self._reader.size - self._scanned
         if self._purge.everything:
             self._keep_headers()
             return
-        self._check_damage()
-        for offset, line, value in pieces(self._reader, self._scanned):
-            if value is None:
-                self._take_raw(offset, line)
-            elif "_record" in value:
-                self._take_control(offset, line, value)
-            else:
-                self._take_message(offset, line, value)
+        for line in self._reader.whole_lines():
+            self._take(line)
+        index = self._scanner.index
+        if list(index.live) != self._snapshot_live or len(index) != self._total:
+            raise PurgeError("the damage in this log is such that it cannot be purged so; only --all works")
         if self._purge.cleared:
-            for ordinal, line in fetch_lines(index, index.live, self._reader.file.read):
-                put(self._message_body(ordinal, line, decode(line)))
+            for ordinal, content in self._reader.lines(self._reader.index.live):
+                self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
             for body in self._late:
-                put(body)
-        elif self._frame is not None or self._live != list(index.live):
-            raise _damaged()
-        if len(self._ids) != self._total:
-            raise _damaged()
-        counts.altered_kept = sum(
-            bool(index.flags[ordinal] & DAMAGED) for ordinal in range(self._total) if ordinal not in self._gone
-        )
+                self._put(body)
+            self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
+        kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
+        self._counts.altered_kept = sum(bool(index.flags[ordinal] & DAMAGED) for ordinal in kept)
+        self._keep_the_rest()
 
-    def _gone_ordinals(self) -> set[int]:
-        index, purge = self._reader.index, self._purge
+    def take_appended(self, lines: Iterator[Line]) -> None:
+        """Give on what was appended since; all of it stays, redacted likewise."""
+        for line in lines:
+            self._take(line)
+
+    def _keep_headers(self) -> None:
+        """Leave the headers alone; what else there is need not even be read."""
+        index, scanner = self._reader.index, Scanner(self._reader.max_record_bytes)
+        removed = (count for name, count in index.control_counts.items() if not kind_of(name).permanent)
+        self._counts.controls_removed = sum(removed)
+        lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
+        self._counts.unreadable_removed = sum(1 for _ in lost)
+        for header in index.headers:
+            self._put(encode_object(header))
+        scanner.go_on(self._reader.scanner)
+        self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
+        self._keep_the_rest()
+
+    def _keep_the_rest(self) -> None:
+        """From now on nothing goes but what is to be redacted."""
+        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False), 0
+
+    def _gone_ordinals(self, index: Index) -> set[int]:
+        purge = self._purge
         if purge.everything:
             return set(range(self._total))
         if purge.cleared:
@@ -119,28 +134,33 @@ class Rewrite:
         if first is None or not index.is_live(first):
             raise PurgeError("no live message has this id; what is hidden is purged with --cleared")
         self._cut_offset = index.offsets[first]
-        place = index.live.index(first)
-        return set(index.live[:place]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
+        position = index.live.index(first)
+        return set(index.live[:position]) | {ordinal for ordinal in range(first) if not index.is_live(ordinal)}
 
-    def _check_damage(self) -> None:
-        kinds = {found.kind for found in self._reader.index.damage}
-        if "oversized" in kinds:
+    def _check_damage(self, index: Index) -> None:
+        if self._purge.everything:
+            return
+        if any(found.kind == "oversized" for found in index.damage):
             raise PurgeError("a line is too long to be carried over; only --all removes it")
-        if "reset" in kinds and not self._purge.cleared:
-            raise PurgeError("the frame of a reset is damaged; only --all and --cleared work on this log")
 
-    def _keep_headers(self) -> None:
-        """Leave the headers alone; what else there is need not even be read."""
-        index = self._reader.index
-        counted = index.control_counts.items()
-        self._counts.controls_removed = sum(count for kind, count in counted if kind not in _KEPT)
-        self._counts.unreadable_removed = sum(
-            found.kind in ("unreadable", "oversized", "glued") for found in index.damage
-        )
-        for header in index.headers:
-            self._put(encode_object(header))
+    # -- one line ----------------------------------------------------------------------------------------------------
 
-    # -- carrying over -----------------------------------------------------------------------------------------------
+    def _take(self, line: Line) -> None:
+        scanner = self._scanner
+        index, first = scanner.index, len(scanner.index)
+        generation, findings = index.generation, len(index.damage)
+        scanner.take(line.content, line.number, line.offset)
+        damaged = any(found.kind in _DAMAGED for found in index.damage[findings:])
+        offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
+        for offset, content, value in pieces_of(line.offset, line.content):
+            if value is None:
+                self._take_raw(offset, content)
+            elif "_record" in value:
+                self._take_control(offset, content, value, damaged=damaged)
+            elif offset in offsets:
+                self._take_message(offsets[offset], content, value, offset, damaged=damaged)
+        if index.generation != generation:
+            self._take_reset(index)
 
     def _take_raw(self, offset: int, line: bytes) -> None:
         if offset < self._cut_offset:
@@ -152,107 +172,128 @@ class Rewrite:
             self._counts.unreadable_removed += changed != line
             line = changed
         self._counts.unreadable_kept += 1
-        self._emit(line, raw=True)
+        self._put_raw(line)
 
-    def _take_message(self, offset: int, line: bytes, value: Message) -> None:
-        ordinal, index = len(self._ids), self._reader.index
-        if ordinal >= self._total or index.offsets[ordinal] != offset:
-            raise _damaged()
+    def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
         self._ids.append(message_id_of(value, line, offset))
-        (self._frame.live if self._frame else self._live).append(ordinal)
+        if not self._stays_live(ordinal) and self._ids[ordinal] in self._gone_ids:
+            self._gone.add(ordinal)  # a damaged copy of a message that goes
         if ordinal in self._gone:
             self._gone_ids.add(self._ids[ordinal])
         elif not self._purge.cleared:
-            self._emit(self._message_body(ordinal, line, value))
+            self._put_message(ordinal, line, value, damaged=damaged)
+            if self._stays_live(ordinal):
+                self._live.append(ordinal)
+
+    def _is_damaged(self, ordinal: int) -> bool:
+        flags = self._reader.index.flags[ordinal]
+        return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
+
+    def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
+        """Write a message; what was damaged stays so, and every reader reports it."""
+        body = self._message_body(ordinal, line, value)
+        if not damaged:
+            self._put(body)
+        elif has_crc(line):
+            self._put_raw(body + line[-CRC_TAIL_BYTES:])
+        else:
+            self._put_raw(body + b"}")
+
+    def _stays_live(self, ordinal: int) -> bool:
+        return ordinal >= self._total or bool(self._was_live[ordinal])
 
     def _message_body(self, ordinal: int, line: bytes, value: Message) -> bytes:
-        metadata = value.get("metadata")
-        known = metadata if isinstance(metadata, dict) else {}
-        own = self._ids[ordinal]
-        changed = value
+        own, changed = self._ids[ordinal], value
         if self._purge.redact:
             changed = redact_message(value, self._purge.redact)
             self._counts.messages_redacted += changed != value
-        if known.get("message_id") == own and has_crc(line) and changed == value:
+        metadata = value.get("metadata")
+        known = metadata if isinstance(metadata, dict) else {}
+        member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
+        if ordinal >= self._total:
+            member = member_of(line)
+        same = known.get("message_id") == own and changed == value and member == member_of(line)
+        if has_crc(line) and same:
             return line[:-CRC_TAIL_BYTES]
         ordered = {"role": changed["role"], **changed}
         stamped = ordered.pop("metadata", None)
-        return encode_object(
-            {**ordered, "metadata": {**(stamped if isinstance(stamped, dict) else {}), "message_id": own}}
-        )
+        ordered["metadata"] = {**(stamped if isinstance(stamped, dict) else {}), "message_id": own}
+        if member is not None:
+            ordered["_reset"] = [member.reset_id, member.number]
+        return encode_object(ordered)
 
-    def _take_control(self, offset: int, line: bytes, value: Message) -> None:
-        kind = name_of(value["_record"])
-        if self._purge.cleared and kind in _FRAME:
+    def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
+        name = name_of(value["_record"])
+        kind = kind_of(name)
+        if kind.frames:  # written anew where it takes effect
+            self._counts.controls_removed += self._purge.cleared
+            if damaged:
+                self._put_raw(_DAMAGED_RESET)
+        elif not kind.permanent and (
+            (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
+        ):
             self._counts.controls_removed += 1
-        elif kind in _FRAME:
-            self._take_frame(kind, line, value)
-        elif kind not in _KEPT and ((offset < self._cut_offset and kind != "pin") or self._is_void(kind, value)):
-            self._counts.controls_removed += 1
-        elif self._purge.cleared and kind not in _KEPT:
+        elif self._purge.cleared and not kind.permanent:
             self._late.append(_body(line, value))
         else:
-            changed = redact_control(value, self._purge.redact) if self._purge.redact and kind not in _KEPT else value
+            pattern = self._purge.redact if not kind.permanent else None
+            changed = redact_control(value, pattern) if pattern else value
             self._counts.controls_redacted += changed != value
-            if kind == "system" and changed != value:  # it is named by the hash of its text
+            if kind.named_by_hash and changed != value:
                 return
-            self._emit(_body(line, value) if changed == value else encode_object(changed))
+            self._plan_put = self._plan_put or name == "plan"
+            body = _body(line, value) if changed == value else encode_object(changed)
+            if damaged:
+                self._put_raw(body + (line[-CRC_TAIL_BYTES:] if has_crc(line) else b"}"))
+            else:
+                self._put(body)
 
-    @property
-    def _any_redacted(self) -> bool:
-        return bool(self._counts.messages_redacted + self._counts.controls_redacted)
-
-    def _is_void(self, kind: str, value: Message) -> bool:
+    def _is_void(self, name: str, value: Message) -> bool:
         """Whether a control record touches what goes, or is out of force where the resets that voided it go."""
-        index = self._reader.index
-        if kind == "view":  # it stands for all that its view could be made of
-            return self._purge.redact is None or self._any_redacted
-        if self._purge.cleared and kind == "plan" and value != index.plan:
+        kind, counts = kind_of(name), self._counts
+        if kind.depends_on_history:  # it stands for all that its view could be made of
+            return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
+        if self._purge.cleared and kind.last_in_force and value != self._plan and value not in self._usage:
             return True
-        if self._purge.cleared and kind == "usage" and value not in index.usage.values():
-            return True
-        return bool(self._gone_ids) and any(name in self._gone_ids for name in _strings(value))
+        return bool(self._gone_ids) and any(text in self._gone_ids for text in _strings(value))
 
-    def _take_frame(self, kind: str, line: bytes, value: Message) -> None:
-        frame = self._frame
-        if kind == "reset" and frame is None:
-            self._frame = _Frame(value, {self._ids[ordinal]: place for place, ordinal in enumerate(self._live)})
-        elif kind == "keep" and frame is not None:
-            self._keep(frame, name_of(value.get("from")), name_of(value.get("to")))
-        elif kind == "commit" and frame is not None and frame.reset.get("id") == value.get("id"):
-            hides = any(ordinal not in self._gone for ordinal in self._live)
-            self._live, self._frame = frame.live, None
-            if not (hides or frame.bodies):
-                self._counts.controls_removed += 2
-                return
-            self._emit(encode_object({**frame.reset, "count": len(frame.bodies)}))
-            for body, raw in frame.bodies:
-                self._emit(body, raw=raw)
-            self._emit(_body(line, value))
-        else:
-            raise _damaged()
-
-    def _keep(self, frame: _Frame, first: str, last: str) -> None:
-        """Fit a run of kept records to those of them that stay."""
-        if first not in frame.places or last not in frame.places:
-            raise _damaged()
-        run = self._live[frame.places[first] : frame.places[last] + 1]
-        frame.live.extend(run)
-        if stay := [ordinal for ordinal in run if ordinal not in self._gone]:
-            body = encode_control("keep", **{"from": self._ids[stay[0]], "to": self._ids[stay[-1]]})
-            frame.bodies.append((body, False))
-
-    def _emit(self, body: bytes, *, raw: bool = False) -> None:
-        if self._frame is not None:
-            self._frame.bodies.append((body, raw))
-        elif raw:
-            self._put_raw(body)
-        else:
+    def _take_reset(self, index: Index) -> None:
+        """Write a reset anew: it keeps what it made live, as far as that stays."""
+        live = [ordinal for ordinal in index.live if ordinal not in self._gone]
+        if self._purge.cleared:
+            return
+        if live == self._live and not self._plan_put:
+            self._counts.controls_removed += 2
+            return
+        self._resets += 1
+        reset_id = f"purge-{self._time}-{self._resets}"
+        bodies = reset_bodies(self._live, live, self._ids_of, reset_id=reset_id, reason="purge", time=self._time)
+        for body in bodies:
             self._put(body)
+        self._live, self._plan_put = live, False
+
+    def _ids_of(self, ordinals: Sequence[int]) -> list[str]:
+        return [self._ids[ordinal] for ordinal in ordinals]
+
+
+def was_live(reader: LogReader) -> bytearray:
+    """For each message of a log whether it ever was live."""
+    scanner = Scanner(reader.max_record_bytes)
+    index, found = scanner.index, bytearray(len(reader.index))
+    live = index.live
+    for line in reader.whole_lines():
+        scanner.take(line.content, line.number, line.offset)
+        if index.live is not live:
+            for ordinal in live:
+                found[ordinal] = 1
+            live = index.live
+    for ordinal in live:
+        found[ordinal] = 1
+    return found
 
 
 def _body(line: bytes, value: Message) -> bytes:
-    """A control record's body as it was written; what was written without a checksum is encoded anew."""
+    """A control record's body as it was written; one that was written without a checksum is encoded anew."""
     return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
 
 
@@ -266,7 +307,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _strings(item)
-
-
-def _damaged() -> PurgeError:
-    return PurgeError("the damage in this log is such that it cannot be purged so; only --all works")

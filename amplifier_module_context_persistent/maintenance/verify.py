@@ -22,9 +22,7 @@ from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..log.torn_tail import saved_tails
 from ..messages.message import calls_of, result_id_of
-
-PURGING_SUFFIX = ".purging"
-"""What a purge writes before it takes the log's place."""
+from .purge_file import unfinished_purges
 
 _CHAIN_KINDS = frozenset({"checksum", "unchained"})
 _KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")
@@ -33,6 +31,8 @@ _WAIT_S = 2.0
 ADVICE = {
     "checksum": "it is read all the same; if nobody edited it, compare it with a backup",
     "unchained": "it is read all the same; another program wrote it without a checksum",
+    "moved": "it is read where it was written; nothing is lost",
+    "repeated": "it counts once; nothing is lost",
     "glued": "the whole records in it are read; nothing to do",
     "unreadable": "everything behind it is read; get the record from a backup if it matters",
     "oversized": "it is passed over; raise max_record_bytes to read it",
@@ -41,7 +41,7 @@ ADVICE = {
     "no_newline": "run repair, or let the next append do the same: the record is whole",
     "open_call": "an interrupted turn; views put a stand-in for the result; nothing to do",
     "orphan_result": "views leave it out; nothing to do",
-    "saved_tail": "what a crash left of an append that nobody was told was stored; purge removes it",
+    "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
     "mode": "others may read it; make it private with chmod 600",
 }
@@ -175,8 +175,7 @@ def _beside(reader: LogReader) -> Iterator[Finding]:
         with contextlib.suppress(OSError):
             size = os.stat(name, follow_symlinks=False).st_size
             yield Finding("saved_tail", f"{os.path.basename(name)}: {size:,} bytes of a torn tail")
-    leftover = reader.path + PURGING_SUFFIX
-    if os.path.lexists(leftover):
+    for leftover in unfinished_purges(reader.path):
         yield Finding("purging", f"{os.path.basename(leftover)} is left over")
     mode = stat.S_IMODE(reader.file.files.fstat(reader.file.descriptor).st_mode)
     if os.name == "posix" and mode & 0o077:

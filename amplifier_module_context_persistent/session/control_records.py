@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from ..log.base import CONTROL_HEAD, Log
-from ..log.record import decode
+from ..log.base import Log
+from ..log.record import CONTROL_HEAD, decode
 
 
 def control_records(log: Log, kinds: Collection[str]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:

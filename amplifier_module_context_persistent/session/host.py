@@ -32,6 +32,7 @@ EVENTS = (
     "context:summary",
     "context:summary_failed",
     "context:degraded",
+    "context:log_lost_tail",
     "context:system_prompt_restored",
     "context:plan_not_stored",
 )

@@ -117,7 +117,7 @@ class Held:
     def _hidden_contents(self) -> frozenset[str]:
         if self._hidden is None:
             index = self._log.index
-            hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal)]
+            hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
             self._hidden = frozenset(map(content_key, self._log.read(hidden)))
         return self._hidden
 

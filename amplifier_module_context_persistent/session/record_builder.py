@@ -14,9 +14,9 @@ from ..errors import PinError
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
+from ..log.reset_writer import NewMessage, ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..window.ephemeral import Extras
-from ..window.plan_record import keep_runs, live_positions
 from .deduplicate import TimestampReplays, find_by_id, free_id_for
 from .memory_files import is_memory_file
 from .recognise import Taken, has_removals
@@ -105,7 +105,7 @@ class RecordBuilder:
             if not messages and not index.live:
                 return []
             files = [] if reason == "clear" else self._memory_files(index)
-            items: list[bytes | int] = [_encoded(item) if isinstance(item, dict) else item for item in files]
+            items: list[int | NewMessage] = [_member(item) if isinstance(item, dict) else item for item in files]
             taken = {item if isinstance(item, int) else given_id(item) for item in files}
             for message, own_id in zip(messages, own_ids, strict=True):
                 brought = given_id(message)
@@ -119,7 +119,7 @@ class RecordBuilder:
                     fresh = brought is not None and ordinal is None and not same and brought not in taken
                     taken.add(brought)
                     message_id = brought if brought is not None and fresh else own_id
-                    items.append(encode_plain(message, message_id=message_id, timestamp=timestamp))
+                    items.append(_new(message, message_id, timestamp))
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
@@ -131,15 +131,18 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             taken = choose()
             new = [item for item in taken.order if isinstance(item, dict)] + taken.tail
-            encoded = [
-                encode_plain(message, message_id=given_id(message) or ids[str(number)], timestamp=timestamp)
-                for number, message in enumerate(new)
-            ]
+            own = [given_id(message) or ids[str(number)] for number, message in enumerate(new)]
             if not taken.order:
+                encoded = [
+                    encode_plain(message, message_id=message_id, timestamp=timestamp)
+                    for message, message_id in zip(new, own, strict=True)
+                ]
                 return [*self._preamble(index), *encoded] if encoded else []
-            bodies = iter(encoded)
-            items = [index.live[item] if isinstance(item, int) else next(bodies) for item in taken.order]
-            return self._reset(index, [*items, *bodies], reset_id=reset_id, reason="repair", timestamp=timestamp)
+            messages = iter(
+                [_new(message, message_id, timestamp) for message, message_id in zip(new, own, strict=True)]
+            )
+            items = [index.live[item] if isinstance(item, int) else next(messages) for item in taken.order]
+            return self._reset(index, [*items, *messages], reset_id=reset_id, reason="repair", timestamp=timestamp)
 
         return prepare
 
@@ -164,30 +167,12 @@ class RecordBuilder:
         return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
 
     def _reset(
-        self, index: Index, items: Sequence[bytes | int], *, reset_id: str, reason: str, timestamp: str
+        self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
     ) -> list[bytes]:
         """The records of a reset: what the live history consists of from then on."""
-        content = self._framed(index, items)
-        reset = encode_control("reset", id=reset_id, reason=reason, count=len(content), time=timestamp)
-        return [*self._header(index), reset, *content, encode_control("commit", id=reset_id)]
-
-    def _framed(self, index: Index, items: Sequence[bytes | int]) -> list[bytes]:
-        """A reset's content: new records as they are, runs of kept ones as `keep` records."""
-        content: list[bytes] = []
-        run: list[int] = []
-        for item in [*items, b""]:
-            if isinstance(item, int):
-                run.append(item)
-                continue
-            if run:
-                ids = [str(given_id(message)) for message in self._log.read(run)]
-                places = live_positions(index.live, run)
-                pairs = keep_runs(zip(places, ids, strict=True))
-                content.extend(encode_control("keep", **{"from": first, "to": last}) for first, last in pairs)
-                run = []
-            if item:
-                content.append(item)
-        return content
+        ids = ids_in(self._log)
+        bodies = reset_bodies(index.live, items, ids, reset_id=reset_id, reason=reason, time=timestamp)
+        return [*self._header(index), *bodies]
 
     def _memory_files(self, index: Index) -> list[int | Message]:
         """The memory files before the live history: records, or in an empty log messages to be written."""
@@ -201,8 +186,9 @@ class RecordBuilder:
         return self._header(index) + [_encoded(message) for message in self._extras.unsaved if len(index) == 0]
 
     def _header(self, index: Index) -> list[bytes]:
-        """A header, unless the last one in the log is this session's."""
-        if self._headed or (index.headers and index.headers[-1].get("session_id") == self._session_id):
+        """A header, unless the last one in the log is this session's and of this version."""
+        own = self._headed or (index.headers and index.headers[-1].get("session_id") == self._session_id)
+        if own and index.version >= FORMAT_VERSION:
             self._headed = True
             return []
         header = encode_control(
@@ -220,3 +206,14 @@ def _encoded(message: Message) -> bytes:
     """A message that has its id and timestamp already."""
     metadata = message["metadata"]
     return encode_plain(message, message_id=metadata["message_id"], timestamp=metadata["timestamp"])
+
+
+def _new(message: Message, message_id: str, timestamp: str) -> NewMessage:
+    """Encode a message as the member of a reset."""
+    return lambda member: encode_plain(message, message_id=message_id, timestamp=timestamp, member=member)
+
+
+def _member(message: Message) -> NewMessage:
+    """Likewise one that has its id and timestamp already."""
+    metadata = message["metadata"]
+    return _new(message, metadata["message_id"], metadata["timestamp"])

@@ -60,6 +60,8 @@ class Store:
         self._log, self._degraded_because = chosen.log, chosen.degraded_because
         self._session: Session | None = None
         self._acknowledged = False
+        self._lost = 0
+        """So many lost messages were reported."""
         self._commit = _group_commit(self._log)
 
     @property
@@ -79,6 +81,7 @@ class Store:
             LogUnreadableError: the log is there and cannot be read.
             MemoryFilesError: the memory files are larger than the budget.
         """
+        await self.report_lost()
         if self._session is not None:
             return self._session
         commit, extras, config = self._commit, Extras(), self._config
@@ -127,6 +130,7 @@ class Store:
             session.history.defer(*carried)
             raise
         self._acknowledged = True
+        await self.report_lost()
         return session
 
     async def initialize(self) -> None:
@@ -144,6 +148,14 @@ class Store:
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         await self._commit.close()
+
+    async def report_lost(self) -> None:
+        """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""
+        lost = self._log.describe().lost_messages
+        if lost > self._lost:
+            payload = {"lost_messages": lost - self._lost, "path": self.path}
+            self._lost = lost
+            await self._host.emit("context:log_lost_tail", payload)
 
     async def _tell_degraded(self, reason: str) -> None:
         """Say loudly that nothing is kept."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 
 from ..config import Config
 from ..errors import ConfigError
-from ..log.base import CONTROL_HEAD, LogDescription, Outcome, Prepare
+from ..log.base import LogDescription, Outcome, Prepare
 from ..log.index import DAMAGED, Index
 from ..log.reader import LogReader
-from ..log.record import Message, decode, name_of
+from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..tokens.counter import EstimateCounter

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..log.base import CONTROL_HEAD
 from ..log.reader import LogReader
-from ..log.record import Message, decode
+from ..log.record import CONTROL_HEAD, Message, decode
 from ..messages.message import calls_of, result_id_of
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import normalise

@@ -15,9 +15,11 @@ from typing import Any
 
 from .. import clock
 from ..errors import ContextPersistentError
+from ..log.base import Log
 from ..log.file import FileLog
 from ..log.index import Index
-from ..log.record import Message, encode_control, encode_object
+from ..log.record import Message, encode_object
+from ..log.reset_writer import ids_in, reset_bodies, upgrade
 from ..messages.metadata import given_id
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
@@ -109,34 +111,29 @@ def rewind_session(
     )
     if not hidden or dry_run:
         return done
-    time = now()
-    _append(found, _reset(past, first, plan, reset_id=new_id(), time=time), lock_timeout_s)
+    reset_id, time = new_id(), now()
+    log = FileLog(found, lock_timeout_s=lock_timeout_s)
+    _append(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
     changed, because = update_host_files(found, stamp="".join(filter(str.isdigit, time)))
     return replace(done, host_files=changed, host_files_because=because)
 
 
 def _reset(
-    past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
+    log: Log, past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
 ) -> Callable[[Index], list[bytes]]:
-    keep = encode_control("keep", **{"from": first, "to": past.message_id})
-    reset = encode_control("reset", id=reset_id, reason="rewind", count=1, time=time)
-    bodies = [reset, keep, encode_control("commit", id=reset_id)]
-    if plan is not None:
-        bodies.append(encode_object(plan))
-
     def prepare(index: Index) -> list[bytes]:
         if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
             raise RewindError("the history was changed meanwhile; look at it, and rewind again")
         ends = [index.find(first), index.find(past.message_id)]
         if ends != [past.ordinals[0], past.ordinals[-1]]:
             raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
-        return bodies
+        bodies = reset_bodies(index.live, past.ordinals, ids_in(log), reset_id=reset_id, reason="rewind", time=time)
+        return [*upgrade(index, created=time), *bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare
 
 
-def _append(path: str, prepare: Callable[[Index], list[bytes]], lock_timeout_s: float) -> None:
-    log = FileLog(path, lock_timeout_s=lock_timeout_s)
+def _append(log: FileLog, prepare: Callable[[Index], list[bytes]]) -> None:
     try:
         (outcome,) = log.append([prepare])
     finally:

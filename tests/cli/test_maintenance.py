@@ -59,7 +59,7 @@ def test_verify_says_that_a_sound_log_is_sound(log: str) -> None:
         "log.jsonl: sound",
         f"  {os.path.getsize(log):,} bytes; 4 messages (user 4)",
         "  live: 3; hidden by a clear or a reset: 1",
-        "  control records: commit 1, reset 1",
+        "  control records: reset_begin 1, reset_commit 1",
         "  damage: none",
         "  notes: none",
     ]

@@ -103,17 +103,17 @@ async def test_what_a_reset_brings_is_printed_and_what_it_keeps_is_not(session: 
 
 
 async def test_a_reset_in_the_midst_of_being_written_is_waited_for(tmp_path: Path) -> None:
-    """Its messages are printed when its commit is there."""
+    """Its messages are printed when all of it is there."""
     lines = sealed([body(1), *reset_bodies("r", body(2))])
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines[0])
     followed = Followed(path)
     with path.open("ab") as file:
-        for line in lines[1:-1]:
-            file.write(line)
+        for piece in (lines[1], lines[2][:-9]):
+            file.write(piece)
             file.flush()
             assert followed.look() == []
-        file.write(lines[-1])
+        file.write(lines[2][-9:] + lines[3])
     assert followed.look() == ["--- the history was cleared or replaced; live messages: 1 ---", "message 2"]
     followed.transcript.close()
 

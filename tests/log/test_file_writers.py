@@ -23,7 +23,7 @@ from tests.support.logs import (
     giving,
     in_a_fork,
     numbers,
-    reset_bodies,
+    old_reset_bodies,
     sealed,
     stored_numbers,
     write_file,
@@ -203,7 +203,7 @@ def test_a_log_of_the_older_module_goes_on(path: str) -> None:
     assert [message["metadata"]["message_id"] for message in again.read([0, 1])] == first
     assert [again.index.find(name) for name in first] == [0, 1]
     assert findings(path) == []
-    append_bodies(again, *reset_bodies("r", encode_control("keep", **{"from": first[1], "to": "id-2"})))
+    append_bodies(again, *old_reset_bodies("r", encode_control("keep", **{"from": first[1], "to": "id-2"})))
     assert stored_numbers(path) == [1, 2]
 
 

@@ -348,7 +348,7 @@ def test_bytes_that_changed_after_they_were_read_are_an_error(path: str) -> None
     reader = opened(path)
     with open(path, "r+b") as file:
         file.write(b"X")
-    with pytest.raises(LogUnreadableError, match="byte 0 was overwritten"):
+    with pytest.raises(LogUnreadableError, match="the record at 0 was changed"):
         list(reader.read([0]))
     assert [number_of(message) for message in reader.read([1, 2])] == [1, 2]
 

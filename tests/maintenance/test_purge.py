@@ -29,6 +29,7 @@ from tests.support.logs import (
     body,
     content_of,
     findings,
+    keep,
     numbers,
     reset_bodies,
     stored_numbers,
@@ -40,7 +41,6 @@ from tests.support.purges import (
     EVERYTHING,
     HEADER,
     before,
-    keep,
     kinds,
     messages,
     plan,
@@ -107,7 +107,9 @@ def test_saved_tails_of_this_log_alone_are_removed(path: str) -> None:
     others = [path + ".torn-notes", path + "2.torn-5-00000000", path + ".torn-5-00000000.bak"]
     for name in [*others, path + ".torn-5-00000000", path + ".torn-77-0123abcd.2"]:
         write_file(name, b"x")
-    assert purged(path, CLEARED).saved_tails == 2
+    purged(path, before(1))
+    assert os.path.exists(path + ".torn-5-00000000")
+    assert purged(path, Purge(torn=True)).saved_tails == 2
     assert sorted(os.listdir(os.path.dirname(path))) == sorted(map(os.path.basename, [path, *others]))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogError, LogFailedError
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
@@ -56,7 +57,7 @@ def test_every_call_of_a_purge_may_fail(tmp_path: Path, forever: bool, code: int
         log = FileLog(path, lock_timeout_s=1)
         append(log, 9)
         assert stored_numbers(path) == [*expected[0], 9]
-        purged(path, before(3))
+        purged(path, Purge(before="id-3", torn=True))
         assert os.listdir(directory) == ["log.jsonl"]
         log.close()
     assert nth > 15

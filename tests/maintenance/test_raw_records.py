@@ -2,11 +2,8 @@
 
 import json
 
-import pytest
-
-from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.maintenance import raw_records
-from amplifier_module_context_persistent.maintenance.raw_records import pieces
+from amplifier_module_context_persistent.log.reader import Line, LogReader
+from amplifier_module_context_persistent.maintenance.raw_records import pieces_of
 from tests.support.logs import body, sealed, write_file
 
 ONE, TWO, THREE = sealed([body(number) for number in range(3)])
@@ -18,7 +15,8 @@ def read(path: str, content: bytes) -> list[tuple[bytes, bool]]:
     reader = LogReader(path)
     try:
         reader.follow()
-        found = list(pieces(reader, len(content)))
+        lines = [*reader.whole_lines(), *torn_line(reader, content)]
+        found = [piece for line in lines for piece in pieces_of(line.offset, line.content)]
     finally:
         reader.close()
     for offset, line, value in found:
@@ -27,10 +25,12 @@ def read(path: str, content: bytes) -> list[tuple[bytes, bool]]:
     return [(line, value is not None) for _, line, value in found]
 
 
-@pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
-def test_every_byte_but_padding_is_in_a_piece(tmp_path, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
+def torn_line(reader: LogReader, content: bytes) -> list[Line]:
+    return [Line(0, torn.offset, content[torn.offset :])] if (torn := reader.torn) else []
+
+
+def test_every_byte_but_padding_is_in_a_piece(tmp_path) -> None:
     """Sound lines, a line that is no JSON, records after NUL bytes or glued together, and a torn end."""
-    monkeypatch.setattr(raw_records, "CHUNK_BYTES", chunk_bytes)
     one, two, three = (line.rstrip(b"\n") for line in (ONE, TWO, THREE))
     content = ONE + b"no JSON\n" + b"\0\0" + TWO + one + THREE + b"\n" + two[:20]
     assert read(str(tmp_path / "log.jsonl"), content) == [

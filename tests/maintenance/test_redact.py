@@ -7,6 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, write_file
 from tests.support.purges import messages, plan, purged, redact, write_log
 
@@ -58,7 +59,8 @@ def test_signed_thinking_that_would_change_is_left_out(path: str) -> None:
         message = {"role": "assistant", "content": [thought(text)], "thinking_block": thought(text)}
         append_bodies(FileLog(path), encode_message(message, message_id=f"id-{number}", timestamp=STAMP))
     write_file(path + ".torn-1-00000000", b"hunter2")
-    purged(path, redact("hunter2"))
+    assert purged(path, redact("hunter2")).tails_matching == 1
+    purged(path, Purge(torn=True))
     changed, same = messages(path)
     assert changed["content"] == [{"type": "text", "text": "[redacted]"}]
     assert "thinking_block" not in changed

@@ -61,7 +61,7 @@ def test_a_sound_log_is_counted(path: str) -> None:
     assert report.is_sound
     assert (report.size_bytes, report.live) == (os.path.getsize(path), 1)
     assert report.messages == {"user": 2, "assistant": 1, "tool": 1}
-    assert report.controls == {"header": 1, "reset": 1, "commit": 1}
+    assert report.controls == {"header": 1, "reset_begin": 1, "reset_commit": 1}
     assert kinds(report) == ([], [])
 
 
@@ -209,10 +209,10 @@ def test_every_kind_of_damage_has_its_advice() -> None:
     """What the scanner may report, `verify` can say what to do about."""
     import inspect
 
-    from amplifier_module_context_persistent.log import scanner as scan
+    from amplifier_module_context_persistent.log import index_builder, reorder, scanner
 
-    source = inspect.getsource(scan)
-    for kind in ("checksum", "unchained", "glued", "unreadable", "oversized", "reset"):
+    source = "".join(map(inspect.getsource, (index_builder, reorder, scanner)))
+    for kind in ("checksum", "unchained", "moved", "repeated", "glued", "unreadable", "oversized", "reset"):
         assert f'"{kind}"' in source
         assert kind in ADVICE
 

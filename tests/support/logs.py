@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
 
 STAMP = "2026-01-05T09:00:00.000Z"
 
@@ -38,13 +39,38 @@ def append_bodies(log: Log, *bodies: bytes) -> range:
     return outcome
 
 
-def reset_bodies(reset_id: str, *content: bytes) -> list[bytes]:
-    """The bodies of a whole reset."""
+def keep(first: int, last: int) -> bytes:
+    """What keeps a run of messages in a reset; they are numbered without a gap."""
+    return encode_control("keep", **{"from": f"id-{first}", "to": f"id-{last}"})
+
+
+def kept(numbers: Sequence[int]) -> bytes:
+    """What keeps a run of messages in a reset, by their numbers."""
+    return encode_control("keep", numbers=list(numbers))
+
+
+def old_reset_bodies(reset_id: str, *content: bytes, reason: str = "clear") -> list[bytes]:
+    """The bodies of a whole reset of format version 1."""
     return [
-        encode_control("reset", id=reset_id, reason="clear", count=len(content)),
+        encode_control("reset", id=reset_id, reason=reason, count=len(content)),
         *content,
         encode_control("commit", id=reset_id),
     ]
+
+
+def reset_bodies(reset_id: str, *content: bytes, upto: str = "") -> list[bytes]:
+    """The bodies of a whole reset; of its content, what `keep` gives becomes runs of its description."""
+    members: list[bytes] = []
+    runs: list[Run] = []
+    for one in content:
+        value = json.loads(one + b"}")
+        if value.get("_record") == "keep":
+            numbers = value.get("numbers") or range(int(value["from"][3:]), int(value["to"][3:]) + 1)
+            runs.append(Run.of(len(members), [f"id-{number}" for number in numbers]))
+        else:
+            members.append(one + b',"_reset":["%s",%d]' % (reset_id.encode(), len(members)))
+    live = len(members) + sum(run.count for run in runs)
+    return frame(Reset(reset_id, "clear", STAMP, upto, len(members), live, tuple(runs)), members)
 
 
 def sealed(bodies: Sequence[bytes], seed: int = 0) -> list[bytes]:

@@ -30,10 +30,6 @@ def purged(path: str, purge: Purge, **options: Any) -> PurgeCounts:
     return purge_log(path, purge, now=lambda: STAMP, **options)
 
 
-def keep(first: int, last: int) -> bytes:
-    return encode_control("keep", **{"from": f"id-{first}", "to": f"id-{last}"})
-
-
 def plan(upto: int, *runs: tuple[int, int], notice: str = "") -> bytes:
     named = [[f"id-{first}", f"id-{last}"] for first, last in runs]
     return encode_control("plan", id=f"p{upto}", upto=f"id-{upto}", keep=named, cuts={}, notice=notice)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from amplifier_module_context_persistent.log.index import id_hash_of
 from amplifier_module_context_persistent.log.scanner import Scanner
 
 
@@ -16,7 +17,7 @@ def scan(lines: Sequence[bytes], *, piece: int = 10**9, **options: Any) -> Scann
 
 def ids(scanner: Scanner, count: int = 40) -> list[int]:
     """The numbers of the live messages."""
-    number = {hash(f"id-{n}".encode()): n for n in range(count)}
+    number = {id_hash_of(f"id-{n}".encode()): n for n in range(count)}
     return [number[scanner.index.id_hashes[ordinal]] for ordinal in scanner.index.live]
 
 

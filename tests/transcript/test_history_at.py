@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.transcript.history_at import PlaceError
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.forks import play, read, records
-from tests.support.logs import append_bodies, reset_bodies
+from tests.support.logs import append_bodies, old_reset_bodies
 
 
 @pytest.mark.parametrize("at", [0, 3, -1, "nobody", ""])
@@ -36,7 +36,7 @@ async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
         assert (found or {}).get("id") == plan["id"]
     runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
     keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
-    append_bodies(FileLog(tmp_path / "log"), *reset_bodies("r", *keeps))
+    append_bodies(FileLog(tmp_path / "log"), *old_reset_bodies("r", *keeps))
     with Transcript(tmp_path / "log") as transcript:
         assert len(transcript) == len(history) - 1
         assert following_plan(transcript.book, history_at(transcript).ordinals) is None

@@ -46,7 +46,7 @@ async def test_the_origin_is_named_and_not_changed(tmp_path: Path) -> None:
     (origin,) = records(tmp_path / "log", "header")
     assert header["log_id"] != origin["log_id"]
     assert header == header | {
-        "version": 1,
+        "version": 2,
         "session_id": "s2",
         "created": "2026-01-05T09:00:00Z",
         "tokenizer": origin["tokenizer"],

@@ -35,11 +35,10 @@ async def test_what_comes_behind_a_turn_is_hidden_and_stays(tmp_path: Path) -> N
     assert same((await read(tmp_path / "log"))[0], history[:8])
     added = [json.loads(line) for line in (tmp_path / "log").read_bytes()[len(before) :].splitlines()]
     ids = [message["metadata"]["message_id"] for message in history]
-    assert [{k: v for k, v in record.items() if k != "_crc"} for record in added[:3]] == [
-        {"_record": "reset", "id": "r1", "reason": "rewind", "count": 1, "time": "2026-01-05T09:00:00Z"},
-        {"_record": "keep", "from": ids[0], "to": ids[7]},
-        {"_record": "commit", "id": "r1"},
-    ]
+    run = {"position": 0, "count": 8, "first": ids[:2], "last": ids[6:8]}
+    for kind, record in zip(("reset_begin", "reset_commit"), added, strict=False):
+        assert (record["_record"], record["id"], record["reason"]) == (kind, "r1", "rewind")
+        assert (record["upto"], record["count"], record["live"], record["keep"]) == (ids[11], 0, 8, [run])
     assert done.to_json() == {
         "path": str(tmp_path / "log"),
         "message_id": ids[7],

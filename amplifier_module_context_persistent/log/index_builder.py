@@ -1,0 +1,192 @@
+"""From records to the index: what each record does to what is known of a log.
+
+Knows nothing of bytes, offsets or checksums. A scan of a file feeds it, and so does a store of rows from its columns,
+without making lines. `record_kinds` says what each kind of control record is to a purge, a redaction, an import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .index import PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
+from .old_resets import OldResets
+from .record import Member, Message, name_of
+from .reset_record import BEGIN, COMMIT, parse
+from .resets import Resets
+
+Control = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a record lies: its line's number, its offset (or its row's number), and its length."""
+
+    line: int = 0
+    offset: int = 0
+    length: int = 0
+    seed: int = 0
+    check: int = 0
+    """With `seed` what a later reading is checked against; see `Index`."""
+
+
+class IndexBuilder:
+    """Fill an index from records, in their order."""
+
+    def __init__(self) -> None:
+        self.index = Index()
+        self._place = Place()
+        self._flags, self._intact = 0, True
+        self._known: set[int] = set()
+        self._known_count = 0
+        """Of so many messages the ids' hashes are in the set; it is filled when it is first needed."""
+        self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
+        self._old = OldResets(self.index, lambda detail: self.report("reset", detail))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a message that belongs to no reset is live as it comes."""
+        return not self._old.is_open
+
+    @property
+    def place(self) -> Place:
+        """Where the record at hand lies."""
+        return self._place
+
+    def report(self, kind: str, detail: str) -> None:
+        """Add a finding about the record at hand."""
+        self.index.damage.append(Damage(self._place.line, self._place.offset, kind, detail))
+
+    def at(self, place: Place) -> None:
+        """Say where the record at hand lies."""
+        self._place = place
+
+    def message(
+        self, message: Message, message_id: str, flags: int, member: Member | None = None, *, doubtful: bool = False
+    ) -> None:
+        """Take a message; a doubtful one that has the id of another one is reported and not live."""
+        metadata = message.get("metadata")
+        if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
+            flags |= PINNED
+        hashed = id_hash_of(message_id.encode("utf-8", "surrogatepass"))
+        repeats = doubtful and self._is_known(hashed)
+        if repeats or member is not None:
+            flags |= UNHELD
+        ordinal = self.add(ROLE_CODES[message["role"]], flags, hashed)
+        if repeats:
+            self.report("repeated", "it has the id of a message before it, and its checksum does not hold; left out")
+        elif member is not None:
+            self._resets.member(ordinal, member.reset_id, member.number)
+        else:
+            self._old.message(ordinal)
+
+    def add(self, role: int, flags: int, hashed: int) -> int:
+        """Add a message that is not live yet; its ordinal."""
+        place = self._place
+        return self.index.add(
+            offset=place.offset,
+            length=place.length,
+            role=role,
+            flags=flags,
+            id_hash=hashed,
+            seed=place.seed,
+            check=place.check,
+        )
+
+    def control(self, value: Control, flags: int, *, intact: bool) -> None:
+        """Take a control record.
+
+        Args:
+            value: the record.
+            flags: `DAMAGED` or `UNCHAINED` where the chain does not hold.
+            intact: of a begin or commit of version 2: whether its own checksum holds.
+        """
+        kind = name_of(value.get("_record"))
+        self.index.count_control(kind)
+        self._flags, self._intact = flags, intact
+        if kind in (BEGIN, COMMIT):
+            self._old.end()
+        elif kind not in ("reset", "keep", "commit"):
+            self._old.other()
+        if (take := self._TAKE.get(kind)) is not None:
+            take(self, value)
+
+    def gap(self) -> None:
+        """Take note that a line is missing here, or that the next one was altered."""
+        self._old.damage()
+
+    def unreadable(self, *, was_control: bool = False) -> None:
+        """Take note of a line that cannot be read."""
+        self._old.lost_record(was_run=was_control)
+
+    def _is_known(self, hashed: int) -> bool:
+        hashes = self.index.id_hashes
+        self._known.update(hashes[self._known_count :])
+        self._known_count = len(hashes)
+        return hashed in self._known
+
+    # -- what each kind does -----------------------------------------------------------------------------------------
+
+    def _header(self, value: Control) -> None:
+        self.index.headers.append(value)
+        version = value.get("version")
+        if not self._flags and isinstance(version, int):
+            self.index.version = max(self.index.version, version)
+            if version > 1:
+                self._old.end()
+
+    def _plan(self, value: Control) -> None:
+        self.index.plan = value
+
+    def _pin(self, value: Control) -> None:
+        self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
+
+    def _usage(self, value: Control) -> None:
+        self.index.usage[name_of(value.get("provider")), name_of(value.get("model"))] = value
+
+    def _system(self, value: Control) -> None:
+        self.index.heads.add(name_of(value.get("hash")))
+
+    def _begin(self, value: Control) -> None:
+        reset = parse(value)
+        if reset is None or not self._intact:
+            self.report("reset", "the begin of a reset is damaged; its commit decides")
+        else:
+            self._resets.begin(reset)
+
+    def _commit(self, value: Control) -> None:
+        reset = parse(value)
+        if reset is None or not self._intact:
+            self.report("reset", "the commit of a reset is damaged; its begin decides")
+        else:
+            self._resets.commit(reset, chained=not self._flags)
+
+    def _old_reset(self, value: Control) -> None:
+        count, is_rewind = value.get("count"), value.get("reason") == "rewind"
+        self._old.reset(
+            name_of(value.get("id")),
+            count=count if isinstance(count, int) else 0,
+            line=self._place.line,
+            is_rewind=is_rewind,
+            intact=not self._flags,
+        )
+
+    def _old_run(self, value: Control) -> None:
+        self._old.run(name_of(value.get("from")), name_of(value.get("to")), intact=not self._flags)
+
+    def _old_commit(self, value: Control) -> None:
+        self._old.commit(name_of(value.get("id")), intact=not self._flags)
+
+    _TAKE: ClassVar[dict[str, Callable[[IndexBuilder, Control], None]]] = {
+        "header": _header,
+        "plan": _plan,
+        "pin": _pin,
+        "usage": _usage,
+        "system": _system,
+        "reset_begin": _begin,
+        "reset_commit": _commit,
+        "reset": _old_reset,
+        "keep": _old_run,
+        "commit": _old_commit,
+    }

@@ -1,0 +1,113 @@
+"""Resets of format version 2: in force by their commit or by their begin, whatever one line of the log suffers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amplifier_module_context_persistent.log.record import decode, encode_control, member_of
+from amplifier_module_context_persistent.log.scanner import Scanner
+from tests.support.logs import body, keep, reset_bodies, sealed
+from tests.support.scans import ids, scan
+
+BEFORE = [body(number) for number in range(6)]
+CONTENT = [body(10), keep(2, 3), body(11), keep(5, 5)]
+LIVE = [10, 2, 3, 11, 5]
+
+
+def log_of(*after: bytes) -> list[bytes]:
+    return sealed([*BEFORE, *reset_bodies("r", *CONTENT, upto="id-5"), *after])
+
+
+@pytest.mark.parametrize("piece", [1, 3, 100])
+def test_a_committed_reset_says_what_is_live(piece: int) -> None:
+    """What it brings and what it keeps, in its order, and what follows."""
+    scanner = scan(log_of(body(20)), piece=piece)
+    assert ids(scanner) == [*LIVE, 20]
+    assert scanner.index.damage == []
+    assert (scanner.index.generation, len(scanner.index)) == (1, 9)
+
+
+@pytest.mark.parametrize("stands", range(1, 3))
+def test_an_interrupted_reset_is_not_in_force(stands: int) -> None:
+    """Nobody holds its messages, and what is appended after them is live."""
+    bodies = reset_bodies("r", *CONTENT, upto="id-5")[:stands]
+    scanner = scan(sealed([*BEFORE, *bodies, body(20)]))
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5, 20]
+    assert scanner.index.damage == []
+
+
+def test_a_begin_with_all_its_messages_is_in_force() -> None:
+    """It says all that the commit would say."""
+    assert ids(scan(log_of()[:-1])) == LIVE
+
+
+def test_a_message_of_a_reset_is_what_was_given() -> None:
+    """Its membership is the log's affair."""
+    line = log_of()[7].rstrip(b"\n")
+    member = member_of(line)
+    assert (member is not None and (member.reset_id, member.number)) == ("r", 0)
+    assert decode(line) == decode(sealed([body(10)])[0])
+
+
+def test_a_begin_and_a_commit_count_once() -> None:
+    """A copy of either, later in the log, is reported and changes nothing."""
+    lines = log_of(body(20), body(21))
+    for at in (6, 9):
+        scanner = scan([*lines, lines[at]])
+        assert ids(scanner) == [*LIVE, 20, 21]
+        assert {"checksum", "reset"} <= {damage.kind for damage in scanner.index.damage}
+
+
+def test_a_commit_of_another_log_changes_nothing() -> None:
+    """It is intact, but it stands where nobody wrote it, and replaces a history that is not here."""
+    foreign = sealed(reset_bodies("x", upto="id-99"))
+    for line in foreign:
+        scanner = scan([*sealed(BEFORE), line])
+        if line is foreign[1]:
+            assert ids(scanner) == [0, 1, 2, 3, 4, 5]
+        assert scanner.index.damage
+
+
+@pytest.mark.parametrize("reset", range(6, 10))
+def test_a_lost_line_of_a_reset_costs_that_line_only(reset: int) -> None:
+    """A begin or a commit nothing, a message itself."""
+    lines = log_of(body(20))
+    lost = {7: 10, 8: 11}.get(reset)
+    for damaged in ([], [b"x" * 30 + b"\n"]):
+        scanner = scan([*lines[:reset], *damaged, *lines[reset + 1 :]])
+        assert ids(scanner) == [number for number in [*LIVE, 20] if number != lost]
+        assert scanner.index.damage
+
+
+def flips(line: bytes) -> Iterator[bytes]:
+    for at in range(len(line) - 1):
+        for bit in range(8):
+            changed = bytes([line[at] ^ 1 << bit])
+            if changed != b"\n":
+                yield line[:at] + changed + line[at + 1 :]
+
+
+def test_no_flipped_bit_changes_more_than_its_message() -> None:
+    """Of any line: nothing else leaves the live history, and nothing comes back."""
+    bodies = [*BEFORE, *reset_bodies("r", *CONTENT, upto="id-5"), body(20), *reset_bodies("c", upto="id-20"), body(30)]
+    bodies += [body(31), *reset_bodies("w", keep(30, 30), upto="id-31"), encode_control("header", version=2), body(32)]
+    lines = sealed(bodies)
+    offsets = [sum(map(len, lines[:at])) for at in range(len(lines))]
+    expected = [offsets[bodies.index(body(number))] for number in (30, 32)]
+    assert live_offsets(scan(lines)) == expected
+    count = 0
+    for at, line in enumerate(lines):
+        for flipped in flips(line):
+            scanner = scan([*lines[:at], flipped, *lines[at + 1 :]])
+            live = live_offsets(scanner)
+            assert live == expected or [offsets[at], *live] == expected or [*live, offsets[at]] == expected, (
+                at,
+                flipped,
+            )
+            assert scanner.index.damage
+            count += 1
+    assert count > 10_000
+
+
+def live_offsets(scanner: Scanner) -> list[int]:
+    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]
