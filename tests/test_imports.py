@@ -15,6 +15,7 @@ PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
 NAME = PACKAGE.name
 MOST_LINES = 320
 MOST_FUNCTION_LINES = 60
+MOST_PUBLIC_METHODS = 12
 
 ROW = re.compile(r"^\| (?P<rooms>`[^|]+`) \| (?P<purpose>[^|]+) \|$", re.MULTILINE)
 FLOORS = [
@@ -191,6 +192,21 @@ def test_functions_can_be_seen_at_once(name: str) -> None:
         if node.end_lineno and node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
     }
     assert not long
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_classes_are_about_one_thing(name: str) -> None:
+    """At most twelve public methods, or a reason in the docstring: "N public methods: why"."""
+    for node in ast.walk(ast.parse(MODULES[name].path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        methods = [
+            item.name
+            for item in node.body
+            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and not item.name.startswith("_")
+        ]
+        reason = "public methods:" in (ast.get_docstring(node) or "")
+        assert len(methods) <= MOST_PUBLIC_METHODS or reason, f"{node.name} has {len(methods)} public methods"
 
 
 def test_help_names_the_public_names() -> None:

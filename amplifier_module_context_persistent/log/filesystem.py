@@ -23,7 +23,10 @@ WINDOWS = sys.platform == "win32"
 
 
 class FileSystem:
-    """The real file system."""
+    """The real file system.
+
+    17 public methods: one for each system call, so that a test can count, fail and tear any of them.
+    """
 
     def open_log(self, path: str, *, create: bool) -> int:
         """Open a log for reading and appending, never through a link; `create` makes it with mode 0600."""

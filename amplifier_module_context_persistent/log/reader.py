@@ -47,6 +47,8 @@ class Line(NamedTuple):
 class LogReader:
     """A log's file, read.
 
+    16 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+
     Args:
         path: the file; its last component is never followed if it is a link.
         files: the system calls, for tests to replace.
