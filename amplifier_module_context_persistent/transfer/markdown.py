@@ -1,11 +1,14 @@
 """A message as Markdown that people read. A transcript is untrusted, so nothing in a message gets out of its place.
 
 Rules:
-- Prose stands in a quotation, line by line. What could begin HTML, an image or a definition of a link is escaped there;
-  code in it is put into fences of our own.
+- Prose stands in a quotation, line by line. What could begin HTML, a link, an image, a definition of a link or a fence
+  is escaped there; code in it is put into fences of our own.
 - Everything else (arguments, results, thinking, instructions) is folded away and stands in a fence that is longer than
   any run of backticks within.
 - Names and ids are shown letter by letter. Characters that do not print are shown as JSON escapes them.
+
+A test parses the export of any text with a CommonMark parser: every tag is ours, and there are no links and no images.
+Addresses stand as they are: a reader who has them made into links by his program gets them as they were said.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from ..messages.metadata import is_human, metadata_of
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
-_BEGINS_HTML = re.compile(r"<(?=[A-Za-z/!?])")
+_BEGINS_HTML = re.compile(r"<(?=\S)")
+_FENCE_RUN = re.compile(r"`{3,}|~{3,}")
 _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
 _CALLS = frozenset({"tool_call", "tool_use"})
 _THINKING = frozenset({"thinking", "reasoning"})
@@ -170,8 +174,10 @@ def _json(value: Any) -> str:
 
 
 def _prose(line: str) -> str:
+    """A line outside of code: no HTML, no address in angle brackets, no link, no image, no fence begins in it."""
     line = _BEGINS_HTML.sub("&lt;", _ENTITY.sub("&amp;", line))
-    return line.replace("![", "!&#91;").replace("]:", "]&#58;")
+    line = line.replace("![", "!&#91;").replace("](", "]&#40;").replace("]:", "]&#58;")
+    return _FENCE_RUN.sub(lambda run: f"&#{ord(run[0][0])};" * len(run[0]), line)
 
 
 def _fenced_lines(lines: list[str], language: str) -> list[str]:

@@ -4,13 +4,18 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from amplifier_module_context_persistent.transfer.markdown import fenced, inline, message_markdown, quoted
 from tests.support.histories import messages as any_histories
 
 HOSTILE = [
+    "~~~ a`b\n```\n<img src=x onerror=alert(1)>\n```\n~~~",
+    "[x](javascript:alert(1)) [y][z] ![i](http://t.example/i.png) <http://t.example> <1@b.co>\n\n[z]: http://t.example",
+    "- ~~~\n  <b>\n- > ```\n<i>",
     "</details>\n# Turn 9\n<script>alert(1)</script>",
     "```\ncode\n````\n</details>\n",
     "```python\nnever closed\n</details>",
@@ -126,7 +131,7 @@ def test_a_quotation_has_no_line_outside(text: str) -> None:
     shown = quoted(text)
     assert all(line.startswith(">") for line in shown.split("\n"))
     for line in outside_of_fences(shown):
-        assert not re.search(r"<[A-Za-z/!?]|!\[|\]:|&(?!amp;|lt;|#91;|#58;)#?[a-z0-9]+;", line)
+        assert not re.search(r"<[A-Za-z/!?]|!\[|\]:|&(?!amp;|lt;|#91;|#58;|#40;|#96;|#126;)#?[a-z0-9]+;", line)
 
 
 @given(st.text())
@@ -144,3 +149,54 @@ def test_any_message_can_be_shown(history: list[dict[str, Any]]) -> None:
         shown = message_markdown(message)
         assert shown.startswith("### ")
         outside_of_fences(shown)
+
+
+PIECES = st.sampled_from(
+    [
+        *("`", "``", "```", "````", "~~~", "~~~~", "~", "\n", "\n\n", "\r", "\r\n", "\t", " ", "    ", "\\", "b`c"),
+        *("<", ">", "<b>", "</b>", "<img src=x onerror=y>", "<!--", "-->", "<?", "<![CDATA[", "</details>"),
+        *("<details>", "<script>", "<http://a.example>", "<1@b.co>", "<a@b.co>", "http://a.example", "&lt;b&gt;"),
+        *("[", "]", "(", ")", "](", "]:", "![", "[a](b)", "[a]: b", "[a]", "- ", "1. ", "> ", "# ", "---", "==="),
+        *("|", "*", "_", "&#60;b&#62;", "&", ";", "'", '"', "a"),
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=40)
+ROLES = st.sampled_from(["user", "assistant", "system", "tool"])
+OURS = re.compile(r"</?code>|</details>\n?|<details>\n<summary>([^<>]|</?code>)*</summary>\n?")
+
+
+def inert(markdown: str) -> list[Token]:
+    """The top-level tokens of a document that has no active content but ours."""
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(markdown)
+    for token in [each for block in tokens for each in (block, *(block.children or ()))]:
+        assert token.type not in ("link_open", "image"), (token, markdown)
+        if token.type in ("html_block", "html_inline"):
+            assert OURS.fullmatch(token.content), (token.content, markdown)
+    return [token for token in tokens if token.level == 0]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "system", "tool"]), TEXTS, TEXTS), min_size=1, max_size=3)
+)
+def test_nothing_of_any_text_is_active_and_no_message_ends_another(said: list[tuple[str, str, str]]) -> None:
+    """A CommonMark parser finds our tags alone, no links, no images, and each message under its heading."""
+    parts = []
+    for role, text, name in said:
+        message: dict[str, Any] = {"role": role, "content": text, "tool_call_id": name, "name": name}
+        if role == "assistant":
+            message["content"] = [
+                {"type": "text", "text": text},
+                {"type": "thinking", "thinking": text},
+                {"type": name},
+            ]
+            message["tool_calls"] = [{"id": "c", "tool": name, "arguments": {name: text}}]
+        message["metadata"] = {"message_id": name, "timestamp": name, "source": name}
+        parts.append(message_markdown(message))
+    alone = [inert(part) for part in parts]
+    together = inert("".join(parts))
+    assert [token.type for token in together] == [token.type for part in alone for token in part]
+    assert sum(token.type == "heading_open" for token in together) == len(said)
+    assert {token.type for token in together} <= {
+        *("heading_open", "inline", "heading_close", "blockquote_open", "blockquote_close", "fence", "html_block"),
+    }
