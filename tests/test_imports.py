@@ -264,6 +264,7 @@ TESTED_ELSEWHERE = {
     "tokens._estimate_tables": "tests/tokens/test_estimate.py: numbers, which the estimate reads",
     "transcript.outline": "tests/cli/test_show.py: a session turn by turn",
     "transfer.drafts": "tests/transfer/test_import.py: what an importer gives",
+    "transcript.source_compactions": "tests/transfer/importers/test_claude_code.py: an import makes them",
     "transfer.exporters": "tests/transfer/exporters/test_round_trips.py: one session goes through all formats",
     "transfer.importers": "tests/transfer/importers: one file for each format, from its files to a session",
     "transfer.targets": "tests/transfer/test_import.py: where an import goes",

@@ -17,6 +17,7 @@ from rich.text import Text
 from ..errors import ContextPersistentError
 from ..replay import Seen, play, requests
 from ..replay.timeline import Pace, Step, timeline
+from ..transcript.source_compactions import SourceCompaction, source_compactions
 from ..transcript.transcript import Transcript
 from .exit_codes import DONE, FINDINGS
 from .keyboard import Keys
@@ -25,10 +26,11 @@ from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_
 from .progress import progress
 from .request_panel import Stage
 from .session_argument import session_argument
-from .terminal import UnusableError, console, duration, open_transcript, reason
+from .terminal import UnusableError, console, duration, escaped_body, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
+_SUMMARY_CHARS = 2_000  # of the summary that a source made
 _MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
 
 
@@ -97,6 +99,7 @@ class _Player:
         self._stage = Stage(self._console.width, self._console.encoding)
         self._printer = MessagePrinter(full=full, screen=self._console)
         self._begun = {turn.start: turn.number for turn in self._turns}
+        self._compactions = source_compactions(transcript)
         self._live = sys.stdout.isatty() and not as_json
         self._status = StatusLine(self._console, len(self._turns), len(transcript))
         self.altered = False
@@ -188,6 +191,17 @@ class _Player:
             self._console.print(self._stage.request(step.seen))
         elif step.placed is not None:
             self._printer.show(step.placed, turn=self._begun.get(step.place))
+        if step.placed is not None and (compaction := self._compactions.get(step.place)) is not None:
+            self._show_compaction(compaction, step.turn)
+
+    def _show_compaction(self, compaction: SourceCompaction, turn: int) -> None:
+        if self._as_json:
+            click.echo(json.dumps({"event": "source_compaction", "turn": turn, **compaction.to_json()}))
+            return
+        self._console.print()
+        self._console.print(Text(f"-- {compaction.line()}", "dim"))
+        if compaction.summary:
+            self._console.print(Text(escaped_body(compaction.summary[:_SUMMARY_CHARS]), "dim"))
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:

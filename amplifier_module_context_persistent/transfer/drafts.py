@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,16 +18,16 @@ from ..log.batch import SEAL_BYTES
 from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
+from ..transcript.source_compactions import IMPORTED
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..window.plan_record import keep_runs
 from .import_usage import ReportedUsage
 from .importers.account import Account
-from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart, UsageRead
+from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart
 from .importers.fields import iso_time
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
-STRATEGY = "imported"
 
 _MEMORY_BYTES = 16 << 20
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
@@ -104,8 +104,6 @@ class Drafts:
             self._copied(draft, event)
         elif isinstance(event, Compacted):
             self._compacted(draft, event)
-        elif isinstance(event, UsageRead):
-            self._usage(draft, event.usage, event.provider, event.model)
         else:
             self._kept(draft, event)
 
@@ -150,10 +148,12 @@ class Drafts:
         if message_id != given:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
-        self._add(draft, body, message_id, str(message["role"]))
         usage = metadata.get("usage")
-        if isinstance(usage, dict) and message["role"] == "assistant":
-            self._usage(draft, usage, str(metadata.get("provider") or ""), str(metadata.get("model") or ""))
+        if isinstance(usage, dict) and message["role"] == "assistant":  # a report belongs to the next answer
+            provider, model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
+            if (report := draft.usage.report(usage, provider, model)) is not None:
+                self._put(draft, report, is_message=False)
+        self._add(draft, body, message_id, str(message["role"]))
         draft.usage.add(message)
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
@@ -217,7 +217,7 @@ class Drafts:
             notice=notice,
             tokens_before=event.tokens_before or before,
             tokens_after=after,
-            strategy=STRATEGY,
+            strategy=IMPORTED,
         )
         draft.usage.compacted(after)
 
@@ -240,10 +240,6 @@ class Drafts:
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         self._put(draft, encode_control("plan", **whole.to_record(runs)), is_message=False)
-
-    def _usage(self, draft: Draft, usage: Mapping[str, Any], provider: str, model: str) -> None:
-        if (body := draft.usage.report(usage, provider, model)) is not None:
-            self._put(draft, body, is_message=False)
 
     def _finish(self) -> None:
         if self.sessions:

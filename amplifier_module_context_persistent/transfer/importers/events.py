@@ -36,7 +36,7 @@ class SessionStart:
 class MessageRead:
     """A message. Its `metadata.message_id` is stable from one import to the next.
 
-    `usage` is what the provider reported of the request that this message answers, by the names of `usage_of`.
+    `metadata.usage` of an answer is what its provider reported, by the names of `fields.usage_of`.
     """
 
     message: Message
@@ -86,16 +86,7 @@ class RecordCopied:
     has_timestamp: bool
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRead:
-    """What a provider reported of the request that the message before it answers, where it comes without one."""
-
-    usage: Mapping[str, Any]
-    provider: str = ""
-    model: str = ""
-
-
-Event = SessionStart | MessageRead | Compacted | Kept | RecordCopied | UsageRead
+Event = SessionStart | MessageRead | Compacted | Kept | RecordCopied
 
 
 class Importer(Protocol):

@@ -1,11 +1,14 @@
 """Claude Code sessions: answers of several records, trees, compactions, sub-agents, copies, damage."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
 from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
@@ -170,6 +173,40 @@ async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
     (plan,) = records(report.path, "plan")
     assert (plan["strategy"], plan["tokens_before"], plan["dropped"], plan["upto"]) == ("imported", 777, 2, "a1")
     assert report.account.metadata == {"system": 1}
+
+
+def test_replay_shows_what_the_source_compacted(tmp_path: Path) -> None:
+    """Where it was, with its summary; as a JSON event too."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "long ago"),
+            says("c", "u1", "What was said: \x1b[31mlittle", isCompactSummary=True),
+            says("u2", "c", "go on"),
+        ],
+    )
+    report = imported(source)
+    done = CliRunner().invoke(main, ["replay", report.path])
+    assert "the source compacted here: 1 messages left out, 0 kept" in done.stdout
+    assert done.stdout.index("long ago") < done.stdout.index("What was said") < done.stdout.index("go on")
+    assert "\x1b[31m" not in done.stdout
+    events = [
+        json.loads(line) for line in CliRunner().invoke(main, ["replay", report.path, "--json"]).stdout.splitlines()
+    ]
+    assert [event["event"] for event in events] == ["message", "source_compaction", "message"]
+    assert events[1]["dropped"] == 1
+
+
+def test_each_answer_is_billed_once(tmp_path: Path) -> None:
+    """The report of a request stands before the answer that it belongs to."""
+    answered = [answers(f"a{n}", f"u{n}", f"m{n}", text("x")) for n in range(3)]
+    asked = [says(f"u{n}", f"a{n - 1}" if n else None, "y") for n in range(3)]
+    report = imported(
+        write_jsonl(tmp_path / "s", [entry for pair in zip(asked, answered, strict=True) for entry in pair])
+    )
+    told = json.loads(CliRunner().invoke(main, ["stats", report.path, "--json"]).stdout)
+    assert told["cost"]["requests"] == 3
+    assert told["usage"]["reports"] == 3
 
 
 async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> None:

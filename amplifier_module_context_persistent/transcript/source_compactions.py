@@ -1,0 +1,56 @@
+"""Compactions that another agent made before its session was imported: what its model was given from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..log.record import name_of
+from ..view.plan import Plan
+from ..window.plan_record import kept_ordinals
+from .transcript import Transcript
+
+IMPORTED = "imported"
+"""The strategy that plans of imported compactions name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCompaction:
+    """One compaction; it came after the live message at `place`, counted from 0."""
+
+    place: int
+    dropped: int
+    kept: int
+    tokens_before: int
+    tokens_after: int
+    summary: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "place"}
+
+    def line(self) -> str:
+        """What happened, on one line."""
+        tokens = f"{self.tokens_before:,} to {self.tokens_after:,} tokens"
+        return f"the source compacted here: {self.dropped:,} messages left out, {self.kept:,} kept, {tokens}"
+
+
+def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
+    """The compactions of the source, by the place of the message that they came after."""
+    index = transcript.reader.index
+    found: dict[int, SourceCompaction] = {}
+    for record, _ in transcript.book.made_for:
+        if record.get("strategy") == IMPORTED:
+            try:
+                kept, place = kept_ordinals(index, record)
+                plan = Plan.from_record(record, ())
+            except ValueError:  # a reset hid what it names
+                continue
+            found[place] = _compaction(record, plan, place, len(kept))
+    return found
+
+
+def _compaction(record: Mapping[str, Any], plan: Plan, place: int, kept: int) -> SourceCompaction:
+    summary = plan.summary or name_of(record.get("notice"))
+    return SourceCompaction(place, plan.dropped, kept, plan.tokens_before, plan.tokens_after, summary)

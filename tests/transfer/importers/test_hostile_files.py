@@ -1,0 +1,162 @@
+"""Files that are damaged, cut, mixed, empty or hostile: an account or a clear error, nothing half done."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.errors import ContextPersistentError
+from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.transfer.importers.registry import FORMATS
+from amplifier_module_context_persistent.transfer.importers.tree import branches_of, common_with, parents_of
+from tests.support.imports import history_and_view, imported, texts, write_jsonl
+
+SAYS = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
+CODEX = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "hi"}}
+PI = {"type": "message", "id": "p", "timestamp": "x", "message": {"role": "user", "content": "hi"}}
+
+
+def deep(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+async def test_deep_nesting_is_lost_and_named(tmp_path: Path) -> None:
+    """Too deep to be stored, to be parsed, or just not: the rest is imported."""
+    called = {**SAYS, "uuid": "d", "message": {"role": "user", "content": [{"type": "x", "y": json.loads(deep(230))}]}}
+    entries = [
+        SAYS,
+        called,
+        deep(5_000),
+        {"type": "attachment", "attachment": json.loads(deep(230))},
+        {**SAYS, "uuid": "e"},
+    ]
+    report = imported(write_jsonl(tmp_path / "in.jsonl", entries))
+    assert texts((await history_and_view(report.path))[0]) == ["user: hi", "user: hi"]
+    assert [loss.line for loss in report.not_carried] == [3, 2, 4]
+
+
+def test_a_gigabyte_in_one_line(tmp_path: Path) -> None:
+    """It is passed over without being held; all around it is imported, within 200 MB."""
+    source = tmp_path / "in.jsonl"
+    with source.open("wb") as file:
+        file.write(json.dumps(SAYS).encode() + b'\n{"type":"user","message":{"content":"')
+        file.seek(1 << 30, os.SEEK_CUR)
+        file.write(b'"}}\n' + json.dumps({**SAYS, "uuid": "v"}).encode() + b"\n")
+    script = (
+        "import sys\n"
+        "from amplifier_module_context_persistent.transfer.import_ import import_session\n"
+        "report = import_session(sys.argv[1], path=sys.argv[2])\n"
+        "print(report.messages, [loss.line for loss in report.not_carried])\n"
+        "status = open('/proc/self/status').read() if sys.platform == 'linux' else 'VmHWM: 0 kB'\n"
+        "print(status.split('VmHWM:')[1].split()[0])\n"
+    )
+    command = [sys.executable, "-c", script, str(source), str(tmp_path / "log")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told, peak = done.stdout.splitlines()
+    assert told == "2 [2]"
+    assert int(peak) < 200_000  # of this process alone; `ru_maxrss` begins with that of the process that started it
+
+
+@pytest.mark.parametrize("name", sorted(set(FORMATS) - {"auto"}))
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n",
+        b"\0" * 10_000,
+        b"plain\n" * 9,
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'{"messages": []}',
+        b'{"steps": [1, null]}',
+        b"[1, [2]]",
+    ],
+    ids=repr,
+)
+def test_what_holds_no_session_is_refused(tmp_path: Path, content: bytes, name: str) -> None:
+    """By every importer, with a reason; nothing is written."""
+    (tmp_path / "in").write_bytes(content)
+    for chosen in (name, "auto"):
+        with pytest.raises(ImportRefusedError):
+            import_session(tmp_path / "in", path=tmp_path / "made" / "new", source_format=chosen)
+    assert os.listdir(tmp_path) == ["in"]
+
+
+async def test_a_mixed_file_is_read_as_what_it_is_most(tmp_path: Path) -> None:
+    """Lines of other formats are kept as metadata, or lost, and none is without an account."""
+    report = imported(
+        write_jsonl(tmp_path / "in", [{**SAYS, "uuid": str(n)} for n in range(5)] + [CODEX, PI, {"a": 1}])
+    )
+    assert (report.format, report.messages) == ("claude-code", 5)
+    assert report.account.metadata.total() + report.account.lost_lines == 3
+
+
+def test_strict_refuses_what_would_be_lost(tmp_path: Path) -> None:
+    """Before anything is written, naming the line."""
+    source = write_jsonl(tmp_path / "in", [SAYS, "damaged"])
+    with pytest.raises(ImportRefusedError, match="line 2"):
+        import_session(source, path=tmp_path / "new", strict=True)
+    assert os.listdir(tmp_path) == ["in"]
+    write_jsonl(source, [SAYS, {"type": "progress"}])
+    assert import_session(source, path=tmp_path / "new", strict=True).messages == 1
+
+
+def test_nothing_is_half_imported(tmp_path: Path) -> None:
+    """Where one of the sessions cannot be written, those that were written are taken back."""
+    source = write_jsonl(tmp_path / "in.jsonl", [SAYS, {**SAYS, "uuid": "s", "isSidechain": True, "agentId": "x"}])
+    (tmp_path / "out.jsonl").write_text("something else")
+    with pytest.raises(FileExistsError):
+        import_session(source, path=tmp_path / "out.jsonl")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "log_x.jsonl").mkdir()
+    with pytest.raises(FileExistsError):
+        import_session(source, path=tmp_path / "made" / "log.jsonl")
+    assert sorted(os.listdir(tmp_path)) == ["in.jsonl", "made", "out.jsonl"]
+    assert os.listdir(tmp_path / "made") == ["log_x.jsonl"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(-1, 12), max_size=12), st.integers(0, 2**12))
+def test_any_parents_make_sessions(parents: list[int], speaks: int) -> None:
+    """Circles, strangers, itself: each entry is live or in one branch, and what a branch has in common is in order."""
+    ids = [str(number) for number in range(len(parents))]
+    found = parents_of(ids, [str(parent) if parent >= 0 else "" for parent in parents])
+    roots = branches_of(found, lambda at: bool(speaks >> at & 1))
+    for at, root in enumerate(roots):
+        assert root == -1 or (roots[root] == root and speaks >> root & 1)
+        assert found[at] != at
+    for root in {root for root in roots if root >= 0}:
+        common = common_with(root, roots, found)
+        assert len(set(common)) == len(common)
+        assert root not in common
+    assert not parents or -1 in roots
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.randoms(use_true_random=False), st.sampled_from([SAYS, CODEX, PI]), st.integers(1, 30))
+async def test_any_damage_has_an_account(
+    tmp_path_factory: pytest.TempPathFactory, chance: random.Random, entry: dict[str, Any], flips: int
+) -> None:
+    """Bytes are changed, cut and doubled: every line is accounted for, and what is imported has a valid view."""
+    directory = tmp_path_factory.mktemp("damage")
+    entries = [{**entry, "uuid": f"u{n}", "id": f"p{n}", "parentUuid": f"u{n - 1}"} for n in range(8)]
+    content = bytearray(write_jsonl(directory / "in", entries).read_bytes())
+    for _ in range(flips):
+        at = chance.randrange(len(content))
+        content[at : at + chance.choice([0, 1, 1, 9])] = bytes([chance.randrange(256)] * chance.choice([0, 1, 2]))
+    (directory / "in").write_bytes(content)
+    try:
+        report = imported(directory / "in", directory / "log")
+    except ContextPersistentError:
+        assert not (directory / "log").exists()
+        return
+    for session in report.sessions:
+        await history_and_view(session.path)
