@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..transfer.import_ import Import
+from ..transfer.import_all import ImportedFile
 from ..transfer.importers.account import Account, Loss
 from ..transfer.importers.registry import importer_of
-from .terminal import counted, say
+from .terminal import counted, one_line, say
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
 
@@ -44,6 +45,34 @@ def show_report(report: Import, *, dry_run: bool) -> None:
         named = f"Session {session.session_id}" if session.session_id else "The new session"
         kind = {"branch": " (a branch)", "subagent": " (a sub-agent)"}.get(session.kind, "")
         say(f"{named}{kind}: {session.path}")
+
+
+def show_summary(place: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
+    """Print what became of the files of a directory: a line for each that had news, losses or errors, and the sums."""
+    reports = [file.report for file in files if file.report is not None]
+    skipped = sum(not file.is_session for file in files)
+    say(f"{place}: {counted(len(files), 'file')}, {skipped:,} of them no sessions")
+    for report in reports:
+        if report.added or report.lost:
+            lost = f", NOT imported: {counted(report.lost, report.account.unit)}" if report.lost else ""
+            named = report.session_id or report.path
+            say(f"  {named}: {counted(report.added, 'message')} added{lost}")
+    for file in files:
+        if file.error and file.is_session:
+            say(f"  FAILED {file.path}: {one_line(file.error)}")
+    sessions = [session for report in reports for session in report.sessions]
+    total = Account(lines=sum(report.account.lines for report in reports))
+    for report in reports:
+        total.mapped.update(report.account.mapped)
+        total.metadata.update(report.account.metadata)
+        total.not_conversational.update(report.account.not_conversational)
+        total.lost_lines += report.account.lost_lines
+    _show_account(total)
+    added = sum(report.added for report in reports)
+    did = "would be added" if dry_run else "added"
+    say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
+    if dry_run:
+        say("Nothing was done (--dry-run).")
 
 
 def _show_account(account: Account) -> None:

@@ -24,7 +24,7 @@ from .importers.events import Importer
 from .importers.own import HIDDEN
 from .importers.registry import FORMATS, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
-from .targets import Target, targets_of
+from .targets import Target, directory_of, targets_of
 from .write_import import write_all
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
@@ -134,6 +134,7 @@ def import_session(
     session_id: str | None = None,
     path: str | Path | None = None,
     working_dir: str | None = None,
+    in_own_directory: bool = False,
     source_format: str = "auto",
     strict: bool = False,
     dry_run: bool = False,
@@ -148,6 +149,7 @@ def import_session(
         session_id: the new session's id; else it is derived from the source, so that a second import finds it.
         path: the new log's file; else it lies where the sessions of `working_dir` lie.
         working_dir: the directory that the new session works in; else the current one.
+        in_own_directory: let it work in the directory that the source names, if it names one.
         source_format: one of `FORMATS`; of a log, all but `auto` and `log` take hidden messages too.
         strict: refuse if anything would be lost.
         dry_run: only say what would be done.
@@ -175,6 +177,8 @@ def import_session(
             raise ImportRefusedError(_nothing(account))
         if strict and account.lost_lines + account.lost_parts:
             raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
+        if in_own_directory:
+            working_dir = directory_of(drafts) or working_dir
         targets = targets_of(
             opened.path, importer.name, drafts, session_id=session_id, path=path, working_dir=working_dir
         )

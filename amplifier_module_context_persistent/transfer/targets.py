@@ -14,9 +14,12 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
+from ..log.record import decode
 from ..paths import check_session_id, log_path
 from .drafts import Draft, Drafts
 from .importers.fields import session_name
+
+_MOST_HEADER_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,11 @@ def targets_of(
     main = drafts.sessions[0]
     first = hashlib.sha256(next(body for body, is_message in drafts.bodies(main) if is_message)).hexdigest()
     given = main.start.source_id or main.start.parent_source_id
-    source_key = f"{format_name}:{given}:{main.start.name}" if given else f"{format_name}:{source}:{first}"
+    source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     if session_id is None and path is None:
         session_id = _derived(session_name(given), source_key, main)
+        if _key_at(_place(None, session_id, "", working_dir)) not in (None, source_key):
+            session_id = f"{session_id}-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if session_id is not None:
         check_session_id(session_id)
     base = str(path) if path is not None else None
@@ -77,10 +82,29 @@ def targets_of(
     return targets
 
 
+def directory_of(drafts: Drafts) -> str | None:
+    """The directory that the source says its session works in."""
+    given = drafts.sessions[0].start.facts.get("cwd")
+    return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
+
+
 def _derived(given: str, source_key: str, main: Draft) -> str:
     if not given:
         return str(uuid5(NAMESPACE_URL, source_key))
     return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
+
+
+def _key_at(path: str) -> str | None:
+    """The key of the import that made a log; empty for what is something else, None where nothing is."""
+    try:
+        with open(path, "rb") as log:
+            header = decode(log.readline(_MOST_HEADER_BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return ""
+    source = header.get("source")
+    return str(source.get("key")) if isinstance(source, dict) else ""
 
 
 def _place(base: str | None, session_id: str | None, suffix: str, working_dir: str | None) -> str:
