@@ -27,6 +27,8 @@ from .importers.source import ImportRefusedError, Source
 from .targets import Target, directory_of, targets_of
 from .write_import import write_all
 
+_FRAME = frozenset({"header", "reset", "keep", "commit", "reset_begin", "reset_commit"})
+
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
 
 
@@ -89,7 +91,7 @@ class Import:
         """Records of a log that are no messages and are not copied (plans, receipts and so on), by kind."""
         counts = self.account.not_conversational
         named = {kind.removesuffix(" record"): number for kind, number in counts.items() if kind.endswith(" record")}
-        return {kind: number for kind, number in named.items() if kind not in ("header", "reset", "keep", "commit")}
+        return {kind: number for kind, number in named.items() if kind not in _FRAME}
 
     @property
     def not_carried(self) -> Sequence[Loss]:

@@ -2,7 +2,8 @@
 
 All of these conventions are in development (the scope's attributes say so). One trace is one session: a span
 `invoke_agent`, in it `chat {model}` for each answer and `execute_tool {name}` for each result. A chat span's
-`gen_ai.input.messages` are those since the answer before, not the whole history, which would grow with its square.
+`gen_ai.input.messages` are those since the answer before, not the whole history, which would grow with its square;
+what nobody answered stands at the root span.
 """
 
 from __future__ import annotations
