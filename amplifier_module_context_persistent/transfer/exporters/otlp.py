@@ -71,11 +71,13 @@ class _Spans:
                 heard.append(message)
             self._now = max(self._now, self._time(message))
             compacted = compacted or (given_id(message) or "") in plans
-        root = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": self._session}
-        agent = self._view.source.get("format")
-        yield self._span(
-            self._root, "", "invoke_agent", _INTERNAL, began, self._now, {**root, "gen_ai.agent.name": agent}
-        )
+        told = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.conversation.id": self._session,
+            "gen_ai.agent.name": self._view.source.get("format"),
+            "gen_ai.input.messages": to_json([_message(one) for one in heard]) if heard else None,
+        }
+        yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, told)
 
     def _chat(self, message: Message, heard: list[Message], position: int, *, compacted: bool) -> dict[str, Any]:
         metadata = metadata_of(message)
