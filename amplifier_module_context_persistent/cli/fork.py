@@ -17,7 +17,7 @@ from ..transfer.fork import Fork, fork_session
 from ..transfer.rewind import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
-from .session_argument import session_argument
+from .session_argument import complete_place, session_argument
 from .terminal import UnusableError, about, ask, counted, reason, say
 
 T = TypeVar("T")
@@ -33,7 +33,13 @@ def place(value: str) -> int | str:
 
 @click.command()
 @session_argument
-@click.option("--at", type=place, metavar="N", help="The last turn to copy, or a message's id; by default all.")
+@click.option(
+    "--at",
+    type=place,
+    metavar="N",
+    shell_complete=complete_place,
+    help="The last turn to copy, or a message's id; by default all.",
+)
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
 @click.option("-o", "--output", metavar="PATH", help="The new log's file; by default beside SESSION's.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
@@ -68,7 +74,14 @@ def fork(
 
 @click.command()
 @session_argument
-@click.option("--to", type=place, metavar="N", required=True, help="The last turn to keep, or a message's id.")
+@click.option(
+    "--to",
+    type=place,
+    metavar="N",
+    shell_complete=complete_place,
+    required=True,
+    help="The last turn to keep, or a message's id.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes is needed.")

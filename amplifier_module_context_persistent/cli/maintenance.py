@@ -23,11 +23,11 @@ from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
 from ..maintenance.verify import Finding, Report, verify_log
 from ..search.pattern import compile_regex, replace_matches
-from ..transcript.sessions import find_session
+from ..transcript.sessions import SessionNameError, find_session, last_session
 from ..transfer.host_files import host_copies
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
-from .session_argument import complete, session_argument
+from .session_argument import complete, complete_place, session_argument
 from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
@@ -36,17 +36,20 @@ _MOST_SHOWN = 50  # findings of a log; --json has all
 
 
 @click.command()
-@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
+@click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.pass_context
-def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) -> None:
+def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_json: bool) -> None:
     """Check logs: their records, their chain of checksums, their tails.
 
     Reads only, and shows nothing of what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2
     if one cannot be read.
     """
+    if bool(sessions) == last:
+        raise click.UsageError("name at least one SESSION, or give --last")
     output, code, logs = console(), DONE, []
-    for name in sessions:
+    for name in sessions or (_last(),):
         path = name
         try:
             path = str(find_session(name))
@@ -67,6 +70,13 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, as_json: bool) 
     if as_json:
         click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
     context.exit(code)
+
+
+def _last() -> str:
+    try:
+        return str(last_session().path)
+    except SessionNameError as error:
+        raise UnusableError(reason(error)) from error
 
 
 @click.command()
@@ -103,7 +113,9 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
 
 @click.command()
 @session_argument
-@click.option("--before", metavar="MESSAGE_ID", help="Remove everything before this message.")
+@click.option(
+    "--before", metavar="MESSAGE_ID", shell_complete=complete_place, help="Remove everything before this message."
+)
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--all", "everything", is_flag=True, help="Remove every message.")
 @click.option("--redact", metavar="REGEX", help="Replace every match in messages by [redacted].")

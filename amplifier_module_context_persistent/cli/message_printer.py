@@ -21,7 +21,7 @@ from rich.text import Text
 from ..log.record import Message
 from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
-from ..messages.text import Part, parts_of
+from ..messages.text import Part, arguments_text, parts_of
 from ..tokens.counter import TokenCounter, open_counter
 from ..transcript.stats import tokens_of
 from ..transcript.transcript import Placed
@@ -97,7 +97,7 @@ class MessagePrinter:
             if part.call_id in unanswered:
                 head.append("  NO RESULT", "bold red")
             self._print(head)
-            if arguments := _arguments(part.text):
+            if arguments := arguments_text(part.text):
                 self._folded(arguments, _RESULT_LINES, indent=_INDENT)
         elif part.kind == "thinking":
             self._folded(part.text, _RESULT_LINES, indent=_INDENT, style="dim italic")
@@ -171,20 +171,3 @@ def _shortened(line: str) -> str:
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[:_LONGEST_LINE]} ... {len(line) - _LONGEST_LINE:,} characters more in this line"
-
-
-def _arguments(text: str) -> str:
-    """A call's arguments, one on each line; a value of several lines starts below its name."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if not isinstance(given, dict):
-        return text
-    return "\n".join(_argument(name, value) for name, value in given.items())
-
-
-def _argument(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False)
-    return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"

@@ -25,8 +25,8 @@ from ..transcript.transcript import Placed
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .message_printer import head_of
 from .progress import progress
-from .session_argument import complete, path_of, session_name
-from .terminal import UnusableError, console, escaped, one_line, open_transcript, reason
+from .session_argument import complete, complete_tool, path_of, session_name
+from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason
 
 _LINE_CHARS = 300  # of a line are shown
 _BEFORE_CHARS = 100  # of these before the first match
@@ -40,7 +40,7 @@ _BEFORE_CHARS = 100  # of these before the first match
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
-@click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
+@click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option(
     "-C", "--context", "lines", type=click.IntRange(0, 1000), default=0, metavar="N", help="Show N lines around each."
 )
@@ -83,7 +83,18 @@ def search_command(
         except UnusableError as error:
             error.show()
             code = UNUSABLE
+    if tool is not None and code == FINDINGS:
+        check_tool(tool, _tool_names(paths))
     context.exit(code)
+
+
+def _tool_names(paths: Iterable[str]) -> list[str]:
+    """The tools that are called in some sessions."""
+    names: set[str] = set()
+    for path in paths:
+        with open_transcript(path) as transcript:
+            names.update(transcript.tool_names())
+    return sorted(names)
 
 
 def _pattern(pattern: str, *, fixed: bool, ignore_case: bool) -> Pattern:

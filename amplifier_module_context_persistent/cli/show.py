@@ -21,9 +21,9 @@ from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import MessagePrinter
 from .pager import paged
 from .progress import progress
-from .session_argument import session_argument
+from .session_argument import complete_tool, session_argument
 from .spans import Span, SpanType, chosen_places
-from .terminal import UnusableError, console, cut, duration, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, check_tool, console, cut, duration, escaped, one_line, open_transcript, reason
 
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
 _LEFT = "began"  # the one column that is aligned to the left
@@ -35,7 +35,7 @@ _LEAST_ROOM = 10
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
-@click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
+@click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
 @click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
@@ -75,9 +75,13 @@ def show(
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
                 begun = {turn.start + 1: turn.number for turn in turns}
+                shown = False
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
                         printer.show(placed, turn=begun.get(placed.number))
+                        shown = True
+                if tool is not None and not shown:
+                    check_tool(tool, transcript.tool_names())
         except (LogError, ValueError) as error:
             raise UnusableError(reason(error)) from error
         if not len(transcript):

@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -114,6 +115,18 @@ def cut(text: str, cells: int) -> str:
     if cell_len(text) <= cells:
         return text
     return f"{set_cell_size(text, cells - 3).rstrip()}..."
+
+
+def check_tool(tool: str, known: Iterable[str]) -> None:
+    """Make sure that there is such a tool, whatever the case of its name.
+
+    Raises:
+        UnusableError: there is none; the message names those that there are.
+    """
+    names = [one_line(name) for name in known]
+    if tool.casefold() not in map(str.casefold, names):
+        listed = f"there are {', '.join(names)}" if names else "no tool was called"
+        raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
 
 
 def about(error: Exception, otherwise: str) -> str:

@@ -6,6 +6,7 @@ it was. Of a medium its kind and size are told.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,3 +106,24 @@ def _call_id(call: Any) -> str:
 def _arguments(call: Mapping[str, Any]) -> str:
     given = given_arguments_of(call)
     return given if isinstance(given, str) else as_json({} if given is None else given)
+
+
+def arguments_text(arguments: str) -> str:
+    """A call's arguments as text, one on each line; a value of several lines starts below its name.
+
+    Args:
+        arguments: a JSON object; what is none is given as it is.
+    """
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    if not isinstance(given, dict):
+        return arguments
+    return "\n".join(_argument(name, value) for name, value in given.items())
+
+
+def _argument(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"

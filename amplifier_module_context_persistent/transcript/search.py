@@ -1,20 +1,24 @@
 """Searching a transcript: which messages match, and the lines that do. No output.
 
-What is searched is a message's text: what it says, its thinking, its calls with their arguments. A line of the log that
-cannot match is not parsed.
+What is searched is a message's text: what it says, its thinking, its calls with their arguments as text. A line of the
+log that cannot match is not parsed.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from ..messages.text import full_text
+from ..messages.message import Message, result_id_of
+from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from .transcript import Placed, Transcript
+
+_CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
 
 MOST_SPANS = 1_000
 """Of more matches in one line, these are told: a line may have millions of characters."""
@@ -50,18 +54,42 @@ def search(
         transcript: the session.
         pattern: what to look for.
         role: only messages of this role.
-        tool: only calls and results of this tool.
+        tool: only calls and results of this tool, whatever the case of its name; nothing else that a message says.
         context: so many lines before and after one that matches.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    may_match = pattern.may_match if pattern.needle else None
-    for placed in transcript.placed(role=role, tool=tool, may_match=may_match):
-        text, _ = full_text(placed.message)
+
+    def may_match(line: bytes) -> bool:
+        return pattern.may_match(line) or _CALLS.search(line) is not None  # calls are searched as text, not as JSON
+
+    for placed in transcript.placed(role=role, tool=tool, may_match=may_match if pattern.needle else None):
+        text = searched_text(placed.message, tool)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
             yield Found(placed, list(matching_lines(text, spans, context=context)), is_whole)
+
+
+def searched_text(message: Message, tool: str | None = None) -> str:
+    """What is searched of a message: its text, its thinking, and its calls with their arguments as text.
+
+    Args:
+        message: the message.
+        tool: only its calls of this tool; a result is searched whole.
+    """
+    content = message.get("content")
+    if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
+        return content
+    whole = tool is None or result_id_of(message) is not None
+    said = []
+    for part in parts_of(message):
+        if part.kind == "call":
+            if whole or part.name.casefold() == str(tool).casefold():
+                said.append(f"{part.name} {part.call_id}\n{arguments_text(part.text)}")
+        elif whole:
+            said.append(str(part))
+    return "\n".join(text for text in said if text)
 
 
 def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[Line]:

@@ -152,6 +152,6 @@ def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
 
 
 def _listed(sessions: Iterable[SessionFile]) -> str:
-    named = [str(session.path.parent) for session in sessions]
+    named = [session.id for session in sessions]
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     return ", ".join(named[:_MOST_NAMED]) + more

@@ -137,7 +137,7 @@ class Transcript:
             start: the first place, from 0.
             stop: the place behind the last one; by default the end.
             role: only messages of this role.
-            tool: only calls and results of this tool.
+            tool: only messages that call this tool or are its results, whatever the case of its name.
             may_match: asked of each line that this package wrote; what it refuses is not parsed.
 
         Raises:
@@ -168,8 +168,15 @@ class Transcript:
                     partial(calls.ending, live, place, message),
                     partial(calls.open_calls, live, place, message),
                 )
-                if tool is None or tool in placed.tools:
+                if tool is None or tool.casefold() in map(str.casefold, placed.tools):
                     yield placed
+
+    def tool_names(self) -> list[str]:
+        """The tools that live messages call, by name."""
+        names: set[str] = set()
+        for placed in self.placed(role="assistant"):
+            names.update(placed.tools)
+        return sorted(names)
 
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""

@@ -123,6 +123,16 @@ def test_a_shell_completes_commands_sessions_and_options(home: Path) -> None:
     assert completed("context-persistent search word abd", home) == ["plain,abd-2"]
     assert completed("context-persistent show --role as", home) == ["plain,assistant"]
     assert completed("context-persistent show x", home) == ["file,x"]
+    assert completed("context-persistent show abc-1 --tool re", home) == ["plain,read_file"]
+    assert completed("context-persistent search word abc-1 --tool ", home) == ["plain,read_file"]
+    assert completed("context-persistent fork abc-1 --at ", home) == [
+        "plain,1",
+        "plain,2",
+        "plain,msg-1",
+        "plain,msg-6",
+    ]
+    assert completed("context-persistent rewind abc-1 --to m", home) == ["plain,msg-1", "plain,msg-6"]
+    assert completed("context-persistent show nobody --tool re", home) == [""]
     assert completed("context-persistent list x", home) == ["dir,x"]
     script = subprocess.run(
         [Path(sys.executable).with_name("context-persistent")],

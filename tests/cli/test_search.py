@@ -53,7 +53,9 @@ def found(*arguments: Any) -> list[tuple[str, int]]:
         (["total", "--role", "user"], [("short", 1), ("talk", 2)]),
         (["line 1$", "--tool", "read_file"], [("talk", 4)]),
         (["total", "--tool", "read_file"], [("talk", 3)]),
-        (["total", "--tool", "bash"], []),
+        (["total", "--tool", "Read_FILE"], [("talk", 3)]),
+        (["code", "--tool", "read_file"], []),  # beside the call, not in it
+        (["-F", "path: src/total.py"], [("talk", 3)]),  # as `show` prints it
         (["msg-3"], []),
     ],
 )
@@ -205,3 +207,10 @@ def test_hostile_matches_are_shown_as_text(env: dict[str, str]) -> None:
         assert done.exit_code == 0
         assert is_harmless(done.output)
         assert is_harmless(run("search", pattern, "-l", env=env).output)
+
+
+def test_an_unknown_tool_lists_those_that_there_are() -> None:
+    """Of the sessions that were searched."""
+    done = run("search", "total", "--tool", "bash")
+    assert done.exit_code == 2
+    assert "no call of a tool 'bash'; there are read_file" in done.stderr

@@ -34,3 +34,22 @@ def test_a_shell_completes_ids() -> None:
     offered = complete(None, None, "fi")  # type: ignore[arg-type]
     assert {item.value for item in offered} == {"first", "fist", "fir"}
     assert [item.type for item in complete(None, None, "x")] == ["file"]  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("home")
+def test_an_ambiguous_name_lists_the_ids() -> None:
+    """So that one can be chosen."""
+    done = CliRunner().invoke(main, ["show", "fi"])
+    assert done.exit_code == 2
+    said = " ".join(done.output.split())
+    assert "more than one session has that name: " in said
+    assert "first" in said
+    assert "/" not in said.partition("that name: ")[2].partition(";")[0]
+
+
+@pytest.mark.usefixtures("home")
+def test_verify_takes_the_last_session() -> None:
+    """Or names, but not both and not neither."""
+    assert CliRunner().invoke(main, ["verify", "--last"]).exit_code == 0
+    assert CliRunner().invoke(main, ["verify"]).exit_code == 2
+    assert CliRunner().invoke(main, ["verify", "--last", "first"]).exit_code == 2

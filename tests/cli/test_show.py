@@ -63,7 +63,8 @@ def test_a_session_is_shown(path: Path) -> None:
         (["--turn", "1:2"], [1, 2, 3, 4, 5, 6, 7]),
         (["--role", "user"], [2, 6]),
         (["--tool", "read_file"], [3, 4]),
-        (["--tool", "bash"], []),
+        (["--tool", "Read_File"], [3, 4]),
+        (["--tool", "read_file", "--turn", "2"], []),
         (["--role", "tool", "--tool", "read_file", "--turn", "1"], [4]),
         (["--turn", "2", "--role", "tool"], []),
     ],
@@ -270,3 +271,12 @@ def test_json_and_pipes_get_no_pager(path: Path, tmp_path: Path) -> None:
     assert Terminal("show", str(path), "--json", PAGER=f"tee {copy}").end() == 0
     assert run("show", path, env={"PAGER": f"tee {copy}"}).exit_code == 0
     assert not copy.exists()
+
+
+def test_an_unknown_tool_lists_those_that_there_are(path: Path, tmp_path: Path) -> None:
+    """A name that was never called is a mistake, not an empty answer."""
+    done = run("show", path, "--tool", "bash")
+    assert done.exit_code == 2
+    assert "no call of a tool 'bash'; there are read_file" in done.stderr
+    done = run("show", write(tmp_path / "quiet.jsonl", CONVERSATION[:1]), "--tool", "bash")
+    assert (done.exit_code, "no tool was called" in done.stderr) == (2, True)
