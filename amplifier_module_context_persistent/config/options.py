@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     """What can be configured besides `transcript_path`; `docs/configuration.md` says what each key means."""
 
     storage_path: FilePath | None
+    storage: str | None
     memory_files: Sequence[FilePath]
     durability: Durability
     lock_timeout_s: float

@@ -90,6 +90,12 @@ class Config:
     storage_path: FilePath | None = _option(
         None, "path of a directory", _path, "A directory for logs, one a session (also `persistence: {path: …}`)."
     )
+    storage: str | None = _option(
+        None,
+        "`postgresql://…` or `service=…`",
+        lambda v: v is None or (isinstance(v, str) and v.startswith(("postgresql://", "postgres://", "service="))),
+        "A PostgreSQL database that keeps the logs, instead of files ([postgres.md](postgres.md)).",
+    )
     memory_files: Sequence[FilePath] = _option(
         [],
         "list of paths",

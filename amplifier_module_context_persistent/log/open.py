@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Log
 from .file import FileLog
+from .location import is_postgres
 from .memory import MemoryLog
 from .record import MAX_RECORD_BYTES
 
@@ -21,11 +22,17 @@ def open_log(
     """Choose the log for a location. Nothing is opened, created or locked before its first use.
 
     Args:
-        location: a file's path, or `IN_MEMORY`.
+        location: a file's path, `IN_MEMORY`, or `postgresql://…#NAME` (`service=… #NAME`) for a log in PostgreSQL.
         durability: `fsync` or `write`; see `FileLog`.
         lock_timeout_s: how long to wait for another writer.
         max_record_bytes: larger records are refused.
     """
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
+    if is_postgres(location):
+        from .postgres import PostgresLog  # its driver is an extra
+
+        return PostgresLog(
+            location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
+        )
     return FileLog(location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes)

@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass
 
 from ..config import Config
+from ..errors import ConfigError
 from ..log.base import Log
 from ..log.open import IN_MEMORY, open_log
-from ..paths import log_path
+from ..paths import check_session_id, log_path, project_slug
 
 _NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"
 
@@ -25,18 +26,37 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
     """Choose the log that the configuration names; without a path for it, one in memory.
 
     Raises:
-        ConfigError: the session id cannot be part of a path.
+        ConfigError: the session id cannot be part of a path; or `storage` stands beside a path, or has no session id.
     """
+    if config.storage is not None:
+        return ChosenLog(_open(config, _location_in(config, session_id, working_dir)))
     path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
     if path is None:
         return ChosenLog(log_in_memory(config), _NO_PATH)
-    return ChosenLog(
-        open_log(
-            os.fspath(path),
-            durability=config.durability,
-            lock_timeout_s=config.lock_timeout_s,
-            max_record_bytes=config.max_record_bytes,
-        )
+    return ChosenLog(_open(config, os.fspath(path)))
+
+
+def _location_in(config: Config, session_id: str | None, working_dir: str | None) -> str:
+    """The location of a session's log in the configured storage; its name there is its path below the host's projects.
+
+    Raises:
+        ConfigError: as `choose_log`.
+    """
+    if config.transcript_path is not None or config.storage_path is not None:
+        raise ConfigError("storage: configure either storage or a path (transcript_path, storage_path), not both")
+    if session_id is None:
+        raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
+    check_session_id(session_id)
+    separator = " #" if f"{config.storage}".startswith("service=") else "#"
+    return f"{config.storage}{separator}{project_slug(working_dir or os.getcwd())}/{session_id}"
+
+
+def _open(config: Config, location: str) -> Log:
+    return open_log(
+        location,
+        durability=config.durability,
+        lock_timeout_s=config.lock_timeout_s,
+        max_record_bytes=config.max_record_bytes,
     )
 
 

@@ -47,6 +47,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "protect_first": COUNTS,
     "protect_last": COUNTS,
     "preserve_system": FLAGS,
+    "storage": ([None, "postgresql://h/db", "postgres://h/db", "service=x"], ["", "/path", "mysql://h/db", 3, True]),
     "late_system": (["system", "reminder"], ["user", "", True]),
     "truncate_chars": COUNTS,
     "truncate_boundary": (["line", "char"], ["word", "", 3]),

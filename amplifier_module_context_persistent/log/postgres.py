@@ -1,0 +1,264 @@
+"""`PostgresLog`: a log in PostgreSQL, for sessions that several machines share or that outlive their machine.
+
+Each line of the log is a row with the bytes that a file would have; so checksums, format and every reader stay the
+same, and a session moves between file and database byte for byte. Rules:
+- An append is one statement, which does nothing if the log is not as known any more. Then the log reads on, prepares
+  anew, and holds the log's row while it does so. No lock outlives a transaction.
+- **An unknown outcome** (the connection broke after a statement was sent) is decided while the log's row is held, by
+  the lines that stand at our number: ours, or others. A statement whose client died cannot be stored later, since the
+  head that it names has moved on by then. "Not stored" is said only after such a verdict. Without one until the
+  deadline it is `LogFailedError`, and the next append begins with the verdict.
+- What was acknowledged and is gone (a failover to a server that lagged) is reported, never taken for a new log.
+
+`lock_timeout_s` bounds every operation: waiting for the connection, for a server that is away, and for its answer.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AppendError, LogError, LogFailedError
+from . import postgres_rows as rows
+from .base import LogDescription, Outcome, Prepare
+from .batch import prepare_part
+from .index import Index, fetch_lines
+from .location import parse_location
+from .postgres_reader import PostgresReader
+from .postgres_rows import CONTROL, MESSAGE, Head, Row
+from .postgres_server import DeadlineError, first_line, is_servers
+from .read_back import checked, parsed
+from .record import MAX_RECORD_BYTES, Message, seal
+
+if TYPE_CHECKING:
+    import psycopg
+
+_RETRIED = frozenset({"40001", "40P01", "55P03", "57014"})
+"""SQLSTATE: serialization failure, deadlock, lock not available, query cancelled. Nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """Lines that were sent, after which row of the log, and what their callers are told once they are stored."""
+
+    after: Head
+    lines: list[bytes]
+    outcomes: list[Outcome]
+
+
+class PostgresLog:
+    """A log in a PostgreSQL database.
+
+    Args:
+        location: `postgresql://…#NAME` or `service=… #NAME`; see `location`.
+        durability: `fsync` waits until the server has a record on its disk, and refuses a server whose
+            `synchronous_commit` is off; `write` does not wait, and may lose the last moments when the server crashes.
+        lock_timeout_s: the deadline of every operation.
+        max_record_bytes: larger records are refused at append, and reported and skipped when read.
+
+    Raises:
+        ValueError: the location is none.
+    """
+
+    def __init__(
+        self,
+        location: str,
+        *,
+        durability: str = "fsync",
+        lock_timeout_s: float = 10.0,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self._reader = PostgresReader(
+            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
+        )
+        self._durable = durability == "fsync"
+        self._sent: _Sent | None = None
+        """What the append at hand has sent and may be stored."""
+        self._unresolved = False
+        """Whether an earlier append ended without a verdict."""
+
+    @property
+    def index(self) -> Index:
+        """The index of what is known; another object after the log was read anew."""
+        return self._reader.index
+
+    def describe(self) -> LogDescription:
+        """Describe the log as it was when last looked at."""
+        reader = self._reader
+        exists, size = reader.head is not None, reader.scanner.offset
+        return LogDescription(reader.shown, exists, size, lost_messages=reader.lost_messages)
+
+    @property
+    def waits_for_storage(self) -> bool:
+        """It waits for the server."""
+        return True
+
+    def follow(self) -> None:
+        """Take in what others appended since.
+
+        Raises:
+            LogUnreadableError: the server cannot be asked, or the log was removed.
+        """
+        self._reader.ask(self._reader.follow)
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh, in the given order; what is no longer what was read is an error."""
+        return parsed(self.index, self._lines(ordinals), self._reader.shown)
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they were written, without LF, in the given order."""
+        return checked(self.index, self._lines(ordinals), self._reader.shown)
+
+    def _lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        return fetch_lines(self.index, ordinals, self._reader.read_bytes)
+
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record that was taken in, oldest first, each with its LF."""
+        return self._reader.records()
+
+    def close(self) -> None:
+        """Let the connection go and forget what was read; a later call opens the log again."""
+        self._reader.close()
+
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        """Append what each of the batch prepares, with one statement; the whole of a reset is in one.
+
+        Args:
+            batch: each prepares its records; what one of them raises refuses that one alone.
+            wait: False raises BlockingIOError: a server is always waited for.
+
+        Raises:
+            AppendError: the server refused, or nothing could be sent until the deadline; nothing is stored.
+            LogFailedError: the server did not say until the deadline whether it is stored; the next append finds out.
+            LogUnreadableError: the log cannot be read, or was removed.
+        """
+        if not wait:
+            raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self._reader.shown)
+        outcomes: list[Outcome] = []
+        while len(outcomes) < len(batch):
+            rest = batch[len(outcomes) :]
+            try:
+                outcomes += self._append_part(rest)
+            except LogError as error:
+                if not outcomes:
+                    raise
+                outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
+        return outcomes
+
+    def _append_part(self, batch: Sequence[Prepare]) -> list[Outcome]:
+        """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
+        reader = self._reader
+        deadline = time.monotonic() + reader.timeout_s
+        lock, self._sent = self._unresolved, None
+        while True:
+            server = reader.server
+            try:
+                with server.connected(deadline) as connection:
+                    self._check_durability(server.facts)
+                    with connection.transaction() if lock else nullcontext():
+                        done = self._attempt(connection, batch, lock=lock)
+                if done is not None:
+                    return self._acknowledge(done)
+            except LogError:
+                raise
+            except Exception as error:
+                if not is_servers(error):
+                    raise
+                self._after_failure(error, deadline)
+            lock = True
+
+    def _attempt(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
+        """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
+        reader = self._reader
+        if lock or reader.head is None:
+            reader.follow(connection, create=True, lock=lock)
+        if self._sent is not None and self._is_stored(connection, self._sent):
+            return self._sent
+        self._sent = None
+        part = prepare_part(batch, self.index, reader.max_record_bytes)
+        if not part.bodies and not lock:  # no statement will say whether the log is still as known: look
+            reader.follow(connection)
+            part = prepare_part(batch, self.index, reader.max_record_bytes)
+        known, lines, seed = reader.known(), [], reader.scanner.seed
+        for body in part.bodies:
+            line, seed = seal(body, seed)
+            lines.append(line[:-1])
+        sent = _Sent(known, lines, part.outcomes(len(self.index)))
+        if not lines:
+            return sent
+        self._sent = sent
+        new = list(_rows(lines, reader.scanner.offset))
+        size = new[-1].at + len(lines[-1]) + 1
+        location = reader.location
+        if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):
+            return sent
+        self._sent = None
+        return None
+
+    def _is_stored(self, connection: psycopg.Connection[Any], sent: _Sent) -> bool:
+        """Whether what was sent stands in the log, which was just followed and whose row is held."""
+        reader, first = self._reader, sent.after.head
+        if reader.known().generation != sent.after.generation:
+            self._sent = None
+            raise LogFailedError(
+                errno.EIO, "the log was purged before it was known whether this is stored", reader.shown
+            )
+        found = rows.read_lines(connection, reader.location.schema, sent.after.log_id, first, first + len(sent.lines))
+        return list(found) == sent.lines
+
+    def _acknowledge(self, sent: _Sent) -> list[Outcome]:
+        """Take in what is stored by now; what a verdict found stored was taken in already."""
+        reader = self._reader
+        if sent.lines and reader.lines_known == sent.after.head:
+            reader.take(sent.lines)
+            size, count = reader.scanner.offset, sent.after.head + len(sent.lines)
+            reader.head = Head(sent.after.log_id, count, size, reader.scanner.seed, sent.after.generation)
+        self._sent, self._unresolved = None, False
+        return sent.outcomes
+
+    def _after_failure(self, error: Exception, deadline: float) -> None:
+        """Return if it may be tried again; what was sent and may be stored stays noted in `_sent`.
+
+        Raises:
+            AppendError: the server refused what was sent, or nothing was sent until the deadline.
+            LogFailedError: the deadline passed, and nobody knows whether it is stored.
+        """
+        server, shown = self._reader.server, self._reader.shown
+        state = getattr(error, "sqlstate", None)
+        if server.is_open() and not isinstance(error, DeadlineError) and state is not None:
+            self._sent = None  # the server answered: it rolled back
+            if state not in _RETRIED:
+                reason = f"the server refused: {first_line(error)}; nothing is stored"
+                raise AppendError(errno.EIO, reason, shown) from error
+        else:
+            server.drop()
+        if time.monotonic() < deadline:
+            return
+        if self._sent is None:
+            reason = f"the server cannot be reached ({first_line(error)}); nothing is stored"
+            raise AppendError(errno.ETIMEDOUT, reason, shown) from error
+        self._unresolved = True
+        reason = "the connection broke before the server said whether this is stored; the next append finds out"
+        raise LogFailedError(errno.EIO, reason, shown) from error
+
+    def _check_durability(self, facts: dict[str, str]) -> None:
+        """Refuse to call durable what the server does not sync.
+
+        Raises:
+            AppendError: `durability` is `fsync` and the server's `synchronous_commit` is off for this role.
+        """
+        if self._durable and facts.get("synchronous_commit") == "off":
+            reason = "synchronous_commit is off there; turn it on for this role, or configure durability: write"
+            raise AppendError(errno.EPROTO, reason, self._reader.shown)
+
+
+def _rows(lines: Sequence[bytes], offset: int) -> Iterator[Row]:
+    """The rows of lines of our own, the first of which begins at `offset`."""
+    for line in lines:
+        kind = CONTROL if line.startswith(b'{"_record"') else MESSAGE
+        yield Row(offset, kind, int(line[-10:-2], 16), 0, 0, 0, line)
+        offset += len(line) + 1

@@ -1,0 +1,138 @@
+"""The statements of a log in PostgreSQL. Each function is one round trip on a connection; nothing is kept here.
+
+A statement names everything that it depends on, so it may run on any connection of a pool. Rules:
+- An append is one statement: it advances the log's row only if head, checksum and generation are what the caller knew,
+  and inserts the lines in the same statement. Otherwise it does nothing and says so.
+- Whoever holds the log's row (`lock=True`, inside a transaction) appends undisturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+MESSAGE, CONTROL, OTHER = 0, 1, 2
+"""Kinds of rows: a sound message record, a sound control record, and any other line, which only a scan can judge."""
+
+NO_NEWLINE = 1 << 14
+"""A flag of a log's last row: its line has no LF (it was copied from such a file)."""
+
+BLOCK_BYTES = 4 << 20
+_BLOCK_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The row of a log: its id, its lines, their bytes with LF, and the checksum that the next line continues."""
+
+    log_id: int
+    head: int
+    size: int
+    crc: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a log as it is stored, without its LF."""
+
+    at: int
+    kind: int
+    crc: int
+    role: int
+    flags: int
+    id_hash: int
+    line: bytes
+
+
+def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
+    """Read a log's row; with `lock`, hold it until the transaction ends."""
+    statement = (
+        f"select log_id, head, size, crc, generation from {schema}.log where name = %s{' for update' if lock else ''}"
+    )
+    row = connection.execute(statement.encode(), [name]).fetchone()
+    return Head(*row) if row else None
+
+
+def create(connection: Connection, schema: str, name: str) -> None:
+    """Make a log's row, unless there is one."""
+    connection.execute(f"insert into {schema}.log (name) values (%s) on conflict do nothing".encode(), [name])
+
+
+def append(
+    connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, crc: int, size: int, durable: bool
+) -> bool:
+    """Append lines after what is known; False, and nothing done, if the log is not as known any more.
+
+    Args:
+        connection: in autocommit mode the statement is its own transaction.
+        schema: the tables' schema.
+        known: the log's row as the caller knows it.
+        rows: the lines.
+        crc: the checksum of the last line.
+        size: the log's bytes with these lines.
+        durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
+    """
+    lazily = "" if durable else ", (select set_config('synchronous_commit', 'off', true) as level) as setting"
+    statement = f"""
+        with advanced as (
+            update {schema}.log as log
+               set head = log.head + %(count)s, size = %(size)s, crc = %(crc)s, changed = now()
+              from (select 1) as always{lazily}
+             where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(known)s
+               and log.generation = %(generation)s{"" if durable else " and setting.level = 'off'"}
+            returning log.log_id
+        )
+        insert into {schema}.record (log_id, seq, at, kind, crc, role, flags, id_hash, length, line)
+        select advanced.log_id, %(head)s + new.number - 1, new.at, new.kind, new.crc, new.role, new.flags, new.id_hash,
+               length(new.line), new.line
+          from advanced, unnest(%(ats)b::bigint[], %(kinds)b::smallint[], %(crcs)b::bigint[], %(roles)b::smallint[],
+                                %(flags)b::smallint[], %(hashes)b::bigint[], %(lines)b::bytea[])
+               with ordinality as new (at, kind, crc, role, flags, id_hash, line, number)
+    """
+    values = {
+        "count": len(rows),
+        "size": size,
+        "crc": crc,
+        "log_id": known.log_id,
+        "head": known.head,
+        "known": known.crc,
+        "generation": known.generation,
+        "ats": [row.at for row in rows],
+        "kinds": [row.kind for row in rows],
+        "crcs": [row.crc for row in rows],
+        "roles": [row.role for row in rows],
+        "flags": [row.flags for row in rows],
+        "hashes": [row.id_hash for row in rows],
+        "lines": [row.line for row in rows],
+    }
+    return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
+
+
+def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
+    """Read lines from number `start` on, at least one and about `BLOCK_BYTES`; fewer where one is missing."""
+    statement = f"""
+        select line, seq from (
+            select seq, line, sum(length) over (order by seq) - length as before
+              from {schema}.record
+             where log_id = %s and seq >= %s and seq < %s
+             order by seq limit {_BLOCK_ROWS}
+        ) as ahead
+         where before < {BLOCK_BYTES}
+         order by seq
+    """
+    found = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall()
+    return [line for number, (line, seq) in enumerate(found, start) if seq == number]
+
+
+def read_lines(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> Iterator[bytes]:
+    """Give the lines from number `start` up to `stop`; fewer where one is missing."""
+    while start < stop and (block := read_block(connection, schema, log_id, start, stop)):
+        yield from block
+        start += len(block)

@@ -1,0 +1,91 @@
+"""The tables of logs in PostgreSQL: what `context-persistent storage init` creates, checks and migrates.
+
+`log` has one row for each log: how far it goes, and the checksum that its next record continues. `record` has one row
+for each line of the log, with the bytes that a file would have (`bytea`, not `jsonb`, so that bytes and checksums
+survive). Rows of `record` are never updated. The index of a session is read from the columns of a covering index,
+without the lines.
+
+A schema is versioned by the one row of `version`. A client works with the version that it knows; it refuses a newer
+one, and asks for `storage init` where it finds an older one. Migrations only add, so that clients of the version before
+go on while one runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .location import check_schema_name
+
+if TYPE_CHECKING:
+    import psycopg
+
+SCHEMA_VERSION = 1
+
+_CREATE = """
+create schema if not exists {s};
+create table if not exists {s}.version (
+    only_row boolean primary key default true check (only_row),
+    number integer not null
+);
+create table if not exists {s}.log (
+    log_id bigint generated always as identity primary key,
+    name text not null unique,
+    created timestamptz not null default now(),
+    changed timestamptz not null default now(),
+    head bigint not null default 0,
+    size bigint not null default 0,
+    crc bigint not null default 0,
+    computed bigint not null default 0,
+    generation bigint not null default 0
+);
+create table if not exists {s}.record (
+    log_id bigint not null,
+    seq bigint not null,
+    at bigint not null,
+    kind smallint not null,
+    crc bigint not null,
+    role smallint not null,
+    flags smallint not null,
+    id_hash bigint not null,
+    length bigint not null,
+    line bytea not null,
+    primary key (log_id, seq) include (at, kind, crc, role, flags, id_hash, length)
+);
+alter table {s}.record alter column line set storage external;
+comment on table {s}.log is 'One row for each log: its end, and the checksum that its next record continues.';
+comment on table {s}.record is 'One row for each line of a log, with the bytes that its file would have, without LF.';
+insert into {s}.version (number) values ({version}) on conflict do nothing;
+"""
+
+RIGHTS = """
+grant usage on schema {s} to {role};
+grant select on {s}.version to {role};
+grant select, insert, update on {s}.log to {role};
+grant select, insert on {s}.record to {role};
+"""
+"""What the role of running sessions needs: no DELETE, and no UPDATE of records. A purge needs DELETE on both tables."""
+
+
+def create_schema(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> None:
+    """Create the tables, or what is missing of them; harmless where all are there.
+
+    Raises:
+        psycopg.Error: the role may not create them, or the server refused otherwise.
+    """
+    statements = _CREATE.format(s=check_schema_name(schema), version=SCHEMA_VERSION)
+    with connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [f"{schema}.version"])
+        connection.execute(statements.encode())
+
+
+def schema_version(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> int | None:
+    """Read the version of the tables; None where there are none.
+
+    Raises:
+        psycopg.Error: the server refused the question.
+    """
+    found = connection.execute("select to_regclass(%s)", [f"{check_schema_name(schema)}.version"]).fetchone()
+    if found is None or found[0] is None:
+        return None
+    row = connection.execute(f"select number from {schema}.version".encode()).fetchone()
+    return int(str(row[0])) if row else None

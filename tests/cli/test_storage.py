@@ -1,0 +1,73 @@
+"""`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
+
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.cli import main
+from amplifier_module_context_persistent.log.postgres import PostgresLog
+from tests.support.logs import append, numbers
+from tests.support.postgres import TestServer, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    """A server for this file's tests."""
+    with running_server() as running:
+        yield running
+
+
+def init(*arguments: str) -> tuple[int, str]:
+    """Run the command; its exit code, and all that it printed."""
+    result = CliRunner().invoke(main, ["storage", "init", *arguments])
+    return result.exit_code, result.output
+
+
+def test_tables_are_made_once(server: TestServer) -> None:
+    """A second call changes nothing."""
+    url = f"{server.server.get_uri()}&schema=made"
+    code, output = init(url)
+    assert (code, "created in the schema made" in output) == (0, True)
+    log = PostgresLog(f"{url}#s")
+    append(log, 1)
+    code, output = init(url)
+    assert (code, "were there" in output) == (0, True)
+    assert numbers(log) == [1]
+    log.close()
+
+
+def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
+    """It may not change what is stored, either."""
+    server.execute("create role agent login")
+    url = f"{server.server.get_uri()}&schema=granted"
+    assert init(url, "--grant", "agent")[0] == 0
+    as_agent = url.replace("postgres:@", "agent:@", 1)
+    log = PostgresLog(f"{as_agent}#s")
+    append(log, 1, 2)
+    assert numbers(log) == [1, 2]
+    log.close()
+    for statement in ("delete from granted.record", "update granted.record set at = 0", "delete from granted.log"):
+        with pytest.raises(Exception, match="permission denied"):
+            server.execute(f"set role agent; {statement}")
+
+
+def test_what_cannot_be_done_is_said(server: TestServer) -> None:
+    """In one line, with exit code 2, without a password."""
+    secret = "hunter" + "2"
+    for url in (
+        f"mysql://u:{secret}@h/db",
+        f"postgresql://u:{secret}@127.0.0.1:1/db",
+        f"{server.server.get_uri()}&schema=A",
+    ):
+        code, output = init(url)
+        assert (code, secret in output, output.count("Error")) == (2, False, 1)
+
+
+def test_newer_tables_are_left_alone(server: TestServer) -> None:
+    """An older package does not touch them."""
+    url = f"{server.server.get_uri()}&schema=newer"
+    init(url)
+    server.execute("update newer.version set number = 99")
+    code, output = init(url)
+    assert (code, "newer" in output) == (2, True)

@@ -1,0 +1,108 @@
+"""Sessions whose log is in a database: chosen by `storage`, resumed from another process, shared by two."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import ConfigError, PersistentContextManager
+from tests.support.checker import assert_valid
+from tests.support.postgres import TestServer, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    """A server for this file's tests."""
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def storage(server: TestServer) -> str:
+    """Where this test's sessions are."""
+    return server.new_location()
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def texts(messages: list[dict[str, str]]) -> list[str]:
+    return [message["content"] for message in messages]
+
+
+async def test_a_session_goes_on_where_it_was(storage: str) -> None:
+    """Named by project and id; the host's transcript is ignored, the view is the same."""
+    async with PersistentContextManager(storage=storage, session_id="s1") as first:
+        await first.add_message(user("one"))
+        await first.add_message({"role": "assistant", "content": "two"})
+        view = await first.get_messages_for_request()
+    async with PersistentContextManager(storage=storage, session_id="s1") as second:
+        assert texts(await second.get_messages()) == ["one", "two"]
+        await second.set_messages([user("something else")])
+        assert texts(await second.get_messages()) == ["one", "two"]
+        assert await second.get_messages_for_request() == view
+
+
+async def test_sessions_and_children_are_apart(storage: str) -> None:
+    """By their ids, and by their projects."""
+    async with (
+        PersistentContextManager(storage=storage, session_id="parent") as parent,
+        PersistentContextManager(storage=storage, session_id="child", parent_id="parent") as child,
+    ):
+        await parent.add_message(user("of the parent"))
+        await child.add_message(user("of the child"))
+        assert texts(await parent.get_messages()) == ["of the parent"]
+        assert texts(await child.get_messages()) == ["of the child"]
+
+
+async def test_two_managers_share_a_session(storage: str) -> None:
+    """Each sees what the other added; a replayed message is not stored twice."""
+    async with (
+        PersistentContextManager(storage=storage, session_id="s") as one,
+        PersistentContextManager(storage=storage, session_id="s") as other,
+    ):
+        for number in range(6):
+            await (one, other)[number % 2].add_message(user(f"message {number}"))
+        stored = await one.get_messages()
+        assert texts(stored) == [f"message {number}" for number in range(6)]
+        for message in stored:
+            await other.add_message(message)
+        assert await other.get_messages() == stored
+        assert_valid(await other.get_messages_for_request())
+
+
+async def test_a_clear_and_a_plan_are_stored(storage: str) -> None:
+    """A second manager gives the same bytes after a compaction, and nothing after a clear."""
+    async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as first:
+        for number in range(40):
+            await first.add_message(user(f"question {number} " + "word " * 60))
+            await first.add_message({"role": "assistant", "content": f"answer {number} " + "word " * 60})
+        view = await first.get_messages_for_request()
+        assert len(view) < 80
+    async with PersistentContextManager(storage=storage, session_id="s", max_tokens=3_000) as second:
+        assert await second.get_messages_for_request() == view
+        await second.clear()
+    async with PersistentContextManager(storage=storage, session_id="s") as third:
+        assert await third.get_messages() == []
+
+
+async def test_storage_and_a_path_exclude_each_other(storage: str, tmp_path: Path) -> None:
+    """The error says which keys."""
+    with pytest.raises(ConfigError, match=r"storage.*transcript_path"):
+        PersistentContextManager(tmp_path / "log", storage=storage, session_id="s")
+    with pytest.raises(ConfigError, match="session"):
+        PersistentContextManager(storage=storage)
+
+
+async def test_a_server_that_is_away_is_no_empty_session(server: TestServer, storage: str) -> None:
+    """The session does not continue in memory; it raises, and works once the server is back."""
+    manager = PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=0.5)
+    await manager.add_message(user("one"))
+    server.kill()
+    with pytest.raises(OSError, match=r"server|stored"):
+        await manager.add_message(user("two"))
+    server.start()
+    await manager.add_message(user("three"))
+    assert [text for text in texts(await manager.get_messages()) if text != "two"] == ["one", "three"]
+    await manager.close()

