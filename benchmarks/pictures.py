@@ -2,10 +2,10 @@
 
     python -m benchmarks.pictures [DIRECTORY]
 
-Writes `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated; they, their ids
-and their clock are the same each time, and tokens are counted by the estimate, so the pictures change only where what
-they show does. They refer to nothing outside themselves. `report.png` and `report-dark.png` are pictures of a page in
-Chromium; where there is none, they are left as they are, and that is said.
+Writes `look.svg`, `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated;
+they, their ids and their clock are the same each time, and tokens are counted by the estimate, so the pictures change
+only where what they show does. They refer to nothing outside themselves. `report.png` and `report-dark.png` are
+pictures of a page in Chromium; where there is none, they are left as they are, and that is said.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.chart import svg
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
+from amplifier_module_context_persistent.cli.outline_printer import show_outline
 from amplifier_module_context_persistent.cli.request_panel import Stage
+from amplifier_module_context_persistent.cli.view_printer import show_difference
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.replay.evidence import Session
@@ -35,6 +37,7 @@ from amplifier_module_context_persistent.replay.policies import CachedCounter
 from amplifier_module_context_persistent.replay.timeline import timeline
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.transcript.outline import outline
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
 from fixtures.generate import generate_session
 
@@ -70,15 +73,7 @@ async def record(path: str) -> None:
 
 def replay_picture(path: str) -> str:
     """Draw what `replay --views` shows around the second compaction."""
-    screen = Console(
-        file=io.StringIO(),
-        record=True,
-        width=_WIDTH,
-        force_terminal=True,
-        color_system="truecolor",
-        legacy_windows=False,
-        no_color=False,
-    )
+    screen = _screen()
     stage, printer = Stage(_WIDTH), MessagePrinter(screen=screen)
     transcript = open_transcript(path)
     steps = list(timeline(transcript, transcript.turns(), requests(transcript)))
@@ -91,7 +86,37 @@ def replay_picture(path: str) -> str:
         elif step.placed is not None:
             printer.show(step.placed)
     transcript.close()
-    drawn = screen.export_svg(title="context-persistent replay session.jsonl --views", unique_id="replay")
+    return _drawn(screen, "context-persistent replay session.jsonl --views", "replay")
+
+
+def look_picture(path: str) -> str:
+    """Draw what `show --outline` says of the session, and `view --diff` of its first compaction."""
+    screen = _screen()
+    with open_transcript(path) as transcript:
+        seen = next(seen for seen in requests(transcript) if seen.compaction is not None)
+        screen.print("$ context-persistent show session.jsonl --outline", style="bold")
+        show_outline(outline(transcript, EstimateCounter()), screen)
+        screen.print(f"\n$ context-persistent view session.jsonl --request {seen.number} --diff", style="bold")
+        show_difference(transcript, seen.number, seen.view or (), MessagePrinter(screen=screen, may_grow=True))
+    return _drawn(screen, "a session at a glance, and what a compaction changed", "look")
+
+
+def _screen() -> Console:
+    """A terminal that remembers what was printed."""
+    return Console(
+        file=io.StringIO(),
+        record=True,
+        width=_WIDTH,
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+        no_color=False,
+    )
+
+
+def _drawn(screen: Console, title: str, name: str) -> str:
+    """What was printed, as an SVG that refers to nothing outside itself."""
+    drawn = screen.export_svg(title=title, unique_id=name)
     bare = re.sub(r"@font-face\s*\{.*?\}|<!--.*?-->", "", drawn, flags=re.DOTALL)  # they name hosts
     return bare.replace("Fira Code, monospace", "monospace")
 
@@ -151,7 +176,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "session.jsonl")
         asyncio.run(record(path))
-        drawn = {"replay": replay_picture(path), "compare": compare_picture(path), "session": session_picture()}
+        drawn = {
+            "look": look_picture(path),
+            "replay": replay_picture(path),
+            "compare": compare_picture(path),
+            "session": session_picture(),
+        }
         for name, picture in drawn.items():
             with open(os.path.join(directory, f"{name}.svg"), "w", encoding="utf-8") as file:
                 file.write(picture)

@@ -15,16 +15,14 @@ from .terminal import counted
 Piece = ShownMessage | Gap
 
 
-def show_view(transcript: Transcript, number: int, view: Sequence[Message], *, full: bool) -> None:
+def show_view(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
     """Print the view of a request."""
-    printer = MessagePrinter(full=full, may_grow=True)
     for piece in annotate(transcript, number, view):
         _show(printer, piece)
 
 
-def show_difference(transcript: Transcript, number: int, view: Sequence[Message], *, full: bool) -> None:
+def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
     """Print what differs from the request before: messages that are new or shortened, and what is newly left out."""
-    printer = MessagePrinter(full=full, may_grow=True)
     earlier = transcript.view(number - 1).messages or () if number > 1 else ()
     before = annotate(transcript, number - 1, earlier) if number > 1 else []
     if number == 1:

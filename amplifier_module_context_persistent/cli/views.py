@@ -18,6 +18,7 @@ from ..log.record import Message
 from ..transcript.rebuild import Noted, Rebuilt, ReceiptLog
 from ..transcript.transcript import Transcript
 from .exit_codes import DONE, FINDINGS
+from .message_printer import MessagePrinter
 from .pager import paged
 from .session_argument import session_argument
 from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
@@ -79,10 +80,11 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
             else:
                 with paged():
                     _introduce(wanted, count, noted)
+                    printer = MessagePrinter(full=full, may_grow=True)
                     if as_diff:
-                        show_difference(transcript, wanted, made.messages or (), full=full)
+                        show_difference(transcript, wanted, made.messages or (), printer)
                     else:
-                        show_view(transcript, wanted, made.messages or (), full=full)
+                        show_view(transcript, wanted, made.messages or (), printer)
                     _say(f"\n{verdict(noted, made)}")
                     if made.messages is not None:
                         _say(AFTERWARDS)

@@ -20,7 +20,7 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     assert pictures.main([str(tmp_path)]) == 0
-    for name in ("replay.svg", "compare.svg", "session.svg"):
+    for name in ("look.svg", "replay.svg", "compare.svg", "session.svg"):
         drawn = (tmp_path / name).read_text(encoding="utf-8")
         assert set(re.findall(r"https?://[^\"\s)]+", drawn)) == {"http://www.w3.org/2000/svg"}
         assert not re.search(r"@import|@font-face|href=\"(?!#)", drawn)
@@ -29,5 +29,8 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
     assert "compaction:" in shown
     assert "proved" in shown
     assert "of 20,000 tokens" in shown
+    shown = "".join(texts(tmp_path / "look.svg")).replace("\xa0", " ")
+    assert "first line" in shown
+    assert "newly dropped" in shown
     for name in ("report.png", "report-dark.png") if BROWSER else ():  # letters and smoothing differ among systems
         assert (tmp_path / name).read_bytes()[:4] == (DOCS / name).read_bytes()[:4] == b"\x89PNG"
