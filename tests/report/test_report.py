@@ -102,6 +102,7 @@ def test_only_the_turns_that_are_asked_for_stand_in_it(make, tmp_path):
     assert page.head["history"]["turns"][0]["number"] == 2
     assert page.head["session"]["first"] == 5
     assert "total" not in page.text
+    assert "2 messages of 7" in page.shell
 
 
 def test_secrets_are_replaced_and_named(make):
@@ -112,7 +113,10 @@ def test_secrets_are_replaced_and_named(make):
     assert KEY not in page.shell
     assert made.redacted_messages == [1, 3]
     assert page.head["session"]["redacted_messages"] == 2
-    assert KEY in make(messages, redact=False)[1].text
+    assert f"{made.redacted} values redacted" in page.shell
+    _, bare = make(messages, redact=False)
+    assert KEY in bare.text
+    assert "nothing redacted" in bare.shell
 
 
 def test_what_does_not_print_is_shown_escaped(make):
