@@ -121,9 +121,11 @@ def _say(made: Any) -> None:
 def _redacted(made: Any) -> str:
     named = ", ".join(f"{number:,}" for number in made.redacted_messages[:_MOST_NAMED])
     more = len(made.redacted_messages) - _MOST_NAMED
-    where = f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}"
-    others = f" and {more:,} more" if more > 0 else ""
-    return f"{_count(made.redacted, 'value')} replaced by [REDACTED], in {where}{others}"
+    where = (
+        f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}{f' and {more:,} more' if more > 0 else ''}"
+    )
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in made.redacted_kinds.items())
+    return f"{_count(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {where}"
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from ..log.record import Message
 from ..messages.usage import ReportedUsage
 from ..transcript.cost import Prices, requests_of
 from .history import History
-from .visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +32,30 @@ Bills = Mapping[int, Billed]
 """By the place of the message that answered."""
 
 
-def bills_of(log: LogReader, history: History, prices: Prices, count: Callable[[Message], int]) -> Bills:
+def bills_of(
+    log: LogReader, history: History, prices: Prices, count: Callable[[Message], int], shown: Callable[[str], str]
+) -> Bills:
     """Find what was billed for the answers on the page.
 
     What a message says of its own request holds; else what the log's usage records say, added up where one message
-    answered several requests.
+    answered several requests. `shown` is how the page shows names and ids.
     """
     places = {message_id: place for place, message_id in enumerate(history.ids)}
     bills: dict[int, Billed] = {}
     for request in requests_of(cast("ReadableLog", log), count):  # it needs the log's lines alone
-        place = places.get(visible(request.message_id))
+        place = places.get(shown(request.message_id))
         if place is not None:
-            billed = _billed(request.usage, request.output_tokens, prices)
+            billed = _billed(request.usage, request.output_tokens, prices, shown)
             bills[place] = _added(bills[place], billed) if place in bills else billed
     for place, usage in history.usages.items():  # also of messages that have no id in the file
-        bills[place] = _billed(usage, usage.output or 0, prices)
+        bills[place] = _billed(usage, usage.output or 0, prices, shown)
     return bills
 
 
-def _billed(usage: ReportedUsage, output_tokens: int, prices: Prices) -> Billed:
+def _billed(usage: ReportedUsage, output_tokens: int, prices: Prices, shown: Callable[[str], str]) -> Billed:
     price = prices.of(usage.model)
     cost = price.cost(usage, output_tokens) if price is not None else -1.0
-    return Billed(usage.input_tokens, usage.cached, output_tokens, visible(usage.model), round(cost, 6))
+    return Billed(usage.input_tokens, usage.cached, output_tokens, shown(usage.model), round(cost, 6))
 
 
 def _added(one: Billed, other: Billed) -> Billed:

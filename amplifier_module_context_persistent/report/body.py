@@ -7,12 +7,13 @@ with the arguments as JSON text, and `["i", media type, base64]`. Images above t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..messages.message import Message
-from ..messages.secrets import REDACTED, redact_value
+from ..messages.secrets import redact_text, redact_value
 from ..messages.text import parts_of
 from .visible import visible
 
@@ -31,8 +32,10 @@ class Bodies:
     """Makes the bodies of messages; counts what was redacted and which images there were."""
 
     redact: bool = True
-    redacted: dict[int, int] = field(default_factory=dict)
-    """By a message's place, in how many places something was replaced."""
+    redacted: Counter[int] = field(default_factory=Counter)
+    """By a message's place, how many secrets were replaced."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Of which kinds they were."""
     images: int = 0
     images_left_out: int = 0
     _image_bytes: int = 0
@@ -41,10 +44,7 @@ class Bodies:
         """Make the body of the message at a place."""
         bare, images = _without_images(message)
         if self.redact:
-            clean = redact_value(bare)
-            if clean != bare:
-                self.redacted[place] = max(1, _count(clean) - _count(bare))
-                bare = clean
+            bare = redact_value(bare, lambda kind, _field: self._tell(place, kind))
         parts: list[list[str]] = []
         for part in parts_of(bare):
             if part.kind == "call":
@@ -54,6 +54,14 @@ class Bodies:
         parts += [["i", kind, data] for kind, data in images if self._is_shown(kind, data)]
         return parts
 
+    def name(self, text: str) -> str:
+        """A name or an id as the page shows it."""
+        return visible(redact_text(text) if self.redact else text)
+
+    def _tell(self, place: int, kind: str) -> None:
+        self.redacted[place] += 1
+        self.kinds[kind] += 1
+
     def _is_shown(self, kind: str, data: str) -> bool:
         self.images += 1
         fits = len(data) <= IMAGE_BYTES and self._image_bytes + len(data) <= ALL_IMAGES_BYTES
@@ -62,14 +70,6 @@ class Bodies:
             return False
         self._image_bytes += len(data)
         return True
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, str):
-        return value.count(REDACTED)
-    if isinstance(value, Mapping):
-        return sum(_count(key) + _count(item) for key, item in value.items())
-    return sum(map(_count, value)) if isinstance(value, list) else 0
 
 
 def _without_images(message: Message) -> tuple[Message, list[tuple[str, str]]]:

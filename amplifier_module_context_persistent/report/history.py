@@ -19,7 +19,6 @@ from ..transcript.stats import tokens_of
 from ..transcript.transcript import Transcript, Turn
 from .blocks import BodyBlocks
 from .body import Bodies
-from .visible import visible
 
 UNANSWERED = "unanswered"
 _STATES = {ANSWERED: ".", FAILED: "f", REJECTED: "r", UNANSWERED: "u"}
@@ -137,7 +136,7 @@ class _HistoryReader:
         body = self._bodies.body(place, message)
         human = is_human(message)
         history.roles.append(("h" if human else "u") if role == "user" else _ROLES.get(role, "u"))
-        history.ids.append(visible(given_id(message) or ""))
+        history.ids.append(self._bodies.name(given_id(message) or ""))
         history.times.append(time_ms(timestamp_of(message)))
         history.tokens.append(tokens_of(message, self._counter))
         history.chars.append(sum(len(part[1]) for part in body if part[0] == "t"))
@@ -145,7 +144,7 @@ class _HistoryReader:
         history.owners.append(self._owner(place, message))
         for call in calls_of(message):
             self._waiting[call.id] = len(history.calls)
-            history.calls.append(CallRow(place, visible(call.name)))
+            history.calls.append(CallRow(place, self._bodies.name(call.name)))
         if (usage := usage_of_message(message)) is not None:
             history.usages[place] = usage
         turn = history.turns[-1]
@@ -153,7 +152,7 @@ class _HistoryReader:
             said = (row.strip() for part in body if part[0] == "t" for row in part[1].split("\n"))
             turn.line = next((row for row in said if row), "")[:_LINE_CHARS]
         source = metadata_of(message).get("source")
-        self._blocks.add([*body, ["s", visible(source)]] if isinstance(source, str) and source else body)
+        self._blocks.add([*body, ["s", self._bodies.name(source)]] if isinstance(source, str) and source else body)
 
     def finish(self) -> History:
         history = self.history

@@ -22,7 +22,6 @@ from .body import Bodies
 from .history import UNANSWERED, History, Progress, count_states, read_history
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, shell
-from .visible import visible
 
 FORMAT_VERSION = 1
 """Of the data in the page."""
@@ -40,9 +39,10 @@ class Made:
     views_proved: int
     views_not_proved: int
     redacted: int
-    """Values in which something was replaced."""
+    """Secrets that were replaced."""
     redacted_messages: list[int] = field(default_factory=list)
     """Numbers of the messages that they stand in, from 1, among those of the report."""
+    redacted_kinds: dict[str, int] = field(default_factory=dict)
     images_left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -87,7 +87,9 @@ def report(
     with NewFile(path, replace=force) as file:
         bodies, blocks, counter = Bodies(redact=redact), BodyBlocks(), counter or EstimateCounter()
         history = read_history(transcript, shown, bodies, blocks, counter, progress)
-        bills = bills_of(transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter))
+        bills = bills_of(
+            transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter), bodies.name
+        )
         if transcript.requests():
             start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
             requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(views, bills, progress)
@@ -101,7 +103,7 @@ def report(
             "starts": blocks.starts,
             "history": history.to_json(),
             "requests": requests.to_json(),
-            "redacted": [[place, count] for place, count in bodies.redacted.items()],
+            "redacted": sorted(bodies.redacted.items()),
         }
         size = 0
         for piece in (shell(**_fields(session)), *data_blocks(encode_block(head), blocks.blocks)):
@@ -122,7 +124,8 @@ def _made(path: str, size: int, history: History, requests: Requests, bodies: Bo
         proved.count("y"),
         proved.count("n"),
         sum(bodies.redacted.values()),
-        [place + 1 for place in bodies.redacted],
+        [place + 1 for place in sorted(bodies.redacted)],
+        dict(bodies.kinds.most_common()),
         bodies.images_left_out,
     )
 
@@ -137,7 +140,7 @@ def _session(
     known = header.get("session_id")
     rows = requests.rows
     return {
-        "id": visible(known if isinstance(known, str) and known else Path(transcript.path).stem),
+        "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),
         "title": next((turn.line for turn in history.turns if turn.line), ""),
         "first": turns[0].start if turns else 0,
         "all_messages": len(transcript),
@@ -164,6 +167,7 @@ def _session(
         "redacts": bodies.redact,
         "redacted": sum(bodies.redacted.values()),
         "redacted_messages": len(bodies.redacted),
+        "redacted_kinds": dict(bodies.kinds.most_common()),
         "images_left_out": bodies.images_left_out,
     }
 

@@ -19,7 +19,6 @@ from .as_seen import AsSeen, seen_json
 from .bills import NOTHING, Billed, Bills
 from .body import Bodies
 from .history import History, Progress, time_ms
-from .visible import visible
 
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)
@@ -103,6 +102,7 @@ class RequestReader:
         self._transcript, self._start, self._stop = transcript, start, stop
         self._index = transcript.book.index
         self._found = Requests()
+        self._bodies = bodies
         self._as_seen = AsSeen(bodies, self._found.texts)
         self._histories: dict[int, _PastHistory] = {}
         self._current: tuple[object, Marks, int] | None = None
@@ -129,7 +129,7 @@ class RequestReader:
             made = self._transcript.view(number) if number in chosen else None
             place = latest - self._start
             row = _row(number, place, time_ms(one.receipt.time), one.receipt.tokens, bills.get(place, NOTHING))
-            row["budget"], row["provider"] = one.receipt.budget_tokens, visible(one.receipt.provider)
+            row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
             self._show(row, one, past, total, made)
             self._found.rows.append(row)
             progress("making views again", number, len(noted))

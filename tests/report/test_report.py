@@ -113,7 +113,8 @@ def test_secrets_are_replaced_and_named(make):
     assert KEY not in page.shell
     assert made.redacted_messages == [1, 3]
     assert page.head["session"]["redacted_messages"] == 2
-    assert f"{made.redacted} values redacted" in page.shell
+    assert f"{made.redacted} secrets redacted" in page.shell
+    assert sum(made.redacted_kinds.values()) == made.redacted >= 3
     _, bare = make(messages, redact=False)
     assert KEY in bare.text
     assert "nothing redacted" in bare.shell

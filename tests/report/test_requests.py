@@ -158,7 +158,7 @@ async def test_secrets_are_replaced_in_what_views_put_in(tmp_path):
     key = "gh" + "p_" + "a1B2" * 9
 
     async def instructions():
-        return f"Use {key}."
+        return f"Use {key} for it."
 
     async with PersistentContextManager(tmp_path / "log.jsonl", durability="write") as manager:
         await manager.set_system_prompt_factory(instructions)
@@ -166,4 +166,4 @@ async def test_secrets_are_replaced_in_what_views_put_in(tmp_path):
         await manager.get_messages_for_request()
         await manager.add_message({"role": "assistant", "content": "hello"})
     _, page = page_of(tmp_path / "log.jsonl")
-    assert page.head["requests"]["texts"] == ["Use [REDACTED]."]
+    assert page.head["requests"]["texts"] == ["Use [REDACTED] for it."]

@@ -24,8 +24,10 @@ function showHelp() {
     "This file is complete in itself: it asks for nothing, and its policy forbids it to. All that comes from the session is shown as text; addresses are not links.",
     "Its data follow the page in script elements of the class \"block\", which no browser runs. Each is JSON, compressed by gzip and written in base64: base64 -d | gunzip decodes what stands in one. The first holds the columns, the others the messages.",
   ];
-  if (notes.redacted) facts.push(`${counted(notes.redacted, "value")} that looked like a secret ${notes.redacted === 1 ? "was" : "were"} replaced by [REDACTED], in ${counted(notes.redacted_messages, "message")}: find [REDACTED] to see where.`);
-  else if (!notes.redacts) facts.push("Nothing was redacted: secrets in the session are in this file.");
+  if (notes.redacted) {
+    const kinds = Object.entries(notes.redacted_kinds).map(([kind, number]) => `${kind} ${count(number)}`).join(", ");
+    facts.push(`${counted(notes.redacted, "secret")} in ${counted(notes.redacted_messages, "message")} replaced by [REDACTED] (${kinds}). Find [REDACTED] to see where.`);
+  } else if (!notes.redacts) facts.push("Nothing was redacted: secrets in the session are in this file.");
   else facts.push("Nothing was recognised as a secret. What has no known form is not recognised: look through a report before you give it away.");
   if (notes.images_left_out) facts.push(`${counted(notes.images_left_out, "image")} too large, or of another kind than browsers show, ${notes.images_left_out === 1 ? "is" : "are"} left out.`);
   if (notes.hidden) facts.push(`${counted(notes.hidden, "message")} of the log are hidden by a clear or a reset, and are not in this report.`);
