@@ -97,14 +97,7 @@ def report(
             requests = supposed_requests(history, bills)
         session = _session(transcript, history, requests, bodies, shown)
         session["own_prices"] = prices is not None and prices.has_own
-        head = {
-            "version": FORMAT_VERSION,
-            "session": session,
-            "starts": blocks.starts,
-            "history": history.to_json(),
-            "requests": requests.to_json(),
-            "redacted": sorted(bodies.redacted.items()),
-        }
+        head = _head(session, blocks, history, requests, bodies)
         size = 0
         for piece in (shell(**_fields(session)), *data_blocks(encode_block(head), blocks.blocks)):
             file.write(piece)
@@ -128,6 +121,20 @@ def _made(path: str, size: int, history: History, requests: Requests, bodies: Bo
         dict(bodies.kinds.most_common()),
         bodies.images_left_out,
     )
+
+
+def _head(
+    session: dict[str, Any], blocks: BodyBlocks, history: History, requests: Requests, bodies: Bodies
+) -> dict[str, Any]:
+    """The first block of data; see docs/report.md."""
+    return {
+        "version": FORMAT_VERSION,
+        "session": session,
+        "starts": blocks.starts,
+        "history": history.to_json(),
+        "requests": requests.to_json(),
+        "redacted": sorted(bodies.redacted.items()),
+    }
 
 
 def _session(
