@@ -49,7 +49,7 @@ class Played:
     stored_at_end: list[Message]
 
     def of(self, event: str, *, resumed: bool) -> Told:
-        """What one process told of one event."""
+        """What one process reported of one event."""
         return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
 
     def acknowledged(self, *, resumed: bool) -> list[Message]:
@@ -57,12 +57,12 @@ class Played:
         return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
 
     def messages(self, event: str) -> list[Message]:
-        """The messages that the resumed process told first with an event."""
+        """The messages in the first report of an event by the resumed process."""
         messages: list[Message] = self.of(event, resumed=True)[0]["messages"]
         return messages
 
     def faults(self) -> list[str]:
-        """Say what went wrong, a sentence each; nothing, if all is well."""
+        """Say what went wrong, in a sentence each; empty if all is well."""
         before = self.acknowledged(resumed=False)
         everything = before + self.acknowledged(resumed=True)
         ignored = self.of("ignored", resumed=True)
@@ -163,7 +163,7 @@ def _directory(*, keep: bool) -> Iterator[Path]:
 
 
 def play_part(part: str, directory: Path) -> tuple[Told, str]:
-    """Run one process and collect what it tells; the first one is killed in the middle of its second turn."""
+    """Run one process and collect its reports; the first one is killed in the middle of its second turn."""
     home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
     errors_path = directory / f"{part}.stderr"
     told: Told = []

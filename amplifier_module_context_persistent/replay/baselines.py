@@ -71,7 +71,7 @@ class Whole:
         return self.render(self.arrange())
 
     def asked(self) -> list[Asked]:
-        """Nobody is asked."""
+        """Nothing: it asks no provider."""
         return []
 
     async def recalls(self, term: str, inserted: str) -> bool:
@@ -79,7 +79,7 @@ class Whole:
         return False
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is open."""
 
 
 class Stateless(Whole):

@@ -44,7 +44,7 @@ class CachedCounter:
 
 
 class Policy(Protocol):
-    """What is played: a memory of one session."""
+    """A policy at work on one session."""
 
     async def add(self, message: Message) -> None:
         """Take in a message, which has its `metadata.message_id`."""
@@ -87,7 +87,7 @@ class Managed:
             return None
 
     def asked(self) -> list[Asked]:
-        """What the stand-in was asked."""
+        """The requests that the stand-in got."""
         return self._provider.take() if self._provider is not None else []
 
     async def recalls(self, term: str, inserted: str) -> bool:

@@ -28,7 +28,7 @@ def find_by_id(log: Log, message: Message, message_id: str) -> tuple[int | None,
 
 
 def free_id_for(log: Log, message: Message, brought: str) -> str | None:
-    """The id under which a message is stored that brings one along; None if the log holds the message.
+    """The id under which to store a message that has one already; None if the log holds the message.
 
     If the id belongs to another message, or to one that is no longer live, another id is derived from it and the
     content. So a host that brings the message again at each resume finds it, and it is stored once.

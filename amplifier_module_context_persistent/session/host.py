@@ -103,7 +103,7 @@ class Host:
         logger.warning(text)
 
     def show(self, text: str) -> None:
-        """Show a person one line, where there is a display."""
+        """Show a person one line, if the host has a display."""
         display = getattr(self._coordinator, "display_system", None)
         if display is None:
             return

@@ -50,7 +50,7 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
 
 
 def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
-    """What a person is told of an edit: that the log keeps its history, and what to do."""
+    """The text about an edit for a person: the log keeps its history; what to do to follow the edit."""
     done = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
     turns = sum(map(is_human, given))
     told = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."

@@ -34,7 +34,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What came of looking at a list."""
+    """The result of comparing a list with the log."""
 
     taken: Taken
     live: Sequence[Message]
@@ -111,7 +111,7 @@ class Held:
         return self.removal is None or not is_newer(timestamp_of(message), self.removal.time)
 
     def repeats(self, tail: Sequence[Message]) -> bool:
-        """Whether a tail without times says nothing that the live history does not say already."""
+        """Whether a tail without times only repeats messages of the live history."""
         return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
 
     def _hidden_contents(self) -> frozenset[str]:

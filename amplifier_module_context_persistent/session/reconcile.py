@@ -45,7 +45,7 @@ class Removal:
 
 @dataclass(slots=True)
 class Alignment:
-    """How a list lies on the live history."""
+    """How a list compares with the live history."""
 
     order: list[int | Message] = field(default_factory=list)
     """The live history with what is inserted: places in it, and new messages."""
@@ -58,7 +58,7 @@ class Alignment:
 
 
 def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
-    """Lay a list on the live history; None if it is neither the history repaired nor the history with a tail.
+    """Match a list with the live history; None if it is neither the history repaired nor the history with a tail.
 
     Args:
         live: the live history, in order.
@@ -78,7 +78,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
 def new_messages(
     tail: Sequence[Message], *, removal: Removal | None, is_held: Callable[[Message], bool]
 ) -> list[Message] | None:
-    """Say which messages of a tail may be appended; None if the list is not recognised because of one of them.
+    """Choose the messages of a tail that may be appended; None if one of them makes the list unrecognised.
 
     A tail that follows a live message is newer than every reset before that message, so clocks are not consulted. If a
     reset or a purge is the last thing that happened, only messages newer than it are new, and without a time none are.

@@ -111,7 +111,7 @@ class Store:
         return self._session or session
 
     async def append(self, prepare: Callable[[RecordBuilder], Prepare], *, small: bool = True) -> Session:
-        """Append what a history prepares; in memory, loudly, where there is no log and none can be created.
+        """Append what a history prepares; in memory, with a warning to everybody, if no log can be created.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
@@ -141,7 +141,7 @@ class Store:
         await session.commit.run(lambda log: log.follow())
 
     async def close(self) -> None:
-        """Write what waits and let the log go; a later call opens it again."""
+        """Write buffered records and close the log; a later call opens it again."""
         if self._session is not None and (waiting := self._session.history.take_deferred()):
             try:
                 await self._commit.append(self._session.history.control(waiting))
@@ -158,7 +158,7 @@ class Store:
             await self._host.emit("context:log_lost_tail", payload)
 
     async def _tell_degraded(self, reason: str) -> None:
-        """Say loudly that nothing is kept."""
+        """Tell log, person and listeners that nothing is kept."""
         logger.error("this session is kept in memory only and ends with its process: %s", reason)
         self._host.show(f"This session is NOT saved: {reason}")
         await self._host.emit("context:degraded", {"reason": reason})
