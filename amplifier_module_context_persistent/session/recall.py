@@ -282,10 +282,12 @@ def find_live(log: Log, reference: str) -> int:
     Raises:
         RecallError: it is not there.
     """
-    index, wanted = log.index, hash(reference.encode("utf-8", "surrogatepass"))
-    places = [place for place, ordinal in enumerate(index.live) if index.id_hashes[ordinal] == wanted]
-    if places:
-        return places[-1]
+    index = log.index
+    ordinal = index.find_live(reference, index.live)
+    if ordinal is not None and index.is_live(ordinal):
+        (message,) = log.read([ordinal])
+        if metadata_of(message).get("message_id") == reference:
+            return len(index.live) - 1 - index.live[::-1].index(ordinal)
     if index.find_all([reference]):
         raise RecallError(f"reference: {reference} is not part of this session any more: its history was replaced")
     raise RecallError(

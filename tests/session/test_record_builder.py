@@ -64,7 +64,7 @@ def test_a_reset_keeps_what_the_log_holds() -> None:
     writer.add("a", "b", "c")
     a, b, _ = writer.log.read(writer.log.index.live)
     writer.append(writer.builder.replace([a, b, user("d")], reason="set", timestamp="t"))
-    assert writer.kinds == ["header", "a", "b", "c", "reset", "keep", "d", "commit"]
+    assert writer.kinds == ["header", "a", "b", "c", "reset_begin", "d", "reset_commit"]
     assert writer.live == ["a", "b", "d"]
 
 
