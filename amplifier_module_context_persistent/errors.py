@@ -100,5 +100,9 @@ class LogUnreadableError(LogError):
     """A log exists and cannot be read. It is not taken for an empty one."""
 
 
+class NotALogError(LogUnreadableError):
+    """A file is there and can be read, and no line of it is a record: it is no log."""
+
+
 class LockTimeoutError(LogError, TimeoutError):
     """Another process kept the log's lock for longer than `lock_timeout_s`; nothing was stored."""

@@ -24,6 +24,7 @@ from ..log.index import Index
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
+from ..log.strange import check_is_log
 from ..log.torn_tail import save_torn_tail, saved_tails
 from .purge_file import PurgeFile
 from .purge_options import Purge, PurgeCounts
@@ -111,6 +112,11 @@ def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
     reader.follow()
     if reader.file.fd is None:
         raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
+    try:
+        check_is_log(reader)
+    except LogUnreadableError:
+        reader.close()
+        raise
     return reader
 
 

@@ -20,6 +20,7 @@ from ..log.index import ASSISTANT, TOOL
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
 from ..log.record import ROLES
+from ..log.strange import check_is_log
 from ..log.torn_tail import saved_tails
 from ..messages.message import calls_of, result_id_of
 from .purge_file import unfinished_purges
@@ -117,13 +118,14 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """Read a whole log and report on it.
 
     Raises:
-        LogUnreadableError: there is no log, or it cannot be read.
+        LogUnreadableError: there is no log, it cannot be read, or no line of it is a record.
     """
     reader = LogReader(path, files=files)
     try:
         reader.follow()
         if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
+        check_is_log(reader)
         if reader.torn:  # perhaps an append that is on its way: look again when no writer is at it
             with contextlib.suppress(LogError):
                 unlock_log(reader, lock_log(reader, wait=True, timeout_s=_WAIT_S))

@@ -16,6 +16,7 @@ from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
 from ..log.reader import LogReader
 from ..log.record import Message
+from ..log.strange import check_is_log
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
 from .calls import CallLookup, Ending
@@ -77,7 +78,7 @@ class Transcript:
         files: the system calls, to be told how far reading is.
 
     Raises:
-        LogUnreadableError: it is not there, or it cannot be read.
+        LogUnreadableError: it is not there, it cannot be read, or no line of it is a record.
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
@@ -85,6 +86,11 @@ class Transcript:
         self.reader.follow()
         if self.reader.file.fd is None:
             raise LogUnreadableError(2, NOT_THERE, self.reader.path)
+        try:
+            check_is_log(self.reader)
+        except LogUnreadableError:
+            self.reader.close()
+            raise
 
     def __enter__(self) -> Transcript:
         return self

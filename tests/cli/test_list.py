@@ -204,7 +204,8 @@ def test_the_list_as_json() -> None:
         ("damaged", lambda whole, lines: whole.replace(b"Be brief", b"Be brisk")),
         ("damaged", lambda whole, lines: whole[:400] + bytes(30) + whole[400:]),
         ("sound", lambda whole, lines: b""),
-        ("damaged", lambda whole, lines: os.urandom(5000) + b"\n"),
+        ("damaged", lambda whole, lines: os.urandom(5000) + b"\n" + whole),
+        ("unreadable", lambda whole, lines: os.urandom(5000) + b"\n"),
     ],
 )
 def test_a_state_says_what_is_the_matter(state: str, written_bytes) -> None:

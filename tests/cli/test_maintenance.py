@@ -81,7 +81,7 @@ def test_verify_says_where_a_log_is_damaged_and_what_to_do(log: str) -> None:
 
 def test_verify_takes_several_logs_and_exits_with_the_worst(log: str) -> None:
     """Each has its report; one that is unusable does not hide the others."""
-    write_file("damaged.jsonl", b"no json\n")
+    write_file("damaged.jsonl", b'no json\n{"role":"user","content":"x"}\n')
     assert run("verify", log, "damaged.jsonl").exit_code == 1
     result = run("verify", "missing.jsonl", log, "damaged.jsonl")
     assert result.exit_code == 2
@@ -94,7 +94,7 @@ def test_verify_takes_several_logs_and_exits_with_the_worst(log: str) -> None:
 
 def test_verify_prints_one_json_object(log: str) -> None:
     """With --json: the status of all, and for each log what the report says."""
-    write_file("damaged.jsonl", b"no json\n")
+    write_file("damaged.jsonl", b'no json\n{"role":"user","content":"x"}\n')
     os.chmod("damaged.jsonl", 0o600)
     result = run("verify", "--json", log, "damaged.jsonl", "missing.jsonl")
     assert result.exit_code == 2

@@ -1,0 +1,89 @@
+"""Any bytes as input to every command: a clear line and exit 2, or an account of what was read."""
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.cli.main import main
+
+COMMANDS = {
+    "show": ["show", "{}"],
+    "search": ["search", "x", "{}"],
+    "stats": ["stats", "{}"],
+    "views": ["views", "{}"],
+    "view": ["view", "{}"],
+    "export": ["export", "{}"],
+    "compare": ["compare", "{}"],
+    "replay": ["replay", "{}"],
+    "verify": ["verify", "{}"],
+    "repair": ["repair", "--yes", "{}"],
+    "purge": ["purge", "--all", "--yes", "{}"],
+    "redact": ["purge", "--redact", "o", "--yes", "{}"],
+    "fork": ["fork", "{}", "-o", "{}.new"],
+    "import": ["import", "{}", "-o", "{}.new"],
+    "list": ["list", "{}"],
+    "tail": ["tail", "{}"],
+}
+STRANGE = {
+    "binary": bytes(range(256)) * 400,
+    "text": b"# A heading\n\nand text\n" * 40,
+    "passwords": b"root:$6$abc:19000:0:99999:7:::\n" * 30,
+    "one long line": b"a" * 3_000_000,
+    "other JSON lines": b'{"a": 1}\n{"b": 2}\n',
+}
+
+
+def run(command: str, path: Path) -> tuple[int, str]:
+    arguments = [argument.format(path) for argument in COMMANDS[command]]
+    done = CliRunner().invoke(main, arguments, input="")
+    assert done.exception is None or isinstance(done.exception, SystemExit), (command, done.exception)
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", [*STRANGE, "directory", "fifo", "missing"])
+def test_a_file_that_is_no_session_is_refused(tmp_path: Path, command: str, kind: str) -> None:
+    """By every command with exit 2 and a few lines that name it; it is not touched, and nothing is made beside it."""
+    path = tmp_path / "given"
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind != "missing":
+        path.write_bytes(STRANGE[kind])
+    code, output = run(command, path)
+    if kind == "directory" and command == "list":
+        assert (code, output) == (0, "no sessions\n")
+        return
+    assert code == 2
+    assert "given" in output or (kind, command) == ("directory", "import")  # refused by its options already
+    assert len(output.splitlines()) <= 6
+    assert len(output) < 1_000
+    assert os.listdir(tmp_path) == ([] if kind == "missing" else ["given"])
+    assert kind not in STRANGE or path.read_bytes() == STRANGE[kind]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.lists(
+        st.binary(max_size=40)
+        | st.sampled_from(
+            [b"\n", b'{"role":"user","content":"x"}\n', b'{"_record":', b'{"role":"tool"}\n', b"[]\n", b"{}\n"]
+        ),
+        max_size=8,
+    ).map(b"".join),
+    command=st.sampled_from(["show", "search", "stats", "views", "export", "verify", "import"]),
+)
+def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, command: str) -> None:
+    """Without a traceback, and without ever saying nothing about a file that it could not read."""
+    path = tmp_path / "given.jsonl"
+    path.write_bytes(content)
+    (tmp_path / "given.jsonl.new").unlink(missing_ok=True)
+    code, output = run(command, path)
+    assert code in (0, 1, 2)
+    assert code != 2 or output
+    assert path.read_bytes() == content

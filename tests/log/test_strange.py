@@ -1,0 +1,61 @@
+"""Which files are logs, and which are a stranger's."""
+
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.errors import NotALogError
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.log.strange import check_is_log
+
+RECORD, _ = seal(encode_message({"role": "user", "content": "hello"}, message_id="m", timestamp="t"), 0)
+
+
+def check(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    reader = LogReader(path)
+    try:
+        reader.follow()
+        check_is_log(reader)
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(
+            b"",
+            RECORD,
+            RECORD[:40],
+            b'{"role":"user","content":"plain"}\n',
+            b'{"_record":"header","ver',
+            RECORD + b"\xff\n" * 99,
+        ),
+        *(
+            b"\x00\x01\n" * 50 + RECORD,
+            b"text\n" + RECORD + b"text",
+            RECORD[:40] + b"\n",
+            RECORD.replace(b"hello", b"\xff\xfe"),
+        ),
+    ],
+)
+def test_a_log_may_be_empty_torn_or_damaged(tmp_path: Path, content: bytes) -> None:
+    """One record, or the beginning of one at the start, makes a log of it."""
+    check(tmp_path / "log.jsonl", content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"\x7fELF\x02\x01" + bytes(range(256)) * 40, b"root:*:19000:0:99999:7:::\n" * 20, b"a" * 100_000, b"\n\n\n"),
+        *(b'{"a": 1}\n{"b": 2}\n', b"[1, 2]\n", b"# A heading\n\nand text\n", b"\xff\xfe\n" * 30, b"null"),
+    ],
+)
+def test_a_file_without_a_record_is_none(tmp_path: Path, content: bytes) -> None:
+    """The error says what it is not, and what else can be tried; the file stays as it is."""
+    with pytest.raises(NotALogError, match="no line of it is a record") as caught:
+        check(tmp_path / "other", content)
+    assert caught.value.filename == str(tmp_path / "other")
+    assert (tmp_path / "other").read_bytes() == content
