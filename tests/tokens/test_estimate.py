@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -101,11 +100,17 @@ class TestEstimate:
             estimate_tokens(f"{digest(str(n), 256)} qx{n:x}zw Qy{n:x}Wz")
         assert [estimate_tokens(text) for text, _ in TEXTS.values()] == before
 
-    def test_is_quick(self) -> None:
-        """A message of 2,000 characters takes well under a millisecond, a megabyte less than 20 (with room)."""
-        text = (PROSE + PYTHON)[:2000]
-        assert min(elapsed_s(text) for _ in range(20)) < 0.001
-        assert min(elapsed_s(PYTHON * 900) for _ in range(5)) < 0.04
+    @pytest.mark.parametrize(("chars", "looked_at"), [(2_000, 2_000), (estimate.WHOLE_CHARS, estimate.WHOLE_CHARS)])
+    def test_each_byte_is_looked_at_once(self, monkeypatch: pytest.MonkeyPatch, chars: int, looked_at: int) -> None:
+        """By the network for ASCII alone where there is nothing else; a longer text is sampled, however long it is."""
+        sizes: list[int] = []
+        cost = Network.cost
+        monkeypatch.setattr(Network, "cost", lambda network, text: sizes.append(len(text)) or cost(network, text))
+        estimate_tokens((PYTHON * (1 + chars // len(PYTHON)))[:chars])
+        assert sum(sizes) == looked_at
+        sizes.clear()
+        estimate_tokens(PYTHON * 3_000)
+        assert sum(sizes) == estimate.WHOLE_CHARS
 
     @given(st.lists(st.sampled_from([*(text for text, _ in TEXTS.values()), "\U0010ffff", "\ud800", "\x00", "é"])))
     @settings(max_examples=20, deadline=None)
@@ -147,9 +152,3 @@ def hundredths_at(network: Network, text: bytes, at: int) -> int:
         return table[read(layer - 1, place)] & 0xF0 | table[read(layer - 1, place + distance)] & 0x0F
 
     return network.hundredths[read(len(network.layers), at - network.before)]
-
-
-def elapsed_s(text: str) -> float:
-    start = time.perf_counter()
-    estimate_tokens(text)
-    return time.perf_counter() - start
