@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import sys
 import time
 from types import TracebackType
@@ -44,7 +44,8 @@ class Keys:
                 return click.getchar()
             time.sleep(timeout_s)
             return ""
-        ready, _, _ = select.select([self._fd], [], [], timeout_s)
-        if not ready:
-            return ""
+        with selectors.DefaultSelector() as selector:  # `select` itself takes no descriptor from 1,024 on
+            selector.register(self._fd, selectors.EVENT_READ)
+            if not selector.select(timeout_s):
+                return ""
         return os.read(self._fd, 1).decode("latin-1") or QUIT

@@ -34,6 +34,23 @@ def test_a_key_is_read_without_return(typist: int) -> None:
 
 
 @posix
+def test_a_terminal_may_have_any_descriptor(typist: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that holds a thousand files open reads keys, too."""
+    import fcntl
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit != resource.RLIM_INFINITY and limit < 1_200:
+        pytest.skip("a process may not hold that many files here")
+    high = fcntl.fcntl(keyboard.sys.stdin.fileno(), fcntl.F_DUPFD, 1_100)
+    with os.fdopen(high) as stdin:
+        monkeypatch.setattr(keyboard.sys, "stdin", stdin)
+        with Keys() as keys:
+            os.write(typist, b"a")
+            assert keys.wait(5) == "a"
+
+
+@posix
 def test_the_terminal_is_left_as_it_was(typist: int) -> None:
     """Also after an error."""
     import termios

@@ -197,6 +197,7 @@ def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
         log = FileLog(path)
         append(log, 99)
         assert numbers(log) == stored_numbers(path) == [*stored, 99]
+        log.close()
         assert findings(path) == []
         assert_sound(path)
     assert nth > 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import selectors
 import subprocess
 import sys
 import time
@@ -36,12 +36,18 @@ class Terminal:
         end = time.monotonic() + 60
         while text not in self.shown:
             assert time.monotonic() < end, f"{text!r} is not in {self.shown!r}"
-            if select.select([self.own], [], [], 1)[0]:
+            if self.is_ready(1):
                 try:
                     self.shown += os.read(self.own, 65_536).decode("utf-8", "replace")
                 except OSError:
                     assert text in self.shown, self.shown
                     return
+
+    def is_ready(self, timeout_s: float) -> bool:
+        """Whether something was shown or the other side is closed."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.own, selectors.EVENT_READ)
+            return bool(selector.select(timeout_s))
 
     def press(self, keys: str) -> None:
         os.write(self.own, keys.encode())
@@ -49,7 +55,7 @@ class Terminal:
     def end(self) -> int:
         """Wait for the end; the exit code."""
         try:
-            while select.select([self.own], [], [], 60)[0] and (more := os.read(self.own, 65_536)):
+            while self.is_ready(60) and (more := os.read(self.own, 65_536)):
                 self.shown += more.decode("utf-8", "replace")
         except OSError:
             pass  # the other side is closed
