@@ -101,7 +101,7 @@ def test_commands_that_read_import_nothing_of_the_host(tmp_path, name: str) -> N
     An export redacts, and takes the names of keys that hold secrets from the host.
     """
     (tmp_path / "log.jsonl").write_text('{"role":"user","content":"hello"}\n', encoding="utf-8")
-    arguments = {"stats": ["--tokenizer", "estimate"], "fork": ["--dry-run"]}.get(name, [])
+    arguments = {"stats": ["--tokenizer", "estimate"], "fork": ["--dry-run"], "export": ["--no-redact"]}.get(name, [])
     modules = loaded(run(name, tmp_path if name == "list" else tmp_path / "log.jsonl", *arguments))
     assert not modules & {"aiofiles", "amplifier_core", "asyncio", "markdown_it", "pydantic", "tiktoken"}
     rooms = {module.split(".")[1] for module in modules if module.startswith("amplifier_module_context_persistent.")}
