@@ -246,6 +246,7 @@ TESTED_ELSEWHERE = {
     "log.index_builder": "tests/log/test_base.py: rows feed it, and every scan does",
     "log.lock": "tests/log/test_file_writers.py: a lock takes several writers",
     "log.memory": "tests/log/test_group_commit.py: the same tests as for a file",
+    "log.one_bit": "tests/log/test_one_fault.py: every kind of record, with a bit flipped",
     "log.open_log": "tests/log/test_reader.py: one open file",
     "log.postgres_reader": "tests/log/test_postgres.py: reading, as the log and its writers use it",
     "log.postgres_rows": "tests/log/test_postgres.py: statements, through a log",

@@ -80,12 +80,13 @@ def unshift(crc: int, size: int) -> int:
 def _operator(power: int) -> list[int]:
     """What 2**power zero bits do backwards, as the images of the 32 single bits."""
     if not power:
-        return [_unshift_bit(1 << bit) for bit in range(32)]
+        return [unshift_bit(1 << bit) for bit in range(32)]
     half = _operator(power - 1)
     return [_apply(half, column) for column in half]
 
 
-def _unshift_bit(crc: int) -> int:
+def unshift_bit(crc: int) -> int:
+    """The CRC that becomes `crc` with one zero bit."""
     return ((crc ^ _POLYNOMIAL) << 1 | 1) & 0xFFFFFFFF if crc & _TOP else crc << 1
 
 

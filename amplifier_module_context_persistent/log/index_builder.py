@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .index import PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
+from .index import PINNED, ROLE_CODES, UNCHAINED, UNHELD, Damage, Index, id_hash_of
 from .old_resets import OldResets
 from .record import Member, Message, name_of
 from .reset_record import BEGIN, COMMIT, parse
@@ -79,7 +79,7 @@ class IndexBuilder:
         elif member is not None:
             self._resets.member(ordinal, member.reset_id, member.number)
         else:
-            self._old.message(ordinal)
+            self._old.message(ordinal, doubtful=bool(flags & UNCHAINED) and doubtful)
 
     def add(self, role: int, flags: int, hashed: int) -> int:
         """Add a message that is not live yet; its ordinal."""
@@ -107,7 +107,7 @@ class IndexBuilder:
         self._flags, self._intact = flags, intact
         if kind in (BEGIN, COMMIT):
             self._old.end()
-        elif kind not in ("reset", "keep", "commit"):
+        elif kind not in ("reset", "keep", "commit") and not flags:
             self._old.other()
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
@@ -173,7 +173,7 @@ class IndexBuilder:
         )
 
     def _old_run(self, value: Control) -> None:
-        self._old.run(name_of(value.get("from")), name_of(value.get("to")), intact=not self._flags)
+        self._old.run(name_of(value.get("from")), name_of(value.get("to")))
 
     def _old_commit(self, value: Control) -> None:
         self._old.commit(name_of(value.get("id")), intact=not self._flags)

@@ -13,15 +13,16 @@ by what must have stood there:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .index import UNHELD, Index
-from .resets import find_position, one_bit_away
+from .resets import find_position
 
-Run = tuple[str, str, bool]
+Run = tuple[str, str]
 Item = int | Run | None
-"""An ordinal; a run by its first and its last id, and whether its record is intact; a record that cannot be read."""
+"""An ordinal, a run by its first and its last id, or a record that cannot be read."""
 
 
 @dataclass(slots=True)
@@ -72,9 +73,9 @@ class OldResets:
         self._pending = _Reset(reset_id, count, line, is_rewind, intact)
         self._apply_if_complete()
 
-    def message(self, ordinal: int) -> None:
-        """Take a message: it belongs to the reset that is open, or is live."""
-        if self._pending is not None:
+    def message(self, ordinal: int, *, doubtful: bool = False) -> None:
+        """Take a message: it belongs to the reset that is open, or is live; one without a checksum belongs to none."""
+        if self._pending is not None and not doubtful:
             self._index.flags[ordinal] |= UNHELD
             if self._take(ordinal):
                 return
@@ -83,12 +84,12 @@ class OldResets:
         if self._since_damage is not None:
             self._since_damage.append(ordinal)
 
-    def run(self, first: str, last: str, *, intact: bool) -> None:
+    def run(self, first: str, last: str) -> None:
         """Take a run of kept messages."""
         if self._pending is not None:
-            self._take((first, last, intact))
+            self._take((first, last))
         elif self._since_damage is not None:
-            self._since_damage.append((first, last, intact))
+            self._since_damage.append((first, last))
 
     def commit(self, reset_id: str, *, intact: bool) -> None:
         """Take a commit."""
@@ -126,7 +127,7 @@ class OldResets:
         pending, self._pending = self._pending, None
         if pending is None:
             return
-        if len(pending.items) == pending.count and not (pending.is_rewind and pending.items == [None]):
+        if len(pending.items) == pending.count:
             self._report(f"the reset of line {pending.line} has no readable commit; all its records are there")
             self._apply(pending)
         else:
@@ -136,7 +137,7 @@ class OldResets:
         pending = self._pending
         if pending is None:
             return False
-        if len(pending.items) == pending.count:  # after the place of the commit
+        if len(pending.items) - pending.items.count(None) == pending.count:  # after the place of the commit
             self.close()
             return False
         pending.items.append(item)
@@ -155,7 +156,7 @@ class OldResets:
             if isinstance(item, int):
                 live.append(item)
             elif isinstance(item, tuple):
-                first, last = (self._find(message_id, intact=item[2]) for message_id in item[:2])
+                first, last = (self._find(message_id) for message_id in item)
                 if (first is None and last is None) or (first is not None and last is not None and first > last):
                     self._report(f"the reset of line {reset.line} keeps records that the log lacks")
                     continue
@@ -167,18 +168,18 @@ class OldResets:
         index.replace_live(live)
 
     def _bounds(self, first: int | None, last: int | None) -> tuple[int, int]:
-        """The bounds of a run in the live history; a lost end is where the history begins or ends."""
+        """The bounds of a run in the live history; a lost end is where the damage is, else where the history ends."""
+        offsets, live = self._index.offsets, self._index.live
+        begin = offsets[live[first]] if first is not None else 0
+        end = offsets[live[last]] if last is not None else offsets[live[-1]]
+        damage = [found.offset for found in self._index.damage if begin < found.offset <= end]
         if first is None:
-            self._report("the first message that a reset keeps cannot be found; all before its last one is kept")
+            self._report("the first message that a reset keeps cannot be found; it keeps what follows the damage")
+            first = bisect_left(live, damage[-1], key=offsets.__getitem__) if damage else 0
         if last is None:
-            self._report("the last message that a reset keeps cannot be found; all after its first one is kept")
-        return first or 0, len(self._index.live) if last is None else last + 1
+            self._report("the last message that a reset keeps cannot be found; it keeps what comes before the damage")
+            return first, bisect_left(live, damage[0], key=offsets.__getitem__) if damage else len(live)
+        return first, last + 1
 
-    def _find(self, message_id: str, *, intact: bool) -> int | None:
-        """The position of a message that a run names, also if a bit of the name was flipped."""
-        index = self._index
-        position = find_position(index, index.live, message_id)
-        if position is not None or intact:
-            return position
-        by_hash = {index.id_hashes[ordinal]: at for at, ordinal in enumerate(index.live)}
-        return next((by_hash[near] for near in one_bit_away(message_id) if near in by_hash), None)
+    def _find(self, message_id: str) -> int | None:
+        return find_position(self._index, self._index.live, message_id)

@@ -11,11 +11,11 @@ Rules:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from .index import DAMAGED, Index, id_hash_of
+from .index import Index
 from .reset_record import Reset, Run
 
 Report = Callable[[str], None]
@@ -156,37 +156,9 @@ class Resets:
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
-    """The position of a message in a live history; one whose line is damaged is found by an id that differs in one bit.
-
-    Args:
-        index: knows the ids' hashes.
-        live: ordinals.
-        message_id: whose position is asked for.
-    """
+    """The position of a message in a live history."""
     ordinal = index.find_live(message_id, live)
-    if ordinal is None:
-        ordinal = _find_near(index, live, message_id)
     return _position(live, ordinal) if ordinal is not None else None
-
-
-def _find_near(index: Index, live: Iterable[int], message_id: str) -> int | None:
-    damaged = {index.id_hashes[ordinal]: ordinal for ordinal in live if index.flags[ordinal] & DAMAGED}
-    if not damaged:
-        return None
-    for variant in one_bit_away(message_id):
-        if (ordinal := damaged.get(variant)) is not None:
-            return ordinal
-    return None
-
-
-def one_bit_away(message_id: str) -> Iterable[int]:
-    """The hashes of the ids that differ from one in a single bit."""
-    given = bytearray(message_id.encode("utf-8", "surrogatepass"))
-    for at in range(len(given)):
-        for bit in range(8):
-            given[at] ^= 1 << bit
-            yield id_hash_of(bytes(given))
-            given[at] ^= 1 << bit
 
 
 def _position(live: Sequence[int], ordinal: int) -> int | None:

@@ -18,6 +18,7 @@ from zlib import crc32
 
 from .index import DAMAGED, ROLE_CODES, UNCHAINED, Damage, Index, id_hash_of
 from .index_builder import IndexBuilder, Place
+from .one_bit import corrected
 from .record import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -59,6 +60,8 @@ class Scanner:
         """If lines were moved: number, offset and length of each line up to `order_end`, in the order of writing."""
         self.order_end = self.order_lines = 0
         self._chain = _Chain()
+        self.written = b""
+        """The line at hand as it was written: of one flipped bit is known which one it was."""
         self._before = (0, 0)
         """The chain before the line at hand."""
         self._bare: tuple[int, int] | None = None
@@ -126,6 +129,7 @@ class Scanner:
         computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
         self.line, self.offset = number, offset
         self._before = (seed, self._chain.computed)
+        self.written = line
         place = Place(number, offset, len(line) + 1, seed, computed)
         self.builder.at(place)
         if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
@@ -170,7 +174,10 @@ class Scanner:
         """Take a line that does not simply continue the chain from the stored checksum."""
         chain, stored = self._chain, stored_crc(line)
         flags, computed = self._check(line, stored, place)
-        finding = None
+        finding, written = None, line
+        if flags or stored is None:
+            written = corrected(line, chain.stored) or corrected(line, chain.computed) or line
+            self.written = written
         if stored is None:
             chain.stored, chain.computed = crc32(line, chain.stored), computed
             self._bare = (self.line, self.offset)
@@ -192,7 +199,7 @@ class Scanner:
         if not line.strip():
             self.builder.report("unreadable", "an empty line")
             return
-        self._take(line, flags, finding)
+        self._take(line, flags, finding, written)
 
     def _check(self, line: bytes, stored: int | None, place: Place) -> tuple[int, int]:
         """Verify a line against both seeds; its flags and the checksum that it should have."""
@@ -234,12 +241,17 @@ class Scanner:
             self._take(record, flags)
         self._chain.stored, self._chain.begun = after
 
-    def _take(self, line: bytes, flags: int, finding: tuple[str, str] | None = None) -> None:
-        """Take a line by parsing it; `finding` is reported if it can be read."""
+    def _take(
+        self, line: bytes, flags: int, finding: tuple[str, str] | None = None, written: bytes | None = None
+    ) -> None:
+        """Take a line by parsing it; `finding` is reported if it can be read; `written` is what it was."""
         if len(line) >= self.max_record_bytes:
             self._report_oversized(len(line) + 1)
             return
         builder = self.builder
+        written = line if written is None else written
+        if written is not line and self._take_control(written, finding):
+            return
         try:
             value = decode(line)
         except ValueError as error:
@@ -255,9 +267,19 @@ class Scanner:
             builder.control(value, flags, intact=is_intact(line))
             return
         place = builder.place
-        message_id = message_id_of(value, line, place.offset)
+        known = value if written is line else decode(written)
+        message_id = message_id_of(known, written, place.offset)
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
-        builder.message(value, message_id, flags, member_of(line), doubtful=doubtful)
+        builder.message(value, message_id, flags, member_of(written), doubtful=doubtful)
+
+    def _take_control(self, written: bytes, finding: tuple[str, str] | None) -> bool:
+        """Take a control record of which one bit was flipped as it was written; False if it is none."""
+        value = decode(written) if written.startswith(CONTROL_HEAD) else {}
+        if "_record" in value:
+            detail = "one bit was flipped; it counts as it was written"
+            self.builder.report(*(finding or ("checksum", detail)))
+            self.builder.control(value, 0, intact=is_intact(written))
+        return "_record" in value
 
 
 def message_id_of(message: Message, line: bytes, offset: int) -> str:

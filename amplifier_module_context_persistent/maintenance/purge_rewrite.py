@@ -16,7 +16,17 @@ from typing import Any
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..log.reader import Line, LogReader
-from ..log.record import CRC_TAIL_BYTES, Member, Message, decode, encode_object, has_crc, member_of, name_of
+from ..log.record import (
+    CONTROL_HEAD,
+    CRC_TAIL_BYTES,
+    Member,
+    Message,
+    decode,
+    encode_object,
+    has_crc,
+    member_of,
+    name_of,
+)
 from ..log.record_kinds import kind_of
 from ..log.reset_writer import reset_bodies
 from ..log.scanner import Scanner, message_id_of
@@ -27,8 +37,8 @@ from .redact import redact_control, redact_message
 Put = Callable[[bytes], None]
 
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
-_DAMAGED_RESET = b'{"_record":"damaged","kind":"reset"}'
-"""Stands where a damaged record of a reset stood: without a checksum, so that it is reported."""
+_DAMAGED_RECORD = b'{"_record":"damaged"}'
+"""Stands for damage that is not carried over by itself; it has no checksum, so it is reported."""
 
 _INTERRUPTED = "interrupted"
 """The reset that messages belong to which never were live."""
@@ -64,6 +74,7 @@ class Rewrite:
         self._live: list[int] = []
         """The ordinals that are live in the new file."""
         self._resets = 0
+        self._damage_put = False
         self._plan_put = False
         self._late: list[bytes] = []
         counts.messages_removed = len(self._gone)
@@ -95,10 +106,16 @@ class Rewrite:
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
             for body in self._late:
                 self._put(body)
-            self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
+        self._keep_damage(self._reader.index)
+        self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
         self._counts.altered_kept = sum(bool(index.flags[ordinal] & DAMAGED) for ordinal in kept)
         self._keep_the_rest()
+
+    def _keep_damage(self, index: Index) -> None:
+        """Leave a mark that is reported, if the log was damaged and nothing that shows it was carried over."""
+        if not self._damage_put and any(found.offset >= self._cut_offset for found in index.damage):
+            self._put_raw(_DAMAGED_RECORD)
 
     def take_appended(self, lines: Iterator[Line]) -> None:
         """Give on what was appended since; all of it stays, redacted likewise."""
@@ -153,6 +170,8 @@ class Rewrite:
         damaged = any(found.kind in _DAMAGED for found in index.damage[findings:])
         offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):
+            if value is None or content == line.content:
+                content, value = self._written_control(content, value)
             if value is None:
                 self._take_raw(offset, content)
             elif "_record" in value:
@@ -161,6 +180,13 @@ class Rewrite:
                 self._take_message(offsets[offset], content, value, offset, damaged=damaged)
         if index.generation != generation:
             self._take_reset(index)
+
+    def _written_control(self, line: bytes, value: Message | None) -> tuple[bytes, Message | None]:
+        """A control record of which one bit was flipped, as it was written; anything else as it is."""
+        written = self._scanner.written
+        if written != line and len(written) == len(line) and written.startswith(CONTROL_HEAD):
+            return written, decode(written)
+        return line, value
 
     def _take_raw(self, offset: int, line: bytes) -> None:
         if offset < self._cut_offset:
@@ -172,10 +198,10 @@ class Rewrite:
             self._counts.unreadable_removed += changed != line
             line = changed
         self._counts.unreadable_kept += 1
-        self._put_raw(line)
+        self._put_damaged(line)
 
     def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
-        self._ids.append(message_id_of(value, line, offset))
+        self._ids.append(self._id_of(value, line, offset))
         if not self._stays_live(ordinal) and self._ids[ordinal] in self._gone_ids:
             self._gone.add(ordinal)  # a damaged copy of a message that goes
         if ordinal in self._gone:
@@ -185,6 +211,13 @@ class Rewrite:
             if self._stays_live(ordinal):
                 self._live.append(ordinal)
 
+    def _id_of(self, value: Message, line: bytes, offset: int) -> str:
+        """The id by which a message is known: of a flipped bit in it, the one that was written."""
+        written = self._scanner.written
+        if written != line and len(written) == len(line):
+            return message_id_of(decode(written), written, offset)
+        return message_id_of(value, line, offset)
+
     def _is_damaged(self, ordinal: int) -> bool:
         flags = self._reader.index.flags[ordinal]
         return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
@@ -192,12 +225,17 @@ class Rewrite:
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
         """Write a message; what was damaged stays so, and every reader reports it."""
         body = self._message_body(ordinal, line, value)
-        if not damaged:
+        written = self._scanner.written
+        if not damaged or (written != line and body + written[-CRC_TAIL_BYTES:] == written):  # whole again
             self._put(body)
         elif has_crc(line):
-            self._put_raw(body + line[-CRC_TAIL_BYTES:])
+            self._put_damaged(body + line[-CRC_TAIL_BYTES:])
         else:
-            self._put_raw(body + b"}")
+            self._put_damaged(body + b"}")
+
+    def _put_damaged(self, line: bytes) -> None:
+        self._damage_put = True
+        self._put_raw(line)
 
     def _stays_live(self, ordinal: int) -> bool:
         return ordinal >= self._total or bool(self._was_live[ordinal])
@@ -228,7 +266,7 @@ class Rewrite:
         if kind.frames:  # written anew where it takes effect
             self._counts.controls_removed += self._purge.cleared
             if damaged:
-                self._put_raw(_DAMAGED_RESET)
+                self._put_damaged(_DAMAGED_RECORD)
         elif not kind.permanent and (
             (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
         ):
@@ -244,7 +282,7 @@ class Rewrite:
             self._plan_put = self._plan_put or name == "plan"
             body = _body(line, value) if changed == value else encode_object(changed)
             if damaged:
-                self._put_raw(body + (line[-CRC_TAIL_BYTES:] if has_crc(line) else b"}"))
+                self._put_damaged(body + b"}")
             else:
                 self._put(body)
 
