@@ -256,6 +256,7 @@ TESTED_ELSEWHERE = {
     "log.reset_record": "tests/log/test_resets.py: begin and commit",
     "log.reset_writer": "tests/log/test_base.py: a reset on every kind of log",
     "log.salvage": "tests/log/test_scanner.py: whole records in lines that are none",
+    "maintenance.ever_live": "tests/maintenance/test_purge_rewrite.py: hidden and interrupted history",
     "maintenance.purge_file": "tests/maintenance/test_purge_faults.py: every call of it fails",
     "search.expression": "tests/search/test_pattern.py: expressions, as patterns are written",
     "report": "tests/report/test_report.py: the page, read and driven as a whole",

@@ -30,6 +30,7 @@ from ..log.record import (
 from ..log.record_kinds import kind_of
 from ..log.reset_writer import reset_bodies
 from ..log.scanner import Scanner, message_id_of
+from .ever_live import was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_records import pieces_of
 from .redact import redact_control, redact_message
@@ -312,22 +313,6 @@ class Rewrite:
 
     def _ids_of(self, ordinals: Sequence[int]) -> list[str]:
         return [self._ids[ordinal] for ordinal in ordinals]
-
-
-def was_live(reader: LogReader) -> bytearray:
-    """For each message of a log whether it ever was live."""
-    scanner = Scanner(reader.max_record_bytes)
-    index, found = scanner.index, bytearray(len(reader.index))
-    live = index.live
-    for line in reader.whole_lines():
-        scanner.take(line.content, line.number, line.offset)
-        if index.live is not live:
-            for ordinal in live:
-                found[ordinal] = 1
-            live = index.live
-    for ordinal in live:
-        found[ordinal] = 1
-    return found
 
 
 def _body(line: bytes, value: Message) -> bytes:
