@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
@@ -32,7 +31,7 @@ from ..log.reset_writer import reset_bodies
 from ..log.scanner import Scanner, message_id_of
 from .ever_live import was_live
 from .purge_options import Purge, PurgeCounts
-from .raw_records import pieces_of
+from .raw_records import control_body, pieces_of, strings_of
 from .redact import redact_control, redact_message
 
 Put = Callable[[bytes], None]
@@ -273,7 +272,7 @@ class Rewrite:
         ):
             self._counts.controls_removed += 1
         elif self._purge.cleared and not kind.permanent:
-            self._late.append(_body(line, value))
+            self._late.append(control_body(line, value))
         else:
             pattern = self._purge.redact if not kind.permanent else None
             changed = redact_control(value, pattern) if pattern else value
@@ -281,7 +280,7 @@ class Rewrite:
             if kind.named_by_hash and changed != value:
                 return
             self._plan_put = self._plan_put or name == "plan"
-            body = _body(line, value) if changed == value else encode_object(changed)
+            body = control_body(line, value) if changed == value else encode_object(changed)
             if damaged:
                 self._put_damaged(body + b"}")
             else:
@@ -294,7 +293,7 @@ class Rewrite:
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
         if self._purge.cleared and kind.last_in_force and value != self._plan and value not in self._usage:
             return True
-        return bool(self._gone_ids) and any(text in self._gone_ids for text in _strings(value))
+        return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 
     def _take_reset(self, index: Index) -> None:
         """Write a reset anew: it keeps what it made live, as far as that stays."""
@@ -313,20 +312,3 @@ class Rewrite:
 
     def _ids_of(self, ordinals: Sequence[int]) -> list[str]:
         return [self._ids[ordinal] for ordinal in ordinals]
-
-
-def _body(line: bytes, value: Message) -> bytes:
-    """A control record's body as it was written; one that was written without a checksum is encoded anew."""
-    return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from value
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
