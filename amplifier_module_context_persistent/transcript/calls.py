@@ -73,7 +73,7 @@ class CallLookup:
 
         Args:
             live: the live history's ordinals.
-            place: where the message stands in it.
+            place: the message's index in it.
             message: the message.
         """
         call_id = result_id_of(message)
