@@ -28,6 +28,7 @@ from unittest import mock
 import orjson
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction
 from amplifier_module_context_persistent.window import window
 from benchmarks.measure import Comparison, compare_async, report
@@ -49,17 +50,17 @@ class Planning:
     parse_ms: list[float] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
 
-    def __call__(self, entries: Sequence[Any], **how: Any) -> Compaction:
+    def __call__(self, request: PlanRequest) -> Compaction:
         """Make a plan."""
         start = time.thread_time()
-        for entry in entries:
-            list(how["fetch"]([entry]))
+        for entry in request.entries:
+            list(request.fetch([entry]))
         between, wall = time.thread_time(), time.perf_counter()
-        made = COMPACT(entries, **how)
+        made = COMPACT(request)
         self.ms.append((time.perf_counter() - wall) * 1000)
         self.cpu_ms.append((time.thread_time() - between) * 1000)
         self.parse_ms.append((between - start) * 1000)
-        self.messages.append(len(entries))
+        self.messages.append(len(request.entries))
         return made
 
 

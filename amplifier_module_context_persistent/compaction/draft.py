@@ -38,6 +38,11 @@ class Draft:
     silent: set[str] = field(default_factory=set)
     """The ids of messages whose thinking is left out."""
     fixed: set[int] = field(default_factory=set)
+    """Positions of groups that no step but the last one touches."""
+    held: set[int] = field(default_factory=set)
+    """Positions of groups that are not left out while anything else can go; they may be shortened."""
+    shorter: dict[int, Cut] = field(default_factory=dict)
+    """By the position of a group, the only cut to which its first message may be shortened."""
     members: list[tuple[Entry, ...]] = field(default_factory=list)
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
@@ -131,6 +136,23 @@ class Draft:
         self.total_messages -= 1 + len(self.groups[position].results)
         for entry in self.members[position]:
             self._hide(entry.terms.shown(self.cuts.get(entry.id)))
+
+    def restore(self, position: int) -> None:
+        """Take a group in again that was left out."""
+        self.kept[position] = True
+        self.total_tokens += self.sizes[position]
+        self.total_messages += 1 + len(self.groups[position].results)
+        for entry in self.members[position]:
+            self.holders.update(entry.terms.shown(self.cuts.get(entry.id)))
+
+    def show_by(self, position: int, entry: Entry, cut: Cut) -> None:
+        """Show a message of a group by a cut, whatever it saves or costs."""
+        (message,) = self.fetch([entry])
+        tokens = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
+        before = self.cuts.get(entry.id)
+        self._hide(entry.terms.shown(before))
+        self.holders.update(entry.terms.shown(cut))
+        self._set_cut(position, entry, cut, tokens)
 
     def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
         """Shorten a message of a group if that saves enough."""

@@ -8,16 +8,19 @@ shorten the results and texts of the newest group, as nothing else is left by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from ..messages.elide import cut_for
+from ..messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from ..view.entry import Entry
 from ..view.rules import first_human, last_human
 from .draft import Draft
+from .last_words import answers_by_human
 from .least_loss import lose_least
+from .level import bring_down
+from .newest_results import hold_newest_results
+from .pasted_lines import cut_with_lines
 
-HUMAN_FACTOR = 2  # a human message keeps so many times `truncate_chars`
-LEAST_CHARS = 160  # the least that step 6 leaves of a text
+HUMAN_FACTORS = (2, 1, 0.5, 0.25)  # a human message keeps so many times `truncate_chars`
 
 
 Step = Callable[[Draft], None]
@@ -38,7 +41,7 @@ def supersede_results(draft: Draft) -> None:
     for position, result in reversed(older):
         if draft.fits:
             return
-        draft.cut(position, result, cut_for(0))
+        draft.cut(position, result, word_cut_for(0))
 
 
 def silence_turns(draft: Draft) -> None:
@@ -52,39 +55,51 @@ def silence_turns(draft: Draft) -> None:
 
 
 def shorten_humans(draft: Draft) -> None:
-    """Step 4: long old human messages are shortened, block lists too; the first one last."""
+    """Step 4: long old human messages are shortened, block lists too; the first one last, and less at first.
+
+    Of a pasted text the lines that a person wrote into it stay (`pasted_lines`).
+    """
     first, last = first_human(draft.groups), last_human(draft.groups)
-    humans = [
-        position for position in draft.left() if draft.groups[position].head.human and position not in draft.fixed
-    ]
-    ordered = [position for position in humans if position != first] + [
-        position for position in humans if position == first
-    ]
-    chars = HUMAN_FACTOR * draft.config.truncate_chars
-    for position in ordered:
-        if draft.fits:
+    humans = [position for position in draft.left() if draft.groups[position].head.human]
+    humans = [position for position in humans if position not in draft.fixed]
+    ordered = [position for position in humans if position != first] + [p for p in humans if p == first]
+    for factor in HUMAN_FACTORS:
+        chars = int(factor * draft.config.truncate_chars)
+        if factor < 1 and chars < LEAST_SHOWN_CHARS:
             return
-        head = draft.groups[position].head
-        if position != last and head.id and draft.chars_of(head) > chars:
-            draft.cut(position, head, cut_for(chars))
+        for position in ordered:
+            if draft.fits:
+                return
+            head = draft.groups[position].head
+            if position != last and head.id and draft.chars_of(head) > chars:
+                draft.cut(position, head, cut_with_lines(draft, head, chars))
 
 
 def narrow_protections(draft: Draft) -> None:
-    """Step 5: what is recent counts for less and less; at the end human messages go, the first one last."""
+    """Step 5: what is recent counts for less and less; at the end human messages go, the first one last.
+
+    With a person's message its answer goes. What is held goes after that.
+    """
     config = draft.config
     for share in (config.protected_recent / 2, config.protected_recent / 4, 0.0):
         spared = int(config.protected_tool_results * share / config.protected_recent) if share else 0
         lose_least(draft, share=share, spared=spared)
-    first = first_human(draft.groups)
-    humans = [
-        position for position in draft.left() if draft.groups[position].head.human and position not in draft.fixed
-    ]
-    for position in [position for position in humans if position != first] + [
-        position for position in humans if position == first
-    ]:
+    first, answers = first_human(draft.groups), answers_by_human(draft.groups)
+    humans = [position for position in draft.left() if draft.groups[position].head.human]
+    humans = [position for position in humans if position not in draft.fixed]
+    ordered = [position for position in humans if position != first] + [p for p in humans if p == first]
+    for position in ordered:
         if draft.fits:
             return
+        answer = answers.get(position)
+        if answer is not None and draft.kept[answer] and answer not in draft.fixed:
+            draft.drop(answer)
         draft.drop(position)
+    for position in sorted(draft.held):
+        if draft.fits:
+            return
+        if draft.kept[position] and position not in draft.fixed:
+            draft.drop(position)
 
 
 def shorten_largest(draft: Draft) -> None:
@@ -96,16 +111,7 @@ def shorten_largest(draft: Draft) -> None:
         for entry in draft.members[position]
         if position != last and not draft.groups[position].pinned and not entry.instructs and entry.id
     ]
-    for tightening in (1.0, 0.9, 0.75, 0.5, 0.0):
-        if draft.total_tokens <= draft.goal_tokens:
-            return
-        excess = draft.total_tokens - draft.goal_tokens
-        level = _level([draft.tokens_of(entry) for _, entry in pieces], excess) * tightening
-        for position, entry in pieces:
-            chars = max(entry.terms.text_chars, default=0)
-            if draft.tokens_of(entry) > level and chars > LEAST_CHARS:
-                keep = max(LEAST_CHARS, int(chars * level / max(1, entry.tokens)))
-                draft.cut(position, entry, cut_for(keep), least_saved=1)
+    bring_down(draft, pieces, draft.goal_tokens, to_nothing=True)
 
 
 LAST_STEPS: tuple[tuple[int, Step], ...] = ((4, shorten_humans), (5, narrow_protections))
@@ -114,18 +120,7 @@ LAST_STEPS: tuple[tuple[int, Step], ...] = ((4, shorten_humans), (5, narrow_prot
 LADDER: tuple[tuple[int, Step], ...] = (
     (0, supersede_results),
     (2, silence_turns),
+    (1, hold_newest_results),
     (3, lose_least),  # with step 1
     *LAST_STEPS,
 )
-
-
-def _level(sizes: Sequence[int], excess: int) -> float:
-    """The height to which the tallest must be brought down to lose `excess` altogether."""
-    tallest = sorted(sizes, reverse=True)
-    removed = 0
-    for count, size in enumerate(tallest, start=1):
-        lower = tallest[count] if count < len(tallest) else 0
-        if removed + (size - lower) * count >= excess:
-            return size - (excess - removed) / count
-        removed += (size - lower) * count
-    return 0.0

@@ -19,8 +19,9 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
-from ..messages.elide import Cut, cut_for
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
 from .draft import MIN_SAVED_TOKENS, Draft
 
@@ -28,7 +29,6 @@ TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 3
 AGE = 10
 SEALED = 4
-SHORTEST_CHARS = 80
 MARKERS_SHARE = 0.025  # of the target; where the markers of cuts come to more, groups are left out instead,
 LEAST_MARKED = 8  # but so many messages may be cut, however small the target is
 _MARKER_TOKENS = 20
@@ -48,7 +48,7 @@ class Candidates:
 
     draft: Draft
     elidable: set[int]
-    """Keys of the results that may be cut."""
+    """Ordinals of the messages that may be cut."""
     lengths: tuple[tuple[int, Cut], ...]
     """The lengths that a result may be cut to, with their cuts."""
     marked: set[str]
@@ -75,25 +75,27 @@ class Candidates:
         lost = Counter(rare) if rare else {}
         return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
 
-    def best(self, position: int) -> tuple[float, _Operation]:
-        """The operation on a group that costs least, with what it costs."""
+    def best(self, position: int) -> tuple[float, _Operation | None]:
+        """The operation on a group that costs least, with what it costs; None where there is none."""
         loss, operation = self._least(position)
         return (loss * SEALED if position < self.draft.sealed else loss), operation
 
-    def _least(self, position: int) -> tuple[float, _Operation]:
+    def _least(self, position: int) -> tuple[float, _Operation | None]:
         """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
         draft = self.draft
         entries = draft.members[position]
         age = 100 + (AGE - 1) * 100 * position // max(1, len(draft.groups) - 1)
-        loss = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[position])
-        found = loss, _Operation(position)
-        for result in entries[1:]:
+        found: tuple[float, _Operation | None] = inf, None
+        if position not in draft.held:
+            loss = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[position])
+            found = loss, _Operation(position)
+        for result in entries:
             if result.ordinal not in self.elidable:
                 continue
             known, now, tokens = draft.cuts.get(result.id), draft.chars_of(result), draft.tokens_of(result)
-            if known is None and len(self.marked) >= self.most_marked:
+            if known is None and len(self.marked) >= self.most_marked and position not in draft.shorter:
                 continue
-            for plain, (chars, cut, after) in zip(CUT, self.shorter(result), strict=True):
+            for plain, (chars, cut, after) in zip(CUT, self.shorter(result), strict=False):
                 saved = tokens - after
                 if saved < MIN_SAVED_TOKENS or chars >= now or plain * age >= found[0] * saved:
                     continue
@@ -110,13 +112,15 @@ class Candidates:
         """
         known = self.estimates.get(result.ordinal)
         if known is None:
-            texts = result.terms.text_chars
-            whole, markers = max(1, sum(texts)), _MARKER_TOKENS * len(texts)
-            known = self.estimates[result.ordinal] = [
-                (chars, cut, result.tokens * min(whole, chars * len(texts)) // whole + markers)
-                for chars, cut in self.lengths
-            ]
+            known = [self.estimate(result, chars, cut) for chars, cut in self.lengths]
+            self.estimates[result.ordinal] = known
         return known
+
+    def estimate(self, entry: Entry, chars: int, cut: Cut) -> tuple[int, Cut, int]:
+        """About what a message comes to when it is cut to a length."""
+        texts = entry.terms.text_chars
+        whole, markers = max(1, sum(texts)), _MARKER_TOKENS * len(texts)
+        return chars, cut, entry.tokens * min(whole, chars * len(texts)) // whole + markers
 
     def apply(self, operation: _Operation) -> None:
         """Do it."""
@@ -154,6 +158,9 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
                 return
         position = heap[0][1]
         loss, operation = choice.best(position)
+        if operation is None:
+            heapq.heappop(heap)
+            continue
         if len(heap) > 1 and (loss, position) > min(heap[1:3]):  # it has grown since; another one may lose less now
             heapq.heapreplace(heap, (loss, position))
             continue
@@ -173,11 +180,19 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
 def _choice(draft: Draft, spared: int) -> Candidates:
     results = [result for position in draft.left() for result in draft.members[position][1:]]
     old = results[: max(0, len(results) - spared)]
-    kept = draft.config.truncate_chars
-    return Candidates(
+    kept, left = draft.config.truncate_chars, draft.left()
+    least = kept // 4 if kept // 4 >= LEAST_SHOWN_CHARS else 0
+    lengths = [word_cut_for(chars) for chars in (kept * 5 // 2, kept, least, 0)]
+    heads = {p: draft.groups[p].head for p in left if p in draft.shorter}
+    candidates = Candidates(
         draft,
         elidable={result.ordinal for result in old if result.id and result.terms.text_chars},
         marked={entry.id for position in draft.left() for entry in draft.members[position] if entry.id in draft.cuts},
         most_marked=max(LEAST_MARKED, int(MARKERS_SHARE * draft.target_tokens / _MARKER_TOKENS)),
-        lengths=tuple((chars, cut_for(chars)) for chars in (kept * 5 // 2, kept, kept // 4, min(kept, SHORTEST_CHARS))),
+        lengths=tuple((cut.head_chars + cut.tail_chars, cut) for cut in dict.fromkeys(lengths)),
     )
+    for position, head in heads.items():
+        candidates.elidable.add(head.ordinal)
+        cut = draft.shorter[position]
+        candidates.estimates[head.ordinal] = [candidates.estimate(head, cut.head_chars, cut)]
+    return candidates

@@ -1,13 +1,16 @@
-"""The notice: the text by which a view tells the model that it does not show everything, and how the rest is had."""
+"""The notice: the text by which a view tells the model what it does not show in all, and how the rest is had."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..config import Config
 from ..view.arrangement import Count, inserted_message
+from .gap_markers import Marked
 
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
+MOST_FILES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,36 +19,106 @@ class Gone:
 
     dropped: int
     cut: int
-    last: str
-    """The id of the newest message that this plan leaves out."""
+    gaps: int
+    changed: Sequence[str] = ()
+    """Files that were changed in what is left out, the newest last."""
+    read: Sequence[str] = ()
+    """Files that were read in it and not changed."""
+    in_vain: Sequence[str] = ()
+    """Commands that failed in it."""
 
 
 def notice_text(config: Config, step: int, gone: Gone, budget_tokens: int, count: Count) -> str:
-    """The text that tells the model what it does not see; as long as configured, or as the budget allows."""
-    if not config.compaction_notice_enabled or step < config.compaction_notice_min_level or not gone.dropped:
+    """The text; as long as configured, or as the budget allows."""
+    if not says_what_is_gone(config, step) or not gone.dropped:
         return ""
-    minimal = f"{_number(gone.dropped, 'earlier message')} left out of this view."
+    where = f", in {gone.gaps} places that are marked" if gone.gaps > 1 else ""
+    minimal = f"{_number(gone.dropped, 'earlier message')} left out of this view{where}."
     shortened = f" {_number(gone.cut, 'long text')} shortened." if gone.cut else ""
+    files = _files("changed", gone.changed) + _files("read", gone.read)
     if config.offers_recall:
-        newest = f"; the last of them is {gone.last}" if gone.last else ""
         way_back = (
-            "The tool recall gives them back: by search (query), or by reference, an id as elided texts name it"
-            f"{newest}. Recall or look again rather than guess what was said."
+            "The tool recall gives them back: by search (query), or by reference, an id as elided texts name it. "
+            "Recall or look again rather than guess what was said."
         )
     else:
         way_back = (
             "They are kept in the session's log; "
             "work from what is shown, and look again at a file or a result rather than guess what it said."
         )
-    normal = f"{minimal}{shortened} {way_back}"
-    verbose = f"{normal} Compaction went to step {step} to fit {budget_tokens:,} tokens."
-    levels = {"minimal": [minimal], "normal": [normal, minimal], "verbose": [verbose, normal, minimal]}
+    short = f"{minimal}{shortened} {way_back}"
     most = min(config.compaction_notice_token_reserve, int(budget_tokens * NOTICE_SHARE))
+    failed = _failed(gone.in_vain, most // 2, count)
+    normal = f"{minimal}{shortened}{files}{failed} {way_back}"
+    less = f"{minimal}{shortened}{failed} {way_back}"
+    verbose = f"{normal} Compaction went to step {step} to fit {budget_tokens:,} tokens."
+    levels = {"minimal": [minimal], "normal": [normal, less, short, minimal]}
+    levels["verbose"] = [verbose, *levels["normal"]]
     for text in levels[config.compaction_notice_verbosity]:
         wrapped = f"<system-reminder>\n{text}\n</system-reminder>"
         if count(inserted_message("user", wrapped)) <= most:
             return wrapped
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a notice stands: as a message of its own, or at the end of a result."""
+
+    notice: str
+    before: str
+    """The id of the message that it is put before."""
+    lines: Mapping[str, str]
+    """By the id of a result, what is put after its text: the marker of a gap, with the notice at the last one."""
+
+
+def place_notice(marked: Marked, notice: str, summary: str, before: str) -> Placed:
+    """Let a notice stand at the last gap, with its marker.
+
+    Args:
+        marked: the gaps.
+        notice: the notice; empty for none.
+        summary: a summary, which is always a message of its own.
+        before: the id of the message that a notice is put before where no gap says it.
+    """
+    lines = {gap.after: gap.text for gap in marked.gaps if gap.after and gap.text}
+    last = marked.gaps[-1] if marked.gaps else None
+    if last is not None and last.after and not summary:
+        if notice:
+            lines[last.after] = f"{last.text}\n{notice}".lstrip("\n")
+        return Placed("", "", lines)
+    marker = ""
+    if last is not None and not last.after:
+        marker, before = last.text, last.before
+    said = "\n".join(part for part in (marker, notice) if part)
+    if summary:
+        said = f"{summary}\n\n{said}".rstrip()
+    return Placed(said, before, lines)
+
+
+def says_what_is_gone(config: Config, step: int) -> bool:
+    """Whether a view says at all that messages were left out."""
+    return config.compaction_notice_enabled and step >= config.compaction_notice_min_level
+
+
+def _files(what: str, paths: Sequence[str]) -> str:
+    """A sentence that names files, the newest of them."""
+    if not paths:
+        return ""
+    named = ", ".join(paths[-MOST_FILES:])
+    more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+    return f" Files {what} in them: {named}{more}."
+
+
+def _failed(commands: Sequence[str], most_tokens: int, count: Count) -> str:
+    """A sentence that names commands, as many of the newest as there is room for."""
+    text = ""
+    for number in range(1, len(commands) + 1):
+        longer = " Tried there without success: " + " | ".join(commands[-number:]) + "."
+        if count(inserted_message("user", longer)) > most_tokens:
+            break
+        text = longer
+    return text
 
 
 def _number(count: int, noun: str) -> str:

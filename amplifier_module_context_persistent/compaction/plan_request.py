@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..config import SUMMARIZE, Config
+from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
@@ -13,6 +14,8 @@ from .draft import Draft
 from .summary_span import Summary
 
 FALLBACK = "truncate"  # where there is no summary
+LEAVES_OUT = 3  # the first step of the ladder that leaves messages out
+CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,16 @@ class PlanRequest:
     """By message id, what its cut messages come to."""
     left_out: int = 0
     """Messages of the history that are not among `entries`."""
+    positions: Mapping[int, int] | None = None
+    """By ordinal, where messages are in the live history; None where ordinals are positions in it."""
+    shown_anyway: frozenset[int] = frozenset()
+    """Ordinals of messages that are not among `entries` and do not count as left out."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""
+
+    def index_of(self, ordinal: int) -> int:
+        """The position of a message in the live history."""
+        return ordinal if self.positions is None else self.positions.get(ordinal, -1)
 
     @property
     def summary_so_far(self) -> str:
@@ -48,6 +59,11 @@ class PlanRequest:
         return self.previous.summary if self.previous is not None else ""
 
     @property
+    def step_before(self) -> int:
+        """The last step that plans so far needed, of those that leave messages out: what they left out is missing."""
+        return max(LEAVES_OUT, self.previous.step) if self.previous is not None and self.left_out else 0
+
+    @property
     def strategy(self) -> str:
         """The strategy of the plan: `summarize` only where there is a summary."""
         strategy = self.config.compaction_strategy
@@ -55,6 +71,7 @@ class PlanRequest:
 
     def draft(self) -> Draft:
         """A draft that begins with all entries, cut as they were so far."""
+        cuts, cut_tokens = self._unmarked()
         return Draft.of(
             self.entries,
             config=self.config,
@@ -62,7 +79,24 @@ class PlanRequest:
             fetch=self.fetch,
             fixed_tokens=self.fixed_tokens,
             target_tokens=int(self.budget_tokens * self.config.target_usage),
-            cuts=self.previous.cuts if self.previous else {},
-            cut_tokens=self.cut_tokens,
+            cuts=cuts,
+            cut_tokens=cut_tokens,
             silent=self.previous.silent if self.previous else (),
         )
+
+    def _unmarked(self) -> tuple[dict[str, Cut], dict[str, int]]:
+        """The cuts so far without the lines that mark gaps, and about what the messages come to then."""
+        cuts, tokens = dict(self.previous.cuts if self.previous else {}), dict(self.cut_tokens)
+        offloaded = {entry.id for entry in self.entries if entry.offload is not None}
+        for message_id, cut in list(cuts.items()):
+            if not cut.then:
+                continue
+            plain = replace(cut, then="")
+            if plain == WHOLE and message_id not in offloaded:
+                del cuts[message_id]
+                tokens.pop(message_id, None)
+            else:
+                cuts[message_id] = plain
+                if message_id in tokens:
+                    tokens[message_id] -= min(tokens[message_id], len(cut.then) // CHARS_A_TOKEN)
+        return cuts, tokens

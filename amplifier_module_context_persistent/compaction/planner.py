@@ -7,23 +7,31 @@ cache that is read at a tenth of the price, a rewrite pays off only after many r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, islice, takewhile
 
 from ..errors import FloorError
-from ..messages.elide import Cut
+from ..messages.elide import WHOLE, Cut
+from ..messages.tool_kinds import TODO
 from ..view.arrangement import Arrangement, arrange, inserted_message
+from ..view.entry import Entry
 from ..view.plan import Plan
+from ..view.render import shorten
 from ..view.rules import closed_calls
 from .draft import Draft
 from .floor import floor, pinned
+from .gap_markers import Marked, close_turn, hold_turn_start, mark_gaps, merge_gaps
 from .ladder import shorten_largest
-from .notice import Gone, notice_text
+from .last_words import hold_last_words
+from .notice import Gone, notice_text, place_notice, says_what_is_gone
 from .plan_request import PlanRequest
+from .room import use_room
+from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES
 from .summary_span import drop_span, summary_text
 
+MARKERS_SHARE = 0.03  # of the target is left free for what marks gaps
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
 SEALED_SHARE = 0.5  # of what the plan before kept; its beginning stays as it is while that costs little
@@ -55,14 +63,19 @@ def compact(request: PlanRequest) -> Compaction:
     limit = int(request.budget_tokens * request.config.compact_threshold)
     draft.goal_tokens = _goal(draft, limit)
     draft.sealed = _sealed(draft, request.previous)
+    room = int(MARKERS_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
+    draft.reserve(room)
+    _hold(draft, request)
     step = _run_steps(draft, request)
+    _mend(draft, request)
+    draft.reserve(-room)
     if draft.total_tokens > limit:
         draft.goal_tokens = (draft.target_tokens + limit) // 2
     fitted = _fit(draft, request, step)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,
-        cut_tokens={message_id: draft.cut_tokens[message_id] for message_id in fitted.cuts},
+        cut_tokens=fitted.cut_tokens,
         kept_ordinals=fitted.kept,
         floor=floor(draft),
     )
@@ -82,6 +95,27 @@ def _run_steps(draft: Draft, request: PlanRequest) -> int:
     return reached
 
 
+def _hold(draft: Draft, request: PlanRequest) -> None:
+    """Hold what goes only when nothing else is left: last words, the list of what to do, the start of the turn."""
+    hold_turn_start(draft)
+    if request.strategy == "sliding_window":
+        return
+    hold_last_words(draft)
+    todos = (p for p in reversed(draft.left()) if any(use.kind == TODO for use in draft.groups[p].head.uses))
+    draft.held.update(islice(todos, 1))
+
+
+def _mend(draft: Draft, request: PlanRequest) -> None:
+    """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used."""
+    if not all(draft.kept):
+        if request.config.compaction_notice_enabled:
+            merge_gaps(draft, request)
+        close_turn(draft)
+        replace_stale_reads(draft)
+    if request.strategy == "truncate" and use_room(draft):
+        replace_stale_reads(draft)
+
+
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     """A draft that fits its budget with what is inserted."""
@@ -90,6 +124,8 @@ class _Fitted:
     kept: frozenset[int]
     """Ordinals of the kept messages."""
     cuts: dict[str, Cut]
+    cut_tokens: dict[str, int]
+    marked: Marked
     dropped: int
     notice: str
     notice_before: str
@@ -97,22 +133,31 @@ class _Fitted:
     tokens: int
 
 
-_WITH_NOTICE_AND_SUMMARY = ((True, True), (True, True), (True, True), (False, True), (False, False))
-"""What is inserted in each attempt to fit the budget."""
+_INSERTED = ((True, True, True),) * 3 + ((False, True, True), (False, False, True), (False, False, False))
+"""What is inserted in each attempt to fit the budget: the notice, the summary, the markers of gaps."""
 
 
 def _fit(draft: Draft, request: PlanRequest, step: int) -> _Fitted:
-    """Shorten the largest pieces until the view fits with its notice and its summary, or without them.
+    """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
 
     Raises:
         FloorError: it fits in no way.
     """
     tokens = 0
-    for with_notice, with_summary in _WITH_NOTICE_AND_SUMMARY:
+    marked = mark_gaps(draft, request)
+    for with_notice, with_summary, with_markers in _INSERTED:
         if draft.total_tokens > draft.goal_tokens:
             shorten_largest(draft)
             step = 6
-        fitted = _arranged(draft, request, step, with_notice=with_notice, with_summary=with_summary)
+        shows = with_markers and says_what_is_gone(request.config, max(step, request.step_before))
+        fitted = _arranged(
+            draft,
+            request,
+            step,
+            marked if shows else marked.unsaid(),
+            with_notice=with_notice,
+            with_summary=with_summary,
+        )
         tokens = fitted.tokens
         if tokens <= request.budget_tokens:
             return fitted
@@ -121,30 +166,61 @@ def _fit(draft: Draft, request: PlanRequest, step: int) -> _Fitted:
     raise FloorError(request.budget_tokens, tokens, floor(draft) | inserted, pinned(draft))
 
 
-def _arranged(draft: Draft, request: PlanRequest, step: int, *, with_notice: bool, with_summary: bool) -> _Fitted:
+def _arranged(
+    draft: Draft, request: PlanRequest, step: int, marked: Marked, *, with_notice: bool, with_summary: bool
+) -> _Fitted:
     """Arrange the view of a draft."""
     entries = request.entries
     kept = frozenset(entry.ordinal for position in draft.left() for entry in draft.members[position])
     alive = [entry for entry in entries if entry.ordinal in kept]
     dropped = request.left_out + len(entries) - len(kept)
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
-    last = next((entry.id for entry in reversed(entries) if entry.ordinal not in kept and entry.id), "")
-    gone = Gone(dropped, len(cuts), last)
-    notice = notice_text(request.config, step, gone, request.budget_tokens, request.count) if with_notice else ""
-    if request.summary_so_far and with_summary:
-        notice = f"{summary_text(request.summary_so_far)}\n\n{notice}".rstrip()
-    before_id = _first_after_gap(draft, request.previous)
+    shortened = sum(cut.shortens for cut in cuts.values())
+    gone = Gone(dropped, shortened, len(marked.gaps), marked.changed, marked.read, marked.in_vain)
+    notice = (
+        notice_text(request.config, max(step, request.step_before), gone, request.budget_tokens, request.count)
+        if with_notice
+        else ""
+    )
+    summary = request.summary_so_far if with_summary else ""
+    placed = place_notice(marked, notice, summary_text(summary) if summary else "", _first_after_gap(draft, request))
+    cut_tokens = _with_lines(draft, request, alive, cuts, placed.lines)
     arrangement = arrange(
         alive,
         request.count,
         cuts=cuts,
-        cut_tokens=draft.cut_tokens,
+        cut_tokens=cut_tokens,
         silent=draft.silent,
-        notice=notice,
-        notice_before=before_id,
+        notice=placed.notice,
+        notice_before=placed.before,
+        gaps=marked.gaps,
     )
     tokens = request.fixed_tokens + arrangement.tokens
-    return _Fitted(step, kept, cuts, dropped, notice, before_id, arrangement, tokens)
+    cut_tokens = {message_id: cut_tokens[message_id] for message_id in cuts}
+    return _Fitted(step, kept, cuts, cut_tokens, marked, dropped, placed.notice, placed.before, arrangement, tokens)
+
+
+def _with_lines(
+    draft: Draft, request: PlanRequest, alive: Sequence[Entry], cuts: dict[str, Cut], lines: Mapping[str, str]
+) -> dict[str, int]:
+    """Put the lines that mark gaps into cuts; what the cut messages come to, counted anew where lines came or went."""
+    tokens = dict(draft.cut_tokens)
+    before = request.previous.cuts if request.previous is not None else {}
+    changed = []
+    for entry in alive:
+        line = lines.get(entry.id, "") if entry.id else ""
+        if line:
+            cuts[entry.id] = replace(cuts.get(entry.id) or entry.offload or WHOLE, then=line)
+        had = before.get(entry.id)
+        if entry.id in cuts and (line or (had is not None and had.then)):
+            if cuts[entry.id] == had and entry.id in request.cut_tokens:
+                tokens[entry.id] = request.cut_tokens[entry.id]
+            else:
+                changed.append(entry)
+    boundary = request.config.truncate_boundary
+    for entry, message in zip(changed, request.fetch(changed), strict=True):
+        tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], boundary))
+    return tokens
 
 
 def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before: int) -> Plan:
@@ -157,6 +233,10 @@ def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before:
         cuts=fitted.cuts,
         silent=frozenset(message_id for message_id in kept if message_id in draft.silent),
         closed=closed_calls(draft.groups, draft.kept),
+        gaps=fitted.marked.gaps,
+        changed=fitted.marked.changed,
+        read=fitted.marked.read,
+        in_vain=fitted.marked.in_vain,
         notice=fitted.notice,
         notice_before=fitted.notice_before,
         step=fitted.step,
@@ -187,9 +267,9 @@ def _sealed(draft: Draft, previous: Plan | None) -> int:
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0
 
 
-def _first_after_gap(draft: Draft, previous: Plan | None) -> str:
+def _first_after_gap(draft: Draft, request: PlanRequest) -> str:
     """The id of the first kept message after the last group that was left out, by this plan or the one before it."""
-    groups = draft.groups
+    groups, previous = draft.groups, request.previous
     start = next((position + 1 for position in reversed(range(len(groups))) if not draft.kept[position]), 0)
     if previous is not None and previous.notice_before:
         known = (position for position, group in enumerate(groups) if group.head.id == previous.notice_before)

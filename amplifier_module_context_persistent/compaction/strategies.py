@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..config import SUMMARIZE
-from ..messages.elide import cut_for
+from ..messages.elide import word_cut_for
 from ..view.rules import first_human
 from .draft import Draft
 from .ladder import LADDER, LAST_STEPS, Step
@@ -42,7 +42,7 @@ def lose_unimportant(draft: Draft) -> None:
     start = draft.recent_start(draft.config.protected_recent)
     old = [position for position in draft.left() if position < start and position not in draft.fixed]
     ordered = sorted(old, key=lambda position: (scored[position], position))
-    cut = cut_for(draft.config.truncate_chars)
+    cut = word_cut_for(draft.config.truncate_chars)
     for position in ordered:
         for result in draft.members[position][1:]:
             if draft.fits:

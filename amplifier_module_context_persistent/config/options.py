@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -54,6 +54,7 @@ class Options(TypedDict, total=False):
     truncate_boundary: Boundary
     offload_threshold: int | None
     preview_tokens: int
+    tool_kinds: Mapping[str, str] | None
     compaction_notice_enabled: bool
     compaction_notice_verbosity: Verbosity
     compaction_notice_min_level: int

@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 SUMMARIZE = "summarize"
 STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
 RECALL_LEAST_TOKENS = 10_000
+TOOL_KINDS = ("read", "change", "todo", "run", "other")
 
 GROUPS = {
     "The log": "transcript_path",
@@ -67,6 +68,15 @@ def _share_or_zero(value: Any) -> bool:
 
 def _flag(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _tool_kinds(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(kind, str) and kind.split(":", 1)[0] in TOOL_KINDS
+        for name, kind in value.items()
+    )
 
 
 def _one_of(*names: str) -> Check:
@@ -223,7 +233,16 @@ class Config:
     preview_tokens: int = _option(
         500, "int ≥ 0", _at_least(0), "How many tokens are shown of a result over `offload_threshold`."
     )
-    compaction_notice_enabled: bool = _option(True, "bool", _flag, "Whether a view says that messages were left out.")
+    tool_kinds: Mapping[str, str] | None = _option(
+        None,
+        "names of tools, each with `read`, `change`, `todo`, `run` or `other`; for the first two also `KIND:ARGUMENT`",
+        _tool_kinds,
+        "What tools of your own do, where their names do not say it: which ones read and change files (and which "
+        "argument names the file), keep the list of what to do, or run commands.",
+    )
+    compaction_notice_enabled: bool = _option(
+        True, "bool", _flag, "Whether a view says that messages were left out, in each place and in all."
+    )
     compaction_notice_verbosity: Verbosity = _option(
         "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much the notice says."
     )

@@ -1,12 +1,14 @@
 """Elision: a long text shortened to its head and its tail, with the reference by which the rest can be recalled.
 
-The text that is put in the middle depends on the message's id and the cut alone. Thinking, calls and images are not
+What is put in depends on the message's id and the cut alone. Thinking, calls and images are not
 touched here. A message is a new object where it is cut; nothing is mutated.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .message import Message
@@ -14,22 +16,69 @@ from .message import Message
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How much of a message's text stays: characters of its beginning and of its end."""
+    """How a message's text is shown: what stays of it, and what is put in."""
 
     head_chars: int
+    """Characters of its beginning that stay."""
     tail_chars: int
+    """Characters of its end that stay."""
+    lines: tuple[tuple[int, int, int], ...] = ()
+    """Lines between them that stay: the number of the text among the message's texts, start and end in it."""
+    instead: str = ""
+    """A text that is shown and none of the message's own."""
+    then: str = ""
+    """A line that is put after the message's last text."""
+    whole_words: bool = False
+    """Whether a word is never cut in two where no end of a line is near."""
+
+    @property
+    def shortens(self) -> bool:
+        """Whether it may leave out any of the text."""
+        return self.instead != "" or self.head_chars < WHOLE.head_chars
+
+    def to_record(self) -> list[Any]:
+        """The cut as a plan's record has it."""
+        more: dict[str, Any] = {"lines": [list(line) for line in self.lines]} if self.lines else {}
+        more |= {key: value for key in ("instead", "then") if (value := getattr(self, key))}
+        if self.whole_words:
+            more["whole_words"] = True
+        return [self.head_chars, self.tail_chars, *([more] if more else [])]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> Cut:
+        """Read a cut back.
+
+        Raises:
+            ValueError, TypeError, AttributeError: the record is not of this shape.
+        """
+        head, tail, *rest = record
+        if not rest:
+            return cls(int(head), int(tail))
+        (more,) = rest
+        lines = tuple((int(number), int(start), int(end)) for number, start, end in more.get("lines", ()))
+        instead, then = str(more.get("instead", "")), str(more.get("then", ""))
+        return cls(int(head), int(tail), lines, instead, then, whole_words=more.get("whole_words") is True)
 
 
 WHOLE = Cut((1 << 31) - 1, 0)
 """The cut that shortens nothing: for what is shortened without one."""
 
+LEAST_SHOWN_CHARS = 240
+"""A text that is cut shows so much of itself, or nothing; less only where less is configured."""
 
-_BOUNDARY_CHARS = 200  # how far from the place of the cut the end of a line is looked for
+_BOUNDARY_CHARS = 200  # how far from the cut the end of a line is looked for
+_WORD_CHARS = 60  # and the end of a word
+_SPACE = re.compile(r"\s")
 
 
 def cut_for(keep_chars: int) -> Cut:
     """The cut that keeps `keep_chars` characters, as many of the end (where errors are) as of the beginning."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
+
+
+def word_cut_for(keep_chars: int) -> Cut:
+    """The same, with no word cut in two."""
+    return Cut(keep_chars - keep_chars // 2, keep_chars // 2, whole_words=True)
 
 
 def texts_of(message: Message) -> list[str]:
@@ -42,31 +91,88 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
     """Shorten a message's text; every text block of a block list is shortened by the same cut."""
     content = message.get("content")
     if isinstance(content, str):
-        shorter: Any = elide_text(content, cut, reference=reference, boundary=boundary)
-    elif isinstance(content, list):
-        shorter = list(content)
-        for position, text in _texts(content):
-            block = content[position]
-            key = "text" if block["type"] == "text" else "output"
-            elided = elide_text(text, cut, reference=reference, boundary=boundary)
-            shorter[position] = {**block, key: elided}
-    else:
+        shown = _shown([content], cut, reference=reference, boundary=boundary)
+        return {**message, "content": shown[0]}
+    if not isinstance(content, list):
         return message
-    return {**message, "content": shorter}
+    places = _texts(content)
+    shown = _shown([text for _, text in places], cut, reference=reference, boundary=boundary)
+    blocks: list[Any] = list(content)
+    for (index, _), text in zip(places, shown, strict=True):
+        block = content[index]
+        blocks[index] = {**block, ("text" if block["type"] == "text" else "output"): text}
+    if cut.instead:
+        left_out = {index for index, _ in places[1:]}
+        blocks = [block for index, block in enumerate(blocks) if index not in left_out]
+    return {**message, "content": blocks}
+
+
+def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:
+    """The texts of a message as a cut shows them."""
+    if cut.instead:
+        texts = [cut.instead, *texts[1:]]
+    elif cut.shortens:
+        texts = [
+            elide_text(text, _of_text(cut, number), reference=reference, boundary=boundary)
+            for number, text in enumerate(texts)
+        ]
+    if cut.then and texts:
+        last = 0 if cut.instead else -1
+        texts[last] = f"{texts[last]}\n{cut.then}"
+    return texts
+
+
+def _of_text(cut: Cut, number: int) -> Cut:
+    if not cut.lines:
+        return cut
+    return replace(cut, lines=tuple(line for line in cut.lines if line[0] == number))
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
-    """Shorten a text to head and tail; it is left alone where that would not make it shorter."""
+    """Shorten a text to head and tail, and the lines that stay; left alone where that would not make it shorter."""
     head, tail = cut.head_chars, cut.tail_chars
     if head + tail >= len(text):
         return text
     start, end = head, len(text) - tail
-    if boundary == "line":
+    if boundary == "line" and cut.whole_words:
+        start, end = _word_start(text, start), _word_end(text, end)
+    elif boundary == "line":
         start, end = _line_start(text, start), _line_end(text, end)
-    marker = f"[… {end - start:,} of {len(text):,} characters elided; recall {reference} …]"
-    parts = [text[:start].rstrip("\n"), marker, text[end:].lstrip("\n")]
+    if start >= end:
+        return text
+    lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
+    elided = end - start - sum(last - first for first, last in lines)
+    marker = f"[… {elided:,} of {len(text):,} characters elided; recall {reference} …]"
+    between: list[str] = []
+    for first, last in lines:
+        between += [text[first:last].strip("\n"), "[…]"]
+    parts = [text[:start].rstrip("\n"), marker, *between, text[end:].lstrip("\n")]
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
+
+
+def _word_start(text: str, index: int) -> int:
+    """The end of a line in the last quarter before an index, else the end of the word there."""
+    if index == 0:
+        return 0
+    found = text.rfind("\n", max(index - _BOUNDARY_CHARS, index * 3 // 4), index)
+    if found >= 0:
+        return found + 1
+    space = _SPACE.search(text, index, min(len(text), index + _WORD_CHARS))
+    return space.start() if space else index
+
+
+def _word_end(text: str, index: int) -> int:
+    """The start of a line in the first quarter after an index, else the start of the word there."""
+    if index == len(text):
+        return index
+    found = text.find("\n", index, index + min(_BOUNDARY_CHARS, (len(text) - index) // 4))
+    if found >= 0:
+        return found + 1
+    for at in range(index, max(0, index - _WORD_CHARS), -1):
+        if text[at - 1].isspace():
+            return at
+    return index
 
 
 def _line_start(text: str, position: int) -> int:

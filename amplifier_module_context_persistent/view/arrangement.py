@@ -15,6 +15,7 @@ from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from .entry import Entry
+from .plan import Gap
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 
 INTERRUPTED = "[interrupted: this call has no result]"
@@ -84,10 +85,11 @@ class _How:
     silent: AbstractSet[str]
     notice: str
     notice_before: str
+    gaps: Sequence[Gap]
 
     def is_that_of(self, other: _How) -> bool:
         """Whether both are made of the very same objects."""
-        names = ("cuts", "cut_tokens", "silent", "notice", "notice_before")
+        names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps")
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
 
@@ -100,6 +102,7 @@ def arrange(
     silent: AbstractSet[str] = frozenset(),
     notice: str = "",
     notice_before: str = "",
+    gaps: Sequence[Gap] = (),
     after: Arrangement | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
@@ -112,9 +115,10 @@ def arrange(
         silent: the ids of messages whose thinking is left out.
         notice: a text to insert as a user's message.
         notice_before: the id of the message that it is put before; else it comes first.
+        gaps: where messages are left out; the notice takes the place of the marker before the same message.
         after: an arrangement made before; where it began alike, only what came since is arranged. The same comes out.
     """
-    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before), list(entries)
+    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
@@ -138,9 +142,12 @@ class _Arranger:
         groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
         renamed = unique_call_ids(groups, self._call_ids)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
+        markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
             if position == notice:
                 self._insert(inserted_message("user", how.notice))
+            elif group.head.id in markers:
+                self._insert(inserted_message("user", markers[group.head.id]))
             elif needs_user_before(self._previous, group.head, answered=self._answered):
                 self._insert(inserted_message("user", CONTINUED))
             if group.head.calls:

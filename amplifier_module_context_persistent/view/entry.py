@@ -17,6 +17,9 @@ from ..messages.message import Call, Message, calls_of, result_id_of, without_th
 from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
+from ..messages.tool_kinds import ToolKinds, Use, refuses, run_failed
+
+_KNOWN_TOOLS = ToolKinds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,12 @@ class Entry:
     """A page that `recall` gave: the id of the message that it was taken from."""
     terms: Terms = NO_TERMS
     """What it shows that may be needed again."""
+    uses: tuple[Use, ...] = ()
+    """What each of its calls does."""
+    refused: bool = False
+    """A result: whether it says that the tool did nothing."""
+    failed_run: bool = False
+    """A result: whether it is one of a command that failed, if it is one of a command."""
 
     @property
     def instructs(self) -> bool:
@@ -64,10 +73,22 @@ class Entry:
         return self.role in ("system", "developer")
 
 
-def classify(ordinal: int, message: Message, count: Callable[[Message], int], *, late: bool = False) -> Entry:
-    """Describe a message; `count` counts the form in which it would be sent.
+def classify(
+    ordinal: int,
+    message: Message,
+    count: Callable[[Message], int],
+    *,
+    late: bool = False,
+    kinds: ToolKinds = _KNOWN_TOOLS,
+) -> Entry:
+    """Describe a message.
 
-    `late` says that system text is shown as a reminder.
+    Args:
+        ordinal: its position among the records, or a negative number.
+        message: the message as it was stored.
+        count: counts the form in which it would be sent.
+        late: whether system text is shown as a reminder.
+        kinds: tells what a tool does.
     """
     metadata = metadata_of(message)
     accepted = normalise(message)
@@ -101,6 +122,9 @@ def classify(ordinal: int, message: Message, count: Callable[[Message], int], *,
         offload=offload,
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
+        uses=kinds.uses_of(accepted) if accepted else (),
+        refused=message.get("role") in ("tool", "function") and refuses(message),
+        failed_run=message.get("role") in ("tool", "function") and run_failed(message),
     )
 
 

@@ -18,6 +18,42 @@ SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Messages in a row that a view leaves out, and how the view says so.
+
+    `text` is put before the message `before` as a user's message, or after the text of the result `after`. It is part
+    of the plan, so that an unchanged gap keeps its bytes. The rest is for later plans, in which the gap may grow.
+    """
+
+    before: str
+    """The id of the first kept message after the gap."""
+    after: str = ""
+    """The id of the result that ends with the text; empty where the text is a message of its own."""
+    messages: int = 0
+    text: str = ""
+    did: tuple[tuple[str, int], ...] = ()
+    """What tools did in it, in words, and how often."""
+    reference: str = ""
+    """The id of its first message."""
+
+    def to_record(self) -> list[Any]:
+        """The gap as a plan's record has it."""
+        did = [list(pair) for pair in self.did]
+        return [self.before, self.after, self.messages, self.text, did, self.reference]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> Gap:
+        """Read a gap back.
+
+        Raises:
+            ValueError, TypeError: the record is not of this shape.
+        """
+        before, after, messages, text, did, reference = record
+        done = tuple((str(what), int(times)) for what, times in did)
+        return cls(str(before), str(after), int(messages), str(text), done, str(reference))
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a view keeps of the history up to `upto`.
 
@@ -36,6 +72,14 @@ class Plan:
     """By message id, the calls of kept messages that no message after `upto` can answer."""
     notice: str = ""
     notice_before: str = ""
+    gaps: tuple[Gap, ...] | None = None
+    """Where messages are left out, in order; None in plans from before gaps were marked."""
+    changed: tuple[str, ...] = ()
+    """Files that were changed in what is left out, the newest last."""
+    read: tuple[str, ...] = ()
+    """Files that were read in what is left out."""
+    in_vain: tuple[str, ...] = ()
+    """Commands in what is left out that failed, and were not run with success later."""
     step: int = 0
     dropped: int = 0
     """Messages of the history up to `upto` that are not kept."""
@@ -55,13 +99,16 @@ class Plan:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
         silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
         closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
+        gaps: dict[str, Any] = {"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}
+        gaps |= {name: list(paths) for name in ("changed", "read", "in_vain") if (paths := getattr(self, name))}
         return {
             "id": self.id,
             "upto": self.upto,
             "keep": [list(run) for run in runs],
-            "cuts": {message_id: [cut.head_chars, cut.tail_chars] for message_id, cut in self.cuts.items()},
+            "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
             **silent,
             **closed,
+            **gaps,
             "notice": self.notice,
             "notice_before": self.notice_before,
             "step": self.step,
@@ -90,9 +137,13 @@ class Plan:
                 id=str(record["id"]),
                 upto=str(record["upto"]),
                 keep=tuple(keep),
-                cuts={str(key): Cut(int(head), int(tail)) for key, (head, tail) in record["cuts"].items()},
+                cuts={str(key): Cut.from_record(cut) for key, cut in record["cuts"].items()},
                 silent=_between(keep, record.get("silent", [])),
                 closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
+                gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
+                changed=tuple(map(str, record.get("changed", ()))),
+                read=tuple(map(str, record.get("read", ()))),
+                in_vain=tuple(map(str, record.get("in_vain", ()))),
                 notice=str(record["notice"]),
                 notice_before=str(record["notice_before"]),
                 step=int(record["step"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..messages.elide import Cut, elide_message
 from ..messages.message import Message, without_thinking
@@ -47,8 +48,8 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
     """
     if not entry.plain:
         message = normalise(message) or message
-    if entry.offload is not None and cut in (None, entry.offload):
-        cut, boundary = entry.offload, "line"
+    if entry.offload is not None and (cut is None or replace(cut, then="") == entry.offload):
+        cut, boundary = cut or entry.offload, "line"
     if cut is not None:
         message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
     return as_reminder(message) if entry.late else message

@@ -6,11 +6,11 @@ their tool groups, what `protect_first` names, the newest human messages and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ..config import Config
-from ..log.index import DEVELOPER, PINNED, SYSTEM, USER, Index
+from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index
 from ..view.entry import Entry, with_closed
 from ..view.rules import closed_calls, tool_groups
 
@@ -54,7 +54,7 @@ def older_candidates(
     if first:
         held += _first_groups(live, first, classify_all, budget_tokens)
     wanted = {entry.ordinal: entry for entry in classify_all(texts) + held if entry.ordinal in positions}
-    people = [ordinal for ordinal in positions if index.roles[ordinal] == USER and ordinal not in wanted]
+    people = [ordinal for ordinal in _people_and_answers(index, live[:start]) if ordinal not in wanted]
     found = [*wanted.values(), *_newest_humans(people, classify_all, budget_tokens)]
     return sorted(found, key=lambda entry: positions[entry.ordinal])
 
@@ -86,14 +86,25 @@ def _first_groups(live: Sequence[int], first: int, classify_all: ClassifyAll, bu
     return _groups_of(near, named, to_the_end=len(near) == len(live))
 
 
+def _people_and_answers(index: Index, live: Sequence[int]) -> Iterator[int]:
+    """The messages that people may have written, each after the message before it if that may answer the one before."""
+    roles, before = index.roles, -1
+    for ordinal in live:
+        if roles[ordinal] == USER:
+            if before >= 0 and roles[before] == ASSISTANT:
+                yield before
+            yield ordinal
+        before = ordinal
+
+
 def _newest_humans(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
-    """The newest human messages that a budget could hold, and the first one."""
+    """The newest human messages that a budget could hold, with their answers, and the first one."""
     batches: list[list[Entry]] = []
     tokens, end = 0, len(ordinals)
     while end > 0 and tokens <= budget_tokens:
         start = max(0, end - _BATCH)
-        humans = [entry for entry in classify_all(ordinals[start:end]) if entry.human]
-        tokens += sum(entry.tokens for entry in humans)
+        humans = [entry for entry in classify_all(ordinals[start:end]) if entry.human or _may_be_last_words(entry)]
+        tokens += sum(entry.tokens for entry in humans if entry.human)
         batches.append(humans)
         end = start
     found = [entry for batch in reversed(batches) for entry in batch]
@@ -102,3 +113,7 @@ def _newest_humans(ordinals: Sequence[int], classify_all: ClassifyAll, budget_to
         if first is not None:
             return [first, *found]
     return found
+
+
+def _may_be_last_words(entry: Entry) -> bool:
+    return entry.role == "assistant" and not entry.calls and not entry.blank

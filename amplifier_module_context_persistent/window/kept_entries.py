@@ -19,6 +19,7 @@ from ..view.entry import Entry, gives_way, with_closed
 from ..view.plan import Plan
 from .cold_start import near_and_older
 from .message_source import MessageSource
+from .plan_record import live_positions
 from .plan_state import PlanState, stored_plan_state, visible
 
 logger = logging.getLogger(__name__)
@@ -85,6 +86,11 @@ class KeptEntries:
         stored = (state or self.state).entries
         without = self._dropped - wanted if wanted else self._dropped
         return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
+
+    def positions(self, log: Log, state: PlanState) -> dict[int, int]:
+        """By ordinal, where the messages of a state are in the live history."""
+        ordinals = [entry.ordinal for entry in state.entries]
+        return dict(zip(ordinals, live_positions(log.index.live, ordinals), strict=True))
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
         """Take in what is new in the log; whether it was taken up anew, with another plan or none."""

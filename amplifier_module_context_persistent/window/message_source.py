@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..config import Config
 from ..log.base import Log
 from ..messages.message import Message
+from ..messages.tool_kinds import ToolKinds
 from ..tokens.counter import TokenCounter, count_message
 from ..view.entry import Entry, classify
 from .ephemeral import Extras
@@ -24,6 +25,7 @@ class MessageSource:
     def __init__(self, config: Config, counter: TokenCounter, extras: Extras) -> None:
         self._reminds, self._boundary = config.late_system == "reminder", config.truncate_boundary
         self._counter, self.extras = counter, extras
+        self._kinds = ToolKinds(config.tool_kinds)
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -35,7 +37,7 @@ class MessageSource:
         early = set(index.live[: index.conversation_start()]) if reminds else ()
         messages = zip(ordinals, log.read(ordinals), strict=True)
         return [
-            classify(ordinal, message, self.count, late=reminds and ordinal not in early)
+            classify(ordinal, message, self.count, late=reminds and ordinal not in early, kinds=self._kinds)
             for ordinal, message in messages
         ]
 

@@ -41,7 +41,7 @@ class PlanState:
 
     def _is_cut(self, entry: Entry) -> bool:
         cut = self.plan.cuts.get(entry.id, entry.offload) if self.plan else entry.offload
-        return (cut is not None and cut != WHOLE) or (self.plan is not None and entry.id in self.plan.silent)
+        return (cut is not None and cut.shortens) or (self.plan is not None and entry.id in self.plan.silent)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, classify_all: ClassifyAll, count: Count) -> PlanState:
         """The same with some messages whole; this very object where they are so already.
@@ -65,9 +65,12 @@ class PlanState:
             plan = Plan(id="", upto="", keep=())
         if plan is not None:
             cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
+            marked = [entry for key, entry in held.items() if key in plan.cuts and plan.cuts[key].then]
             cuts |= {entry.id: WHOLE for entry in opened}
-            messages = zip(opened, log.read([entry.ordinal for entry in opened]), strict=True)
-            cut_tokens |= {entry.id: count(shorten(entry, message, WHOLE)) for entry, message in messages}
+            cuts |= {entry.id: replace(WHOLE, then=plan.cuts[entry.id].then) for entry in marked}
+            changed = list({entry.id: entry for entry in opened + marked}.values())
+            messages = zip(changed, log.read([entry.ordinal for entry in changed]), strict=True)
+            cut_tokens |= {entry.id: count(shorten(entry, message, cuts[entry.id])) for entry, message in messages}
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
         return PlanState(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
 
@@ -95,6 +98,7 @@ class PlanState:
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.closed for entry in self.entries if entry.closed},
             notice=plan.notice if self.left_out else "",
+            gaps=plan.gaps if self.left_out else (),
             dropped=self.left_out,
         )
 
@@ -102,6 +106,11 @@ class PlanState:
 def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
     """The entries that views show where a factory gives the system text, or none does."""
     return [entry for entry in entries if not gives_way(entry.role, entry.source)] if has_factory else entries
+
+
+def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
+    """The ordinals of those that give way to the factory's text: nothing of the history is missing there."""
+    return frozenset(entry.ordinal for entry in entries if has_factory and gives_way(entry.role, entry.source))
 
 
 def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[int]) -> list[Entry]:

@@ -31,7 +31,7 @@ from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
 from .plan_record import plan_record
-from .plan_state import PlanState, mark, visible
+from .plan_state import PlanState, hidden, mark, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .trigger import Breaker
@@ -198,6 +198,8 @@ class ViewState:
                 previous=state.plan,
                 cut_tokens=state.cut_tokens,
                 left_out=state.left_out,
+                positions=self._kept.positions(log, state),
+                shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,
             )
         )
@@ -206,6 +208,6 @@ class ViewState:
         how: dict[str, Any] = {}
         if (plan := self.plan) is not None:
             how = {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
-            how |= {"notice": plan.notice, "notice_before": plan.notice_before}
+            how |= {"notice": plan.notice, "notice_before": plan.notice_before, "gaps": plan.gaps or ()}
         self._arranged = arrange(entries, self._source.count, after=self._arranged, **how)
         return self._arranged

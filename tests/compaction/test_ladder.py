@@ -4,7 +4,6 @@ import pytest
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.ladder import (
-    LEAST_CHARS,
     narrow_protections,
     shorten_humans,
     shorten_largest,
@@ -12,7 +11,7 @@ from amplifier_module_context_persistent.compaction.ladder import (
     supersede_results,
 )
 from amplifier_module_context_persistent.compaction.least_loss import lose_least
-from amplifier_module_context_persistent.messages.elide import Cut
+from amplifier_module_context_persistent.messages.elide import word_cut_for
 from amplifier_module_context_persistent.view.entry import classify
 from tests.support.drafts import check_total, count, cut, draft, history, kept
 
@@ -33,7 +32,7 @@ def test_step_0_leaves_out_superseded_results(words: str, target: int, same: dic
     made = draft(words, target, same=same)
     supersede_results(made)
     assert cut(made) == ids
-    assert all(made.cuts[one] == Cut(0, 0) for one in ids.split())
+    assert all(made.cuts[one] == word_cut_for(0) for one in ids.split())
     check_total(made)
 
 
@@ -80,7 +79,7 @@ def test_step_2_leaves_out_the_thinking_of_finished_turns(words: str, target: in
         ("u:900 u:900 u:900 u:900 a:1", 3_000, "m1"),  # the first one last
         ("u:900 u:900 u:900 u:900 a:1", 100, "m0 m1 m2"),  # never the last one
         ("u:900 b:900 u:10 a:1", 1_100, "m1"),  # block lists too
-        ("u:900! u:90 r:900 u:10 a:900", 10, ""),
+        ("u:900! u:40 r:900 u:10 a:900", 10, ""),
     ],
 )
 def test_step_4_shortens_long_human_messages(words: str, target: int, ids: str) -> None:
@@ -137,11 +136,15 @@ def test_step_6_shortens_the_largest_pieces(words: str, target: int, ids: str) -
         assert target * 0.7 < made.total_tokens <= target
 
 
-def test_step_6_leaves_a_little_of_everything() -> None:
-    """No text is cut below `LEAST_CHARS`."""
-    made = draft("u:1 t:900 t:900", 0)
+def test_step_6_leaves_a_little_of_everything_or_nothing() -> None:
+    """No text is cut below 240 characters, but for those that have to go altogether, the oldest first."""
+    made = draft("u:1 t:900 t:900", 150)
     shorten_largest(made)
-    assert all(c.head_chars + c.tail_chars == LEAST_CHARS for c in made.cuts.values())
+    assert sorted(c.head_chars + c.tail_chars for c in made.cuts.values()) == [240, 240]
+    made = draft("u:1 t:900 t:900", 100)
+    shorten_largest(made)
+    assert made.cuts["m1"] == word_cut_for(0)
+    assert made.cuts["m2"].head_chars == 120
 
 
 def test_messages_count_as_tokens_do() -> None:

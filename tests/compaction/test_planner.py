@@ -97,7 +97,7 @@ def test_steps_that_are_not_needed_are_not_taken() -> None:
     """Elision alone may do."""
     made = plan("u:10 t:900 t:900 t:900 a:1", 2_950)
     assert (made.plan.step, made.plan.dropped, made.plan.notice) == (1, 0, "")
-    assert made.plan.cuts.keys() == {"m1", "m2"}
+    assert made.plan.cuts.keys() == {"m1", "m2", "m3"}
 
 
 FLOORS: list[tuple[str, int, int, dict[str, int]]] = [
@@ -110,7 +110,7 @@ FLOORS: list[tuple[str, int, int, dict[str, int]]] = [
         {"pins": 600, "last human message": 5, "newest messages": 1, "inserted messages": 2},
     ),
     ("u:10 a:600 u:5 a:1", 500, 700, {"system prompt, tools and overhead": 700, "last human message": 5}),
-    ("u:10 t:900", 0, 0, {"last human message": 10, "newest messages": 45}),
+    ("u:10 t:900", 0, 0, {"last human message": 10, "newest messages": 12}),
 ]
 
 
@@ -161,26 +161,42 @@ def test_what_fits_exactly_is_no_floor() -> None:
 # --- the notice -------------------------------------------------------------------------------------------------------
 
 
-def test_the_notice_stands_at_the_place_of_the_cut() -> None:
-    """Behind what is kept of the older part, in a user's message that says where it comes from."""
-    made = plan("s:5 u:10 " + "t:100 " * 30 + "u:10 a:10", 10_000, compact_threshold=0.3, target_usage=0.1)
+def told(made: Compaction) -> str:
+    """What a plan inserts to tell what is missing."""
+    lines = [cut.then for cut in made.plan.cuts.values() if cut.then]
+    marks = [gap.text for gap in made.plan.gaps or () if not gap.after]
+    return "\n".join([*marks, *lines, made.plan.notice])
+
+
+def test_the_notice_stands_at_the_last_gap() -> None:
+    """Before the newest human message it is a user's message that says where it comes from."""
+    words = "s:5 u:10 " + "t:100 " * 30 + "u:10 a:10 u:10 a:10"
+    made = plan(words, 10_000, compact_threshold=0.3, target_usage=0.1, protected_tool_results=0, protected_recent=0.0)
     place = next(at for at, item in enumerate(made.arrangement.items) if item.inserted is not None)
     assert made.arrangement.items[place + 1].entry is not None
     assert made.arrangement.items[place + 1].entry.id == made.plan.notice_before
-    assert [item.entry.role for item in made.arrangement.items[:place] if item.entry] == ["system", "user"]
     inserted = made.arrangement.items[place].inserted
     assert inserted == {
         "role": "user",
         "content": made.plan.notice,
         "metadata": {"source": "context-compaction"},
     }
-    assert made.plan.notice.startswith("<system-reminder>\n")
+    assert "<system-reminder>\n" in made.plan.notice
     assert f"{made.plan.dropped} earlier messages are left out" in made.plan.notice
+
+
+def test_in_the_turn_in_progress_the_notice_ends_a_result() -> None:
+    """A user's message would begin a new turn there."""
+    made = plan("s:5 u:10 " + "t:100 " * 30 + "a:10", 10_000, compact_threshold=0.3, target_usage=0.1)
+    assert made.plan.dropped
+    assert made.plan.notice == ""
+    assert all(item.inserted is None for item in made.arrangement.items)
+    assert "earlier messages are left out" in made.plan.cuts[made.plan.gaps[-1].after].then
 
 
 NOTICES: list[tuple[dict[str, Any], str]] = [
     ({}, "rather than guess"),
-    ({"compaction_notice_verbosity": "minimal"}, "are left out of this view.\n</system-reminder>"),
+    ({"compaction_notice_verbosity": "minimal"}, "are left out of this view"),
     ({"compaction_notice_verbosity": "verbose"}, "went to step 3 to fit 10,000 tokens"),
     ({"compaction_notice_enabled": False}, ""),
     ({"recall": False}, "look again at a file or a result rather than guess"),
@@ -189,7 +205,7 @@ NOTICES: list[tuple[dict[str, Any], str]] = [
     ({"compaction_notice_min_level": 4}, ""),
     ({"compaction_notice_min_level": 3}, "rather than guess"),
     ({"compaction_notice_token_reserve": 5}, ""),
-    ({"compaction_notice_token_reserve": 30}, "are left out of this view.\n</system-reminder>"),
+    ({"compaction_notice_token_reserve": 30}, "are left out of this view"),
 ]
 
 
@@ -197,28 +213,20 @@ NOTICES: list[tuple[dict[str, Any], str]] = [
 def test_what_the_notice_says(config: dict[str, Any], text: str) -> None:
     """As much as is configured, and as its reserve allows."""
     made = plan(LONG, 10_000, **{"compact_threshold": 0.3, "target_usage": 0.1, **config})
-    assert text in made.plan.notice
-    assert bool(made.plan.notice) is bool(text)
-    assert sum(item.inserted is not None for item in made.arrangement.items) == bool(text)
-
-
-def test_the_notice_names_the_newest_message_that_went() -> None:
-    """By its id it can be recalled, and what stands around it."""
-    made = plan(LONG, 10_000, compact_threshold=0.3, target_usage=0.1)
-    ids = [message["metadata"]["message_id"] for message in history(LONG)]
-    gone = [message_id for message_id in ids if message_id not in made.plan.keep]
-    assert f"the last of them is {gone[-1]}." in made.plan.notice
+    assert text in told(made)
+    assert ("<system-reminder>" in told(made)) is bool(text)
 
 
 def test_a_small_budget_has_no_notice() -> None:
     """It takes two per cent of the budget at most."""
-    assert plan(LONG, 500).plan.notice == ""
+    assert "<system-reminder>" not in told(plan(LONG, 500))
 
 
 def test_the_notice_counts_in_words() -> None:
     """One is singular."""
-    made = plan("u:10 a:1500 u:10 a:900", 2_000, compaction_notice_verbosity="minimal")
-    assert made.plan.notice == "<system-reminder>\n1 earlier message is left out of this view.\n</system-reminder>"
+    made = plan("u:10 a:1500 a:10 u:10 a:900", 2_000, compaction_notice_verbosity="minimal")
+    assert "\n1 earlier message is left out of this view.\n" in told(made)
+    assert "[1 message left out" in told(made)
 
 
 # --- when -------------------------------------------------------------------------------------------------------------

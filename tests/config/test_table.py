@@ -53,6 +53,10 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "truncate_boundary": (["line", "char"], ["word", "", 3]),
     "offload_threshold": ([None, 1, 10**6], [0, -1, 2.0, "2", True]),
     "preview_tokens": COUNTS,
+    "tool_kinds": (
+        [None, {}, {"look": "read:target", "sh2": "run"}],
+        ["read", ["read"], {"look": "reads"}, {3: "read"}],
+    ),
     "compaction_notice_enabled": FLAGS,
     "compaction_notice_verbosity": (["minimal", "normal", "verbose"], ["loud", "", 3]),
     "compaction_notice_min_level": COUNTS,

@@ -35,7 +35,9 @@ async def test_requests_are_the_views_that_were_handed_out(tmp_path: Path) -> No
         plans = [one.plan for one in seen]
         changed = [one.number for one, before in zip(seen[1:], plans, strict=False) if one.plan != before]
         assert changed
-        assert [one.number for one in seen if one.compaction] == changed
+        compacted = [one.number for one in seen if one.compaction]  # a plan may shorten more what was short before
+        assert compacted
+        assert set(compacted) <= set(changed)
         for one in seen:
             assert one.marks is not None
             assert one.marks.total == one.place
@@ -128,7 +130,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
 def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
     """What stood far back is recoverable where there is a recall, and only in view where there is none."""
     early = {"role": "user", "content": "see early_identifier_here"}
-    filler = [{"role": "user", "content": f"word {n} " + "and so on " * 400} for n in range(30)]
+    filler = [{"role": "user", "content": f"word {n} " + "and so on " * 400} for n in range(200)]
     call = {"id": "c", "tool": "bash", "arguments": {"command": "cat early_identifier_here"}}
     messages = [
         {"role": "user", "content": "begin"},

@@ -1,0 +1,75 @@
+"""Lines in pasted text: what a person wrote among lines that a machine wrote, or that stands out among its own.
+
+A long message of a person is often a log, a file or a list with a sentence in it that matters more than all the rest.
+A line counts as written by hand if it reads as a sentence and most lines begin in another way than it does. It is told
+from the text alone, in no language: by words, letters and how its beginning is shaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from ..messages.elide import Cut, texts_of, word_cut_for
+from ..view.entry import Entry
+from .draft import Draft
+
+LEAST_LINES = 8  # of a text, for any of them to stand out
+LEAST_WORDS = 4
+RARE_SHARE = 0.03  # of the lines may begin as a line does that stands out
+LINES_SHARE = 0.5  # of what a cut keeps may be added by lines
+MOST_LINE_CHARS = 400
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[,.;:!?)]*\Z")  # noqa: RUF001 - people write either apostrophe
+_DIGITS = re.compile(r"\d+")
+_CODE = re.compile(r"[{}\[\]<>=|;\\]|\w\(|::|->|^\s*(?:at |File |import |from |def |class |return |#include)")
+
+
+def cut_with_lines(draft: Draft, entry: Entry, keep_chars: int) -> Cut:
+    """The cut that keeps so many characters of a person's message, and the lines in between that stand out."""
+    cut = word_cut_for(keep_chars)
+    (message,) = draft.fetch([entry])
+    texts = texts_of(message)
+    lines: list[tuple[int, int, int]] = []
+    for number, text in enumerate(texts):
+        start, end = cut.head_chars, len(text) - cut.tail_chars
+        room = int(LINES_SHARE * max(keep_chars, 2 * MOST_LINE_CHARS))
+        for first, last in standing_out(text):
+            if start <= first and last <= end and last - first <= room:
+                room -= last - first
+                lines.append((number, first, last))
+    return Cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)), whole_words=True)
+
+
+def standing_out(text: str) -> list[tuple[int, int]]:
+    """The spans of the lines of a text that stand out, those first that do so most."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for line in text.split("\n"):
+        spans.append((at, at + len(line)))
+        at += len(line) + 1
+    written = [(first, last) for first, last in spans if text[first:last].strip()]
+    if len(written) < LEAST_LINES:
+        return []
+    shapes = Counter(_shape(text[first:last]) for first, last in written)
+    most = max(1, int(RARE_SHARE * len(written)))
+    found: list[tuple[int, int, tuple[int, int]]] = []
+    for number, (first, last) in enumerate(written):
+        line = text[first:last]
+        times = shapes[_shape(line)]
+        if times <= most and len(line) <= MOST_LINE_CHARS and _reads_as_a_sentence(line):
+            found.append((times, number, (first, last)))
+    return [span for _, _, span in sorted(found)]
+
+
+def _shape(line: str) -> str:
+    """How a line begins: its first words, every number the same."""
+    return " ".join(_DIGITS.sub("0", line).split()[:2])
+
+
+def _reads_as_a_sentence(line: str) -> bool:
+    words = line.split()
+    if len(words) < LEAST_WORDS or _CODE.search(line):
+        return False
+    plain = sum(_WORD.match(word) is not None for word in words)
+    return plain * 3 >= len(words) * 2

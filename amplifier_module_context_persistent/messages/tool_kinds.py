@@ -1,0 +1,206 @@
+"""What kind of tool a call calls: one that reads files, changes them, runs commands, or keeps the list of what to do.
+
+A tool is recognised by its name, in whatever way it is written (`Read`, `read_file`, `mcp__files__read_file`), and the
+file by the name of the argument. The tables are of the tools of Amplifier, Claude Code, Codex, Gemini CLI, OpenHands,
+pi and the editors that have an agent; `tool_kinds` in the configuration adds to them and goes before them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .message import CALL_BLOCKS, Message, blocks_of, call_arguments_of, call_id_of, call_name_of, text_of
+
+READ, CHANGE, TODO, RUN, OTHER = "read", "change", "todo", "run", "other"
+KINDS = (READ, CHANGE, TODO, RUN, OTHER)
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    READ: (
+        *("read", "readfile", "readfiles", "readmanyfiles", "view", "viewfile", "viewimage", "openfile", "open"),
+        *("cat", "getfile", "getfilecontents", "fileread", "filereader", "notebookread", "readtextfile", "viewsource"),
+    ),
+    CHANGE: (
+        *("edit", "editfile", "multiedit", "fileedit", "replace", "strreplace", "replaceinfile", "searchreplace"),
+        *("searchandreplace", "write", "writefile", "writetofile", "filewrite", "createfile", "create", "savefile"),
+        *("insert", "insertcontent", "inserttext", "applypatch", "applydiff", "patch", "patchfile", "updatefile"),
+        *("notebookedit", "editnotebook", "deletefile", "appendfile", "reapply", "inserteditintofile"),
+    ),
+    TODO: (
+        *("todo", "todos", "todowrite", "writetodos", "todolist", "updatetodolist", "updatetodos", "managetodolist"),
+        *("updateplan", "plan", "tasktracker", "tasklist", "settodolist", "updatetasks"),
+    ),
+    RUN: (
+        *("bash", "sh", "shell", "zsh", "powershell", "terminal", "exec", "execute", "execcommand", "executecommand"),
+        *("executebash", "run", "runcommand", "runinterminal", "runterminalcmd", "runshellcommand", "localshell"),
+        *("runterminalcommand", "containerexec", "process", "python", "ipython", "runpython", "executepython"),
+    ),
+}
+_BY_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
+
+_COMMANDS: Mapping[str, str] = {
+    **dict.fromkeys(("view", "read", "open"), READ),
+    **dict.fromkeys(("create", "write", "str_replace", "insert", "edit", "undo_edit", "append", "delete"), CHANGE),
+}
+"""One tool that does all (`str_replace_editor`, `str_replace_based_edit_tool`) says in `command` what it is to do."""
+_EDITORS = frozenset({"strreplaceeditor", "strreplacebasededittool", "texteditor", "editor", "filesystem", "file"})
+
+PATH_KEYS = (
+    *("file_path", "path", "filepath", "filename", "file", "target_file", "notebook_path", "absolute_path"),
+    *("relative_path", "file_name", "target_path"),
+)
+OLD_KEYS = ("old_string", "oldText", "old_str", "old_text", "old", "search", "old_source")
+NEW_KEYS = ("new_string", "newText", "new_str", "new_text", "new", "replace", "new_source", "insert_text")
+WHOLE_KEYS = ("content", "contents", "file_text", "text", "code_edit")
+COMMAND_KEYS = ("command", "cmd", "script", "code", "input")
+_EDIT_LISTS = ("edits", "changes", "replacements")
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File:|\+\+\+ (?:b/)?)\s*(\S.*?)\s*$", re.MULTILINE)
+_PATCH_KEYS = ("patch", "diff", "input", "patch_text")
+_REFUSED = re.compile(
+    r"\s*(?:<tool_use_error|[\[<(]?error\b|could not\b|cannot\b|can't\b|failed\b|invalid\b|no (?:match|changes?|such)\b"
+    r"|not found\b|file not found|old_?string not found|permission denied|\{\"(?:error|success\": ?false))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What one call does: the kind of its tool, the tool's name as it was given, and the files that it names."""
+
+    kind: str
+    name: str
+    paths: tuple[str, ...] = ()
+
+
+class ToolKinds:
+    """The table of tools, with what a configuration adds.
+
+    Args:
+        more: by a tool's name, its kind, or the kind and the argument that names the file, as in `read:target`.
+    """
+
+    def __init__(self, more: Mapping[str, str] | None = None) -> None:
+        self._more = {_plain(name): tuple(said.split(":", 1)) for name, said in (more or {}).items()}
+
+    def uses_of(self, message: Message) -> tuple[Use, ...]:
+        """What each call of a message does, in the order of `calls_of`; the message in its accepted form."""
+        return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls_with_arguments(message))
+
+    def _use(self, name: str, arguments: Mapping[str, Any]) -> Use:
+        plain = _plain(name)
+        kind, *key = self._more.get(plain, (_BY_NAME.get(plain, OTHER),))
+        if plain in _EDITORS and plain not in self._more:
+            command = arguments.get("command") or arguments.get("operation") or arguments.get("action")
+            kind = _COMMANDS.get(command, OTHER) if isinstance(command, str) else OTHER
+        if kind not in (READ, CHANGE):
+            return Use(kind, name)
+        return Use(kind, name, tuple(_paths(arguments, key or PATH_KEYS)))
+
+
+def calls_with_arguments(message: Message) -> list[Message]:
+    """The calls of a message in its accepted form, each once, in the order of `calls_of`."""
+    if message.get("role") != "assistant":
+        return []
+    calls: dict[str, Message] = {}
+    listed = message.get("tool_calls")
+    for call in [*(listed if isinstance(listed, list) else ()), *blocks_of(message, CALL_BLOCKS)]:
+        if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
+            calls.setdefault(call_id, call)
+    return list(calls.values())
+
+
+_FAILED = re.compile(
+    r"(?:^|\n)[^\n]{0,120}?(?:\berror:|\berror\[|: error\b|\*\*\* .*\berror\b|\bfatal:|\bFAILED\b|command not found"
+    r"|no such file or directory|traceback \(most recent call last\)|\bpanicked at\b|segmentation fault"
+    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? ?[1-9]\d*\b|\"(?:returncode|exit_code)\": ?[1-9])",
+    re.IGNORECASE,
+)
+_FAILED_CHARS = 400
+
+
+def run_failed(message: Message) -> bool:
+    """Whether the result of a command says, at its beginning or its end, that the command failed."""
+    text = text_of(message)
+    return _FAILED.search(text[:_FAILED_CHARS]) is not None or _FAILED.search(text[-_FAILED_CHARS:]) is not None
+
+
+def refuses(message: Message) -> bool:
+    """Whether the result of a tool says that it did nothing."""
+    return _REFUSED.match(text_of(message)) is not None
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths may name one file: they are equal, or one is the other's end."""
+    short, long = sorted((one, other), key=len)
+    return short == long or long.endswith(f"/{short}")
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The lines of a file that a call replaces, by what is known of it; `unknown` where nothing is."""
+
+    gone: frozenset[str] = frozenset()
+    new: frozenset[str] | None = None
+    """Where the whole file is written: all of its lines."""
+    unknown: bool = False
+
+
+def replaced_by(arguments: Mapping[str, Any]) -> Replaced:
+    """What lines (without the blanks around them) a call that changes a file takes out of it."""
+    pairs = [_pair(arguments)]
+    for key in _EDIT_LISTS:
+        if isinstance(listed := arguments.get(key), list):
+            pairs += [_pair(item) for item in listed if isinstance(item, dict)]
+    known = [(old, new) for old, new in pairs if old is not None]
+    if known:
+        gone = {line for old, new in known for line in lines_of(old or "") - lines_of(new or "")}
+        return Replaced(frozenset(gone))
+    if (patch := _first(arguments, _PATCH_KEYS)) is not None and ("\n-" in patch or "\n+" in patch):
+        lines = patch.split("\n")
+        taken = {line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")}
+        put = {line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")}
+        return Replaced(frozenset(taken - put - {""}))
+    if (whole := _first(arguments, WHOLE_KEYS)) is not None:
+        return Replaced(new=frozenset(lines_of(whole)))
+    return Replaced(unknown=_first(arguments, NEW_KEYS) is None)  # what is only inserted takes nothing out
+
+
+def lines_of(text: str) -> set[str]:
+    """The lines of a text without the blanks around them."""
+    return {stripped for line in text.split("\n") if (stripped := line.strip())}
+
+
+def command_of(arguments: Mapping[str, Any]) -> str:
+    """What a call tells a shell to run; empty where it does not say."""
+    given = next((arguments[key] for key in COMMAND_KEYS if key in arguments), "")
+    if isinstance(given, list):
+        given = " ".join(map(str, given))
+    return given if isinstance(given, str) else ""
+
+
+def _pair(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    return _first(arguments, OLD_KEYS), _first(arguments, NEW_KEYS)
+
+
+def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    return next((value for key in keys if isinstance(value := arguments.get(key), str)), None)
+
+
+def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    given = next((arguments[key] for key in keys if arguments.get(key)), None)
+    listed = given if isinstance(given, list) else [given] if given is not None else arguments.get("paths", [])
+    found = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
+    if not found and (patch := _first(arguments, _PATCH_KEYS)) is not None:
+        found = _PATCHED.findall(patch)
+    return [path.removeprefix("./").replace("\\", "/") for path in found]
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.rsplit("__", 1)[-1].casefold() if letter.isalnum())

@@ -1,0 +1,203 @@
+"""What a view owes its reader, over any session: room used, gaps marked, nothing stale, people answered."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.errors import FloorError
+from amplifier_module_context_persistent.messages.message import text_of
+from tests.support.messages import Message
+from tests.support.view_properties import examples, goes_on
+from tests.support.windows import Desk
+
+WORDS = ("handler", "session", "token", "cursor", "batch", "writer", "index", "parser", "buffer", "segment", "config")
+FILES = ("src/alpha_file.py", "src/beta_file.py")
+
+steps = st.tuples(st.sampled_from("rrrecu"), st.integers(0, 1), st.sampled_from((3, 12, 60)), st.integers(1, 3))
+
+
+def lines_of_file(name: int, version: int, lines: int) -> str:
+    return "\n".join(f"{n}\tvalue_{name}_{n} = compute_{name}_{n}_version_{version}()" for n in range(lines))
+
+
+class Work:
+    """A session of reading and editing two files, with people in between."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.messages, self.calls = desk, list[Message](), 0
+        self.versions = [0, 0]
+
+    def add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.desk.add(message)
+
+    def user(self, text: str) -> None:
+        self.add({"role": "user", "content": text})
+
+    def say(self, text: str) -> None:
+        self.add({"role": "assistant", "content": text})
+
+    def call(self, tool: str, arguments: dict[str, Any], result: str, times: int = 1) -> None:
+        calls = []
+        for _ in range(times):
+            self.calls += 1
+            calls.append({"id": f"c{self.calls}", "tool": tool, "arguments": arguments})
+        self.add({"role": "assistant", "content": "", "tool_calls": calls})
+        for call in calls:
+            self.add({"role": "tool", "name": tool, "tool_call_id": call["id"], "content": result})
+
+    def step(self, kind: str, file: int, lines: int, times: int) -> None:
+        version = self.versions[file]
+        if kind == "r":
+            self.call("read_file", {"file_path": FILES[file]}, lines_of_file(file, version, lines), times)
+        elif kind == "e":
+            old, new = (f"compute_{file}_1_version_{v}()" for v in (version, version + 1))
+            whole = {n: f"value_{file}_{n} = compute_{file}_{n}_version_" for n in range(3)}
+            arguments = {
+                "file_path": FILES[file],
+                "old_string": "\n".join(f"{line}{version}()" for line in whole.values()),
+                "new_string": "\n".join(f"{line}{version + 1}()" for line in whole.values()),
+            }
+            assert old != new
+            self.versions[file] += 1
+            self.call("edit_file", arguments, "The file was edited.")
+        elif kind == "c":
+            self.call("bash", {"command": f"make {WORDS[lines % 11]}{self.calls}"}, "done\n" * lines)
+        else:
+            self.say(f"I am done with part {len(self.messages)}. " + "It works now. " * lines)
+            self.user(f"Go on with part {len(self.messages)}, please.")
+
+
+def place_of(message: Message) -> int | None:
+    """Which message of the session it is; None for what was put in."""
+    given = (message.get("metadata") or {}).get("message_id", "")
+    return int(given[1:]) if re.fullmatch(r"m\d+", given) else None
+
+
+def check_gaps(view: list[Message]) -> int:
+    """Every gap is marked, where it is, by how many messages it has; how many gaps there are."""
+    before, between, gaps = -1, "", 0
+    for message in view:
+        place = place_of(message)
+        if place is None:
+            between += text_of(message)
+            continue
+        if place > before + 1:
+            gaps += 1
+            assert f"[{place - before - 1} message" in between, (before, place)
+        before, between = place, text_of(message)
+    assert place_of(view[-1]) is not None
+    humans = [at for at, m in enumerate(view) if place_of(m) is not None and m["role"] == "user"]
+    assert all(place_of(m) is not None or m["role"] != "user" for m in view[humans[-1] + 1 :])
+    return gaps
+
+
+def check_nothing_stale(work: Work, view: list[Message]) -> None:
+    """Where lines of an older version are shown, the edit that replaced them is shown too."""
+    shown = {call["id"] for m in view for call in m.get("tool_calls") or []}
+    text = {place: text_of(m) for m in view if (place := place_of(m)) is not None and m["role"] == "tool"}
+    edits = [
+        (at, call)
+        for at, message in enumerate(work.messages)
+        for call in message.get("tool_calls") or []
+        if call["tool"] == "edit_file"
+    ]
+    for at, call in edits:
+        old = call["arguments"]["old_string"].split("\n")
+        if call["id"] not in shown:
+            assert not any(line in said for place, said in text.items() if place < at for line in old), (at, old)
+
+
+def check_people_are_answered(work: Work, view: list[Message], share: float) -> None:
+    """The last words of the newest turns are there, their first 200 characters at least."""
+    shown = {place_of(m): text_of(m) for m in view}
+    ends = [at - 1 for at, m in enumerate(work.messages) if m["role"] == "user" and at]
+    ends = [at for at in ends if work.messages[at]["role"] == "assistant" and not work.messages[at].get("tool_calls")]
+    newest = ends[-int(len(ends) * share) :] if ends else []
+    for at in newest:
+        said = work.messages[at]["content"][:200]
+        assert shown.get(at, "").startswith(said), at
+
+
+@examples(12)
+@given(st.lists(steps, min_size=30, max_size=90), st.sampled_from((8_000, 12_000, 20_000)), st.booleans())
+def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budget: int, recall: bool) -> None:
+    """Through several plans of any session: gaps marked, nothing stale, no cliff, prefixes kept."""
+    desk = Desk(recall=recall)
+    work = Work(desk)
+    work.user("Please keep the two files in order.")
+    before: list[Message] | None = None
+    texts: dict[tuple[str, str, int], str] = {}
+    for step in made:
+        work.step(*step)
+        built = desk.ask(budget)
+        view = built.view
+        assert view is not None
+        if built.compaction is None and before is not None:
+            assert goes_on(before, view)
+        before = view
+        plan = desk.window.plan
+        if plan is None:
+            continue
+        check_gaps(view)
+        check_nothing_stale(work, view)
+        if built.compaction is not None:
+            for gap in plan.gaps or ():
+                key = (gap.before, gap.after, gap.messages)
+                known = texts.setdefault(key, gap.text)
+                assert gap.text == known or gap.text.removeprefix("[").split(" left out")[1] == "]"
+                texts[key] = gap.text
+            if plan.tokens_after < 0.8 * plan.target_tokens and plan.strategy == "truncate":
+                assert not plan.dropped or built.compaction.floor
+
+
+@examples(12)
+@given(
+    st.integers(2, 40), st.integers(1, 8), st.sampled_from((300, 2_000, 9_000, 40_000)), st.booleans(),
+    st.sampled_from((6_000, 20_000, 60_000)),
+)  # fmt: skip
+def test_no_cliff(turns: int, results: int, chars: int, separate: bool, budget: int) -> None:
+    """Results of any size, an answer and a question: the room is used, and the newest results are shown in part."""
+    desk = Desk()
+    work = Work(desk)
+    for number in range(turns):
+        work.user(f"Request {number}: " + " ".join(WORDS))
+        work.say(f"Answer {number}: " + " ".join(WORDS * 4))
+    work.user("Please look at these files.")
+    page = "\n".join(f"line {n} of the page says {WORDS[n % 11]} and {WORDS[n % 7]}" for n in range(chars // 40))
+    for _ in range(results if separate else 1):
+        work.call("read_file", {"file_path": "notes.txt"}, page, 1 if separate else results)
+    work.say("I have read them all.")
+    work.user("What did you find?")
+    try:
+        built = desk.ask(budget)
+    except FloorError:
+        pytest.fail("everything here can be shortened")
+    view, plan = built.view, desk.window.plan
+    assert view is not None
+    if plan is None:
+        return
+    assert any(text_of(m) == "I have read them all." for m in view)
+    newest = [m for m in view if m["role"] == "tool"]
+    if plan.dropped:
+        assert plan.tokens_after >= 0.7 * plan.target_tokens
+    assert newest
+    assert any(sum(len(line) for line in text_of(m).split("\n") if line in page) >= min(240, len(page)) for m in newest)
+
+
+def test_people_are_answered_in_a_long_session() -> None:
+    """Of sixty turns with long last words, those of the newest are there, as many as a quarter of the target holds."""
+    desk = Desk()
+    work = Work(desk)
+    for number in range(60):
+        work.user(f"Question {number}?")
+        work.call("bash", {"command": f"make part{number}"}, lines_of_file(number, 0, 60))
+        work.say(f"Conclusion {number}: " + " ".join(f"{word}_{number}" for word in WORDS * 3))
+    work.user("And now?")
+    view = desk.ask(40_000).view
+    assert view is not None
+    check_people_are_answered(work, view, 0.7)
+    assert check_gaps(view)
