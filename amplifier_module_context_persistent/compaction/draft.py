@@ -22,6 +22,8 @@ class Draft:
     """A view in the making: which groups stay, what is cut, what it comes to.
 
     `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
+
+    14 public methods: each is one change of a view, and all of them keep the same sums.
     """
 
     groups: list[Group]

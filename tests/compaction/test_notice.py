@@ -7,7 +7,7 @@ import pytest
 from amplifier_module_context_persistent.compaction.notice import Gone, notice_text
 from amplifier_module_context_persistent.config import Config
 
-GONE = Gone(dropped=1_234, cut=2, last="m7")
+GONE = Gone(dropped=1_234, cut=2, gaps=3, changed=["src/a.py"], read=["b.py"], in_vain=["make x"])
 
 
 def count(message: dict[str, Any]) -> int:
@@ -19,14 +19,16 @@ def notice(budget_tokens: int = 100_000, gone: Gone = GONE, step: int = 3, **con
 
 
 def test_it_says_how_much_is_gone_and_how_to_get_it_back() -> None:
-    """As a system reminder, with the id of the newest message that was left out."""
+    """As a system reminder, with the files and commands in what was left out."""
     text = notice()
     assert text.startswith("<system-reminder>\n1,234 earlier messages are left out")
     assert text.endswith("</system-reminder>")
     assert "2 long texts are shortened" in text
     assert "recall" in text
-    assert "m7" in text
-    assert "1 earlier message is left out" in notice(gone=Gone(1, 0, ""))
+    assert "in 3 places" in text
+    assert "Files changed in them: src/a.py. Files read in them: b.py." in text
+    assert "without success: make x." in text
+    assert "1 earlier message is left out" in notice(gone=Gone(1, 0, 1))
 
 
 def test_without_recall_it_names_no_tool() -> None:
@@ -42,7 +44,7 @@ def test_without_recall_it_names_no_tool() -> None:
         ({"compaction_notice_enabled": False}, False),
         ({"compaction_notice_min_level": 4}, False),
         ({"compaction_notice_min_level": 3}, True),
-        ({"gone": Gone(0, 5, "")}, False),
+        ({"gone": Gone(0, 5, 0)}, False),
     ],
 )
 def test_where_it_says_nothing(words: dict[str, Any], expected: bool) -> None:
