@@ -47,36 +47,39 @@ def free_id_for(log: Log, message: Message, brought: str) -> str | None:
 class TimestampReplays:
     """Messages without an id, recognised by timestamp and content; each record answers for one of them.
 
-    Only records that the log held when it was opened are looked at: what this process adds is no replay.
+    Only records that the log held when it was opened are looked at: what this process adds is no replay. They are
+    remembered by their ids, since a purge by another process gives records other ordinals.
     """
 
     def __init__(self, opened_with: int) -> None:
         self._opened_with = opened_with
-        self._by_timestamp: dict[str, list[int]] | None = None
+        self._by_timestamp: dict[str, list[str]] | None = None
+        self._claimed: set[str] = set()
 
-    def find(self, log: Log, message: Message) -> int | None:
-        """Find a record that a message replays; `claim` it once it is acknowledged."""
+    def find(self, log: Log, message: Message) -> str | None:
+        """The id of a record that a message replays; `claim` it."""
         timestamp = timestamp_of(message)
         if not timestamp or not self._opened_with:
             return None
         if self._by_timestamp is None:
             self._by_timestamp = self._collect(log, log.index)
-        for ordinal in self._by_timestamp.get(timestamp, ()):
-            (stored,) = log.read([ordinal])
-            if log.index.is_live(ordinal) and same_content(stored, message):
-                return ordinal
+        for message_id in self._by_timestamp.get(timestamp, ()):
+            if message_id not in self._claimed and find_by_id(log, message, message_id)[1]:
+                return message_id
         return None
 
-    def claim(self, message: Message, ordinal: int) -> None:
+    def claim(self, message_id: str) -> None:
         """Mark a record as replayed, so that it answers for no other message."""
-        places = (self._by_timestamp or {}).get(timestamp_of(message), [])
-        if ordinal in places:
-            places.remove(ordinal)
+        self._claimed.add(message_id)
 
-    def _collect(self, log: Log, index: Index) -> dict[str, list[int]]:
-        known: dict[str, list[int]] = {}
+    def release(self, message_id: str) -> None:
+        """Let a record answer again: the message for which it was claimed is prepared anew."""
+        self._claimed.discard(message_id)
+
+    def _collect(self, log: Log, index: Index) -> dict[str, list[str]]:
+        known: dict[str, list[str]] = {}
         ordinals = [ordinal for ordinal in index.live if ordinal < self._opened_with]
-        for ordinal, stored in zip(ordinals, log.read(ordinals), strict=True):
+        for stored in log.read(ordinals):
             if timestamp := timestamp_of(stored):
-                known.setdefault(timestamp, []).append(ordinal)
+                known.setdefault(timestamp, []).append(str(given_id(stored)))
         return known

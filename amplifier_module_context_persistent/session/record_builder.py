@@ -77,6 +77,7 @@ class RecordBuilder:
     def add(self, message: Message, *, timestamp: str) -> Prepare:
         """Prepare the record of a message; none if the log holds it already."""
         own_id, brought = self._new_id(), given_id(message)
+        claimed: list[str] = []
 
         def prepare(index: Index) -> list[bytes]:
             message_id = own_id
@@ -87,9 +88,13 @@ class RecordBuilder:
                 if free_id != brought:
                     logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, free_id)
                 message_id = free_id
-            elif (ordinal := self._replays.find(self._log, message)) is not None:
-                self._replays.claim(message, ordinal)
-                return []
+            else:
+                while claimed:  # this runs again: another writer was faster
+                    self._replays.release(claimed.pop())
+                if (replayed := self._replays.find(self._log, message)) is not None:
+                    self._replays.claim(replayed)
+                    claimed.append(replayed)
+                    return []
             return [*self._preamble(index), encode_plain(message, message_id=message_id, timestamp=timestamp)]
 
         return prepare

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.maintenance.purge import purge_log
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT
 from tests.support.checker import assert_valid, is_human
 from tests.support.histories import messages as any_histories
@@ -171,3 +174,23 @@ async def test_what_a_host_adds_makes_another_message(path: Path) -> None:
         {**history[1], "thinking_block": {"type": "thinking", "thinking": "new", "signature": "x"}}
     )
     assert len(await manager.get_messages()) == 3
+
+
+async def test_a_purge_amid_a_replay_by_timestamps_changes_nothing(tmp_path: Path) -> None:
+    """The rest of the replayed messages is recognised, none is stored twice, and new ones are stored."""
+    path = str(tmp_path / "log.jsonl")
+    stamps = [f"2026-01-05T09:00:{second:02}.000Z" for second in range(12)]
+    given = [{"role": "user", "content": f"said {n}", "metadata": {"timestamp": t}} for n, t in enumerate(stamps)]
+    async with PersistentContextManager(path) as manager:
+        for message in given:
+            await manager.add_message(message)
+        held = [message["metadata"]["message_id"] for message in await manager.get_messages()]
+    async with PersistentContextManager(path) as manager:
+        for message in given[:6]:
+            await manager.add_message(message)
+        purge_log(path, Purge(before=held[4]), now=lambda: stamps[0])
+        for message in given[6:]:
+            await manager.add_message(message)
+        await manager.add_message({"role": "user", "content": "new"})
+        said = [message["content"] for message in await manager.get_messages()]
+    assert said == [*(f"said {n}" for n in range(4, 12)), "new"]
