@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from ..log.record import Message
@@ -42,6 +43,8 @@ class Requests:
     """Why views are not proved, named likewise."""
     receipts: bool = True
     """Whether the requests are known by receipts; else one is supposed before each answer."""
+    estimated: bool = False
+    """Whether their tokens are those of the history before them, since nobody knows what was sent."""
 
     def to_json(self) -> dict[str, Any]:
         """As the page reads it; see docs/report.md."""
@@ -53,11 +56,15 @@ class Requests:
             "texts": self.texts,
             "reasons": self.reasons,
             "receipts": self.receipts,
+            "estimated": self.estimated,
         }
 
 
 def supposed_requests(history: History, bills: Bills) -> Requests:
-    """A request before each answer, for a session that left no receipts; tokens as the provider counted, if it did."""
+    """A request before each answer, for a session that left no receipts; tokens as the provider counted.
+
+    Where it reported none, they are those of the whole history before the answer.
+    """
     found = Requests(receipts=False)
     for place, role in enumerate(history.roles):
         if role == "a":
@@ -65,6 +72,11 @@ def supposed_requests(history: History, bills: Bills) -> Requests:
             found.rows.append(_row(len(found.rows) + 1, place, history.times[place], billed.input_tokens, billed))
     if any(row["tokens"] >= 0 for row in found.rows):
         found.rows = [row for row in found.rows if row["tokens"] >= 0]
+        return found
+    found.estimated = True
+    before = [0, *accumulate(history.tokens)]
+    for row in found.rows:
+        row["tokens"] = before[row["place"]]
     return found
 
 

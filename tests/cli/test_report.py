@@ -81,3 +81,8 @@ def test_missing_and_damaged_sessions(tmp_path):
     (tmp_path / "d.jsonl").write_bytes(b'{"role":"user","content":"hi"}\n\xff\xfe nothing\n{"role":"assistant","con')
     assert run(tmp_path / "d.jsonl", "-o", tmp_path / "s.html").exit_code == 0
     assert read_page(tmp_path / "s.html").bodies == [[["t", "hi"]]]
+    (tmp_path / "no.jsonl").write_text("root:x:0:0\ndaemon:x:1:1\n")
+    refused = run(tmp_path / "no.jsonl", "-o", tmp_path / "no.html")
+    assert refused.exit_code == 2
+    assert "no session" in refused.stderr
+    assert not (tmp_path / "no.html").exists()

@@ -190,6 +190,7 @@ def test_what_providers_billed_stands_with_the_requests(make):
     messages[1]["metadata"].update(usage)
     requests = make(messages)[1].head["requests"]
     assert not requests["receipts"]
+    assert not requests["estimated"]
     columns = requests["columns"]
     assert [columns[key] for key in ("place", "actual", "cached", "output", "model")] == [
         [1],

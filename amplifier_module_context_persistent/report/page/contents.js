@@ -27,7 +27,7 @@ function contentsRow(turn, number) {
   });
   const facts = [clockOf(turn.time), duration(turn.ms || -1), turn.calls ? counted(turn.calls, "call") : ""].filter(Boolean);
   const line = make("small", "", facts.join(" · "));
-  if (turn.failed) line.append(facts.length ? " · " : "", make("em", "bad", `${turn.failed} failed`));
+  if (turn.failed) line.append(facts.length ? " · " : "", make("em", "bad", `${turn.failed} went wrong`));
   line.append(`${facts.length || turn.failed ? " · " : ""}${short(turn.tokens)} tokens`);
   const link = make("a", "", make("b", "", `${turn.number}`), turn.line || "(no text)");
   link.href = `#turn-${turn.number}`;

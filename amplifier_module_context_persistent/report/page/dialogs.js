@@ -77,7 +77,7 @@ function showFigures() {
     parts.push(tableOfRows("By model", ["model", "requests", "tokens read", "cached", "tokens written", "cost"], rows));
   }
   const tools = byTool().map(([name, [calls, bad, ms, tokens]]) => [name, count(calls), bad || "", duration(ms || -1), count(tokens)]);
-  if (tools.length) parts.push(tableOfRows("By tool", ["tool", "calls", "not answered well", "time", "tokens of results"], tools));
+  if (tools.length) parts.push(tableOfRows("By tool", ["tool", "calls", "went wrong", "time", "tokens of results"], tools));
   const largest = [...state.history.turns].sort((one, other) => other.tokens - one.tokens).slice(0, 12);
   const turns = largest.map((turn) => {
     const bill = billOf(turn.start, turn.stop);

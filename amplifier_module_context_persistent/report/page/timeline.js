@@ -54,7 +54,7 @@ const timeline = {
     const parts = [`Request ${count(requests.number[request])} of ${count(requests.number[requests.length - 1])}`];
     if (requests.tokens[request] >= 0) {
       const budget = requests.budget[request];
-      parts.push(`${count(requests.tokens[request])}${budget ? ` of ${count(budget)}` : ""} tokens`);
+      parts.push(`${count(requests.tokens[request])}${budget ? ` of ${count(budget)}` : ""} tokens${requests.estimated ? " of history before it, estimated; what was sent is not known" : ""}`);
     }
     if (requests.actual[request] > 0 && requests.receipts) parts.push(`${count(requests.actual[request])} billed`);
     if (requests.cached[request] > 0) parts.push(`${percent(requests.cached[request], requests.actual[request])} cached`);

@@ -113,7 +113,7 @@ function turnHead(number) {
   if (bill.input) facts.push(`${short(bill.input)} read${bill.cached > 0 ? `, ${percent(bill.cached, bill.input)} cached` : ""}`);
   if (bill.cost) facts.push(money(bill.cost));
   head.append(title, link, make("span", "turn-facts", facts.filter(Boolean).join(" · ")));
-  if (turn.failed) head.append(make("span", "badge bad", `${turn.failed} failed or unanswered`));
+  if (turn.failed) head.append(make("span", "badge bad", `${turn.failed} went wrong`));
   return head;
 }
 
