@@ -67,9 +67,6 @@ def report(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript:
-        index = transcript.reader.index
-        if index.damage and not len(index):
-            raise UnusableError(f"{one_line(path)}: this is no session: none of its lines can be read")
         place = output or _own_name(transcript)
         try:
             turns = chosen_turns(transcript.turns(), turn_span)
