@@ -133,7 +133,7 @@ class Drafts:
         self._end += len(body)
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
-        message = event.message
+        message = _with_typed_blocks(event.message)
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
         message_id, number = given, 1
@@ -244,6 +244,15 @@ class Drafts:
     def _finish(self) -> None:
         if self.sessions:
             self._plan(self.sessions[-1])
+
+
+def _with_typed_blocks(message: dict[str, Any]) -> dict[str, Any]:
+    """A message in which each content block has a type that is a text, as all readers expect; others are wrapped."""
+    content = message.get("content")
+    if not isinstance(content, list) or all(isinstance(block.get("type"), str) for block in content):
+        return message
+    typed = (block if isinstance(block.get("type"), str) else {"type": "unknown", "block": block} for block in content)
+    return {**message, "content": list(typed)}
 
 
 def _encoded(message: dict[str, Any], message_id: str) -> bytes:

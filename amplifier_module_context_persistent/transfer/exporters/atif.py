@@ -132,8 +132,8 @@ class _Steps:
                 step = self._next("system", {}, self._view.redacted(text))
                 yield {**step, "extra": {OWN: {"head": self._head, "role": "system"}}}
         metadata, blocks = metadata_of(message), blocks_of(message)
-        thoughts = [block for block in blocks if block.get("type") in _THINKING]
-        said = [block for block in blocks if block.get("type") not in _THINKING]
+        thoughts = [block for block in blocks if str(block.get("type")) in _THINKING]
+        said = [block for block in blocks if str(block.get("type")) not in _THINKING]
         step = self._next("agent", message, _content(said))
         own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
         if isinstance(model := metadata.get("model"), str) and model:

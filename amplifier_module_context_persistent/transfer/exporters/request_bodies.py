@@ -38,7 +38,7 @@ class AnthropicBody:
         messages = paired(view)
         system: list[str] = []
         first = next(messages, None)
-        while first is not None and first.get("role") in _INSTRUCTIONS:
+        while first is not None and str(first.get("role")) in _INSTRUCTIONS:
             system.append("\n".join(map(text_block, blocks_of(first))))
             first = next(messages, None)
         if system:
@@ -62,7 +62,7 @@ def _document(head: dict[str, Any], messages: Iterator[dict[str, Any]]) -> Itera
 
 def _chat_message(message: Message) -> dict[str, Any] | None:
     role = str(message.get("role"))
-    blocks = [block for block in blocks_of(message) if block.get("type") not in _THINKING]
+    blocks = [block for block in blocks_of(message) if str(block.get("type")) not in _THINKING]
     if role in ("tool", "function"):
         said = "\n".join(map(text_block, blocks))
         return {"role": "tool", "tool_call_id": str(message.get("tool_call_id") or ""), "content": said}
@@ -104,7 +104,7 @@ def _anthropic_messages(first: Message | None, rest: Iterator[Message]) -> Itera
                 for call_id, name, arguments in calls_with_arguments(message)
             ]
         else:
-            blocks = [block for block in blocks if block.get("type") not in _THINKING]
+            blocks = [block for block in blocks if str(block.get("type")) not in _THINKING]
         if blocks:
             only = blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else None
             yield {"role": "assistant" if role == "assistant" else "user", "content": blocks if only is None else only}

@@ -64,7 +64,7 @@ def _has_own_blocks(message: dict[str, Any]) -> bool:
         return False  # this package's own export
     blocks = [block for block in items(message.get("content")) if isinstance(block, dict)]
     return message.get("role") in ("user", "assistant") and any(
-        block.get("type") in _OWN_BLOCKS and "tool_call_id" not in block for block in blocks
+        text(block.get("type")) in _OWN_BLOCKS and "tool_call_id" not in block for block in blocks
     )
 
 

@@ -66,7 +66,7 @@ class SessionFile:
 
 def is_entry(entry: dict[str, Any]) -> bool:
     """Whether an object has the type and the keys of an entry of this format."""
-    kind = entry.get("type")
+    kind = text(entry.get("type"))
     if kind in ("user", "assistant"):
         return isinstance(entry.get("message"), dict)
     return kind in TYPES and (bool(_OWN_KEYS & entry.keys()) or "timestamp" in entry) and "payload" not in entry

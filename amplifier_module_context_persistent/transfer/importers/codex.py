@@ -31,7 +31,7 @@ class Codex:
 
     def score(self, sample: Sample) -> int:
         """How many entries are lines of a rollout."""
-        return sum(e.get("type") in _TYPES and isinstance(e.get("payload"), dict) for e in sample.entries)
+        return sum(text(e.get("type")) in _TYPES and isinstance(e.get("payload"), dict) for e in sample.entries)
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session, and turns that were rolled back as branches."""

@@ -78,9 +78,7 @@ def assistant(
     content, called = list(blocks), list(calls)
     if not content and not called:
         return None
-    only = content[0] if len(content) == 1 else None
-    plain = only["text"] if only is not None and only.keys() == {"type", "text"} and only["type"] == "text" else None
-    message: Message = {"role": "assistant", "content": plain if plain is not None else content or ""}
+    message: Message = {"role": "assistant", "content": plain_content(content)}
     if called:
         message["tool_calls"] = called
     message["metadata"] = dict(message_metadata)
@@ -108,8 +106,9 @@ def result(call_id: str, name: str, content: Any, message_metadata: Mapping[str,
 
 def plain_content(blocks: list[Message]) -> Any:
     """Content blocks; one text alone as a string."""
-    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and blocks[0]["type"] == "text":
-        return blocks[0]["text"]
+    only = blocks[0] if len(blocks) == 1 else {}
+    if only.keys() == {"type", "text"} and only["type"] == "text" and isinstance(only["text"], str):
+        return only["text"]
     return blocks if blocks else ""
 
 

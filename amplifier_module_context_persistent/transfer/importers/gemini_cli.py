@@ -124,7 +124,7 @@ class GeminiCli:
 def _is_own(entry: dict[str, Any]) -> bool:
     if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
         return True
-    return entry.get("type") in _TALK | _NOTES and "content" in entry and "message" not in entry
+    return text(entry.get("type")) in _TALK | _NOTES and "content" in entry and "message" not in entry
 
 
 def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> None:
@@ -218,7 +218,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
     if (message := assistant(blocks, calls, given)) is not None:
         yield message
     for call_id, one in zip(ids, asked, strict=True):
-        if one.get("status") in _DONE or one.get("result") is not None:
+        if text(one.get("status")) in _DONE or one.get("result") is not None:
             failed = True if one.get("status") in ("error", "cancelled") else None
             told = metadata(
                 f"{message_id}-{call_id}", one.get("timestamp"), is_error=failed, status=text(one.get("status"))

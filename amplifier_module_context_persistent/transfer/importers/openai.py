@@ -26,7 +26,7 @@ class OpenAI:
     def score(self, sample: Sample) -> int:
         """A document of messages is of this format unless another one is surer; lines only by what is its own."""
         messages = sampled(sample)
-        known = sum(message.get("role") in ROLES or kind_of(message) in KINDS for message in messages)
+        known = sum(text(message.get("role")) in ROLES or kind_of(message) in KINDS for message in messages)
         if document_messages(sample.document) is not None:
             return 800 if known else 0
         sure = sum(map(_is_own, messages))
@@ -52,7 +52,7 @@ def _is_own(message: dict[str, Any]) -> bool:
     if kind in CALLS | OUTPUTS | {"reasoning"} and "role" not in message:
         return True
     parts = [mapping(part) for part in items(message.get("content"))]
-    return message.get("role") in ROLES and any(part.get("type") in _OWN_PARTS for part in parts)
+    return text(message.get("role")) in ROLES and any(text(part.get("type")) in _OWN_PARTS for part in parts)
 
 
 class _Reader:
@@ -84,7 +84,7 @@ class _Reader:
             content, failed = output_of(message)
             given = metadata(f"openai-{number}", None, is_error=True if failed else None)
             yield MessageRead(result(call_id, self._names.get(call_id, ""), content, given), number, kind)
-        elif message.get("role") in ROLES:
+        elif text(message.get("role")) in ROLES:
             read = self._message(number, message)
             if read is None:
                 self._account.skip(f"{message['role']} without content")

@@ -141,7 +141,7 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
     yield MessageRead(message, number, "assistant")
     for at, part in enumerate(asked, 1):
         state = mapping(part.get("state"))
-        if state.get("status") in _ANSWERED:
+        if text(state.get("status")) in _ANSWERED:
             failed = state["status"] == "error"
             output = text(state.get("error")) if failed else text(state.get("output"))
             told = metadata(

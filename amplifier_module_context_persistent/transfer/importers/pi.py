@@ -99,11 +99,11 @@ class Pi:
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
-    kind = entry.get("type")
+    kind = text(entry.get("type"))
     if kind == "session":
         return "cwd" in entry and "id" in entry
     if kind == "message":
-        return mapping(entry.get("message")).get("role") in _ROLES
+        return text(mapping(entry.get("message")).get("role")) in _ROLES
     return kind in _CHANGES or (kind in _TYPES and "timestamp" in entry and "payload" not in entry)
 
 
@@ -123,7 +123,7 @@ def _index(source: Source, account: Account) -> _File:
             continue
         known.add(entry_id)
         speaks = kind in ("message", "compaction", "branch_summary", "custom_message")
-        if kind == "message" and mapping(entry.get("message")).get("role") not in _ROLES:
+        if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
             account.lose(line.number, "a message of an unknown role")
             speaks, kind = False, "lost"
         elif kind == "message" and not _says(mapping(entry.get("message"))):

@@ -74,4 +74,4 @@ def sampled(sample: Sample) -> list[dict[str, Any]]:
 
 
 def _is_message(entry: dict[str, Any]) -> bool:
-    return entry.get("role") in ROLES and "messages" not in entry and "input" not in entry
+    return text(entry.get("role")) in ROLES and "messages" not in entry and "input" not in entry

@@ -90,6 +90,15 @@ def test_what_holds_no_session_is_refused(tmp_path: Path, content: bytes, name: 
     assert os.listdir(tmp_path) == ["in"]
 
 
+async def test_a_block_without_a_proper_type_is_kept(tmp_path: Path) -> None:
+    """As a block of an unknown type, so that no reader stumbles over it."""
+    blocks = [{"type": ["x"]}, {"text": "no type"}, {"type": "text", "text": "hi"}]
+    report = imported(write_jsonl(tmp_path / "in", [{**SAYS, "message": {"role": "user", "content": blocks}}]))
+    history, _ = await history_and_view(report.path, is_well_formed=False)
+    wrapped = [{"type": "unknown", "block": block} for block in blocks[:2]]
+    assert history[0]["content"] == [*wrapped, blocks[2]]
+
+
 async def test_a_mixed_file_is_read_as_what_it_is_most(tmp_path: Path) -> None:
     """Lines of other formats are kept as metadata, or lost, and none is without an account."""
     report = imported(
