@@ -1,13 +1,13 @@
-"""Exporting a session: its live history as Markdown, as plain JSON Lines, or as the transcript that a host writes.
+"""Exporting a session's live history.
 
 - `markdown`: for people; turn by turn, with calls, results and thinking folded away.
-- `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; imports as it was.
-- `atif`, `openai`, `anthropic`, `otlp`: formats of others, one file each in `exporters`.
-- `transcript`: as the host's command line writes `transcript.jsonl`: no instructions, no `thinking_block`, no None.
+- `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; an import restores it.
+- `transcript`: what the host's command line writes as `transcript.jsonl`: no instructions, no `thinking_block`, no None.
+- `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
 
-Secrets are replaced in all of them unless that is switched off. In the two that go back to a model, thinking in which
-something was replaced is left out: providers refuse a signature that does not fit its text. No export holds a control
-character, so none reaches a terminal that shows it. An export to a file has mode 0600 and appears whole or not at all.
+Secrets are replaced in all of them unless that is switched off. In all but Markdown, thinking in which something was
+replaced is left out: providers refuse a signature that does not fit its text. No export holds a control character, so
+none reaches a terminal that shows it. An export to a file has mode 0600 and appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Redaction:
 
 
 class Export:
-    """A session on its way into another format: iterate to get it, a piece at a time.
+    """An export of a session: iterate to get it, a piece at a time.
 
     Args:
         transcript: the session, open.
