@@ -2,7 +2,7 @@
 
 - `markdown`: for people; turn by turn, with calls, results and thinking folded away.
 - `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; an import restores it.
-- `transcript`: what the host's command line writes as `transcript.jsonl`: no instructions, no `thinking_block`, no None.
+- `transcript`: the host's `transcript.jsonl`: no instructions, no `thinking_block`, no None.
 - `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
 
 Secrets are replaced in all of them unless that is switched off. In all but Markdown, thinking in which something was
