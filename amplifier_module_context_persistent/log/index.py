@@ -171,12 +171,12 @@ class Index:
 
 
 _FEW = 8
-_ID_MODULUS = (1 << 61) - 1
+ID_MODULUS = (1 << 61) - 1
 
 
 def id_hash_of(message_id: bytes) -> int:
     """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
-    return int.from_bytes(message_id, "little") % _ID_MODULUS
+    return int.from_bytes(message_id, "little") % ID_MODULUS
 
 
 def _last_position(column: array[int], value: int) -> int:

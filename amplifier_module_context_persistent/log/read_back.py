@@ -50,17 +50,21 @@ def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Messa
     Raises:
         LogUnreadableError: as `checked`; or a line cannot be parsed.
     """
-    flags, loads = index.flags, orjson.loads
-    for ordinal, line in checked(index, lines, location):
+    flags, seeds, checks, crc, loads = index.flags, index.seeds, index.checks, crc32, orjson.loads
+    for ordinal, line in lines:
         if not flags[ordinal] & _FOREIGN:  # what was written here, and so has its id
+            check = checks[ordinal]
             try:
                 message: Message = loads(line)
-                if "_json" not in message and "_reset" not in message and message["metadata"]["message_id"]:
-                    del message["_crc"]
+                same = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seeds[ordinal])) == check
+                same = same and message.pop("_crc") == f"{check:08x}"
+                if same and "_json" not in message and "_reset" not in message and message["metadata"]["message_id"]:
                     yield message
                     continue
             except (ValueError, KeyError, TypeError):
                 pass  # said below
+        for _ in checked(index, [(ordinal, line)], location):
+            pass
         offset = index.offsets[ordinal]
         try:
             message = decode(line)

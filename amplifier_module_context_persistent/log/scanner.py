@@ -16,7 +16,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from .index import DAMAGED, ROLE_CODES, UNCHAINED, Damage, Index, id_hash_of
+from .index import DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
 from .record import (
@@ -81,7 +81,9 @@ class Scanner:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
         index, crc, roles, limit = self.index, crc32, _ROLE_BY_PREFIX, self.max_record_bytes
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
-        add, make_live, builder = index.add, index.make_live, self.builder
+        builder, from_bytes, live = self.builder, int.from_bytes, index.live
+        offsets, lengths, role_codes, flags = index.offsets, index.lengths, index.roles, index.flags
+        id_hashes, seeds, checks = index.id_hashes, index.seeds, index.checks
         lines = block.split(b"\n")
         lines.pop()
         for line in lines:
@@ -95,18 +97,14 @@ class Scanner:
                 role = roles.get(line[9:13], -1)
                 plain = start > 0 <= role and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
                 if plain and b"\\" not in line[start:end]:
-                    hashed = id_hash_of(line[start + 14 : end])
-                    make_live(
-                        add(
-                            offset=offset,
-                            length=length,
-                            role=role,
-                            flags=0,
-                            id_hash=hashed,
-                            seed=seed,
-                            check=computed,
-                        )
-                    )
+                    live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
+                    offsets.append(offset)
+                    lengths.append(length)
+                    role_codes.append(role)
+                    flags.append(LIVE)
+                    id_hashes.append(from_bytes(line[start + 14 : end], "little") % ID_MODULUS)
+                    seeds.append(seed)
+                    checks.append(computed)
                     offset += length
                     chain.stored = chain.computed = seed = computed
                     chain.begun = True
@@ -118,7 +116,7 @@ class Scanner:
                 chain.begun = True
                 continue
             self.take(line, line_number, offset)
-            seed = chain.stored
+            seed, live = chain.stored, index.live
             offset += length
         self.offset = offset
         self.line = line_number
