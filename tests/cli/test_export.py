@@ -103,11 +103,21 @@ def test_what_is_no_session_is_an_error(tmp_path: Path, command: list[str], what
     before = sorted(os.listdir(tmp_path))
     done = run(command[0], path, *command[1:])
     assert sorted(os.listdir(tmp_path)) == before
-    if command == ["export"] and what in ("no-messages", "garbage"):
-        assert (done.exit_code, done.stdout) == (int(what == "garbage"), "# Session in\n\n")
-        assert done.stderr.startswith("5 lines of the log cannot be read" if what == "garbage" else "")
+    if command == ["export"] and what == "no-messages":
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "# Session in\n\n", "")
         return
     assert "\x1b" not in refused(done)
+
+
+def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
+    """The rest is exported, and the exit code says that it is not all."""
+    whole = run("export", log)
+    with log.open("ab") as file:
+        file.write(b"\x1b[31m\xff\xfe garbage\n" * 5)
+    done = run("export", log)
+    assert (done.exit_code, done.stdout) == (1, whole.stdout)
+    assert "5 lines of the log cannot be read" in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 def test_a_reader_that_goes_away_is_no_error(log: Path, tmp_path: Path) -> None:
