@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..errors import ContextPersistentError
+from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.atomic_file import check_free
 from ..log.file import FileLog
 from ..log.index import Index
@@ -136,7 +136,12 @@ def _earlier(drafts: Drafts, target: Target) -> _Found | None:
     if not os.path.lexists(target.path) or os.path.islink(target.path) or not os.path.isfile(target.path):
         check_free(target.path)
         return None
-    with Transcript(target.path) as there:
+    try:
+        opened = Transcript(target.path)
+    except LogUnreadableError:  # no log at all
+        check_free(target.path)
+        raise
+    with opened as there:
         source = there.header.get("source")
         if not isinstance(source, dict) or source.get("key") != target.key:
             check_free(target.path)

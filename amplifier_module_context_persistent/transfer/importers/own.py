@@ -10,12 +10,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 
 from ...log.index import UNCHAINED
 from ...log.reader import LogReader
 from ...log.record import ROLES
-from ...transcript.transcript import Transcript
 from ..copy import Carried, carry, refused_messages, torn_tail, unread_lines
 from .account import Account, Loss
 from .events import Event, RecordCopied, SessionStart
@@ -48,8 +48,8 @@ class Own:
         """Yield the one session."""
         if source.is_compressed:
             raise ImportRefusedError("a compressed file of messages; decompress it first")
-        with Transcript(source.path) as transcript:
-            reader = transcript.reader
+        with closing(LogReader(source.path)) as reader:
+            reader.follow()
             if self.name == "log" and not (_is_log(reader) or self.score(source.sample())):
                 raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
             ordinals = reader.index.live if self.name == "log" else array("I", range(len(reader.index)))
