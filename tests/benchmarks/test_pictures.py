@@ -31,6 +31,6 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
     assert "of 20,000 tokens" in shown
     shown = "".join(texts(tmp_path / "look.svg")).replace("\xa0", " ")
     assert "first line" in shown
-    assert "newly dropped" in shown
+    assert "at the beginning of the view are the same" in shown
     for name in ("report.png", "report-dark.png") if BROWSER else ():  # letters and smoothing differ among systems
         assert (tmp_path / name).read_bytes()[:4] == (DOCS / name).read_bytes()[:4] == b"\x89PNG"
