@@ -37,11 +37,22 @@ async def test_a_view_is_rendered(compacted: Recorded) -> None:
     after = run("view", compacted.path).output
     marked = [line for line in after.splitlines() if "ELIDED: " in line or line.startswith("---")]
     assert marked, after
-    assert "[+] " in after  # the notice
-    assert ", INSERTED" in after
     told = json.loads(run("view", compacted.path, "--json").output)
     heads = [line for line in after.splitlines() if line.startswith("[") and line[1:2] in "+0123456789"]
     assert len(heads) == len(told["messages"])
+
+
+async def test_what_compaction_put_in_is_told_from_what_was_said(tmp_path: Path) -> None:
+    """It has no number of the history."""
+    recorded = Recorded(tmp_path / "dropped.jsonl", max_tokens=3_000, tokenizer="estimate")
+    for number in range(80):
+        answer = {"role": "assistant", "content": f"answer {number} " + "word " * 60}
+        await recorded.add(user(f"question {number}"), answer)
+    await recorded.view()
+    await recorded.manager.close()
+    output = run("view", recorded.path).output
+    assert re.search(r"^\[\+\] user.*, INSERTED", output, re.MULTILINE), output
+    assert "left out" in output
 
 
 async def test_every_message_of_the_history_is_shown_or_named(compacted: Recorded) -> None:
