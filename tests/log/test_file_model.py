@@ -24,7 +24,6 @@ from hypothesis.stateful import (
 
 from amplifier_module_context_persistent.errors import AppendError, LogError, LogFailedError
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append_bodies,
@@ -37,6 +36,9 @@ from tests.support.logs import (
     reset_bodies,
     stored_numbers,
     write_file,
+)
+from tests.support.logs import (
+    kept as run_of,
 )
 
 WRITERS = st.integers(0, 1)
@@ -97,8 +99,7 @@ class LogModel(RuleBasedStateMachine):
         rng, content, live, kept = random.Random(seed), [], [], self.live
         places = sorted(rng.sample(range(len(kept)), min(2 * runs, len(kept) // 2 * 2)))
         for first, last in zip(places[::2], places[1::2], strict=True):
-            named = {"from": f"id-{kept[first]}", "to": f"id-{kept[last]}"}
-            content.append(encode_control("keep", **named))
+            content.append(run_of(kept[first : last + 1]))
             live += kept[first : last + 1]
         for _ in range(fresh):
             number = self.new_number()
@@ -198,7 +199,7 @@ class LogModel(RuleBasedStateMachine):
         lines = self.lines()
         number = random.Random(seed).choice(self.live)
         named = b'"message_id":"id-%d"' % number
-        content = b"".join(line for line in lines if b'{"_record":"keep"' in line)
+        content = b"".join(line for line in lines if b'{"_record":"reset_' in line)
         places = [at for at, line in enumerate(lines) if named in line and line.endswith(b"\n")]
         if len(places) == 1 and b'"id-%d"' % number not in content:
             at = places[0]
