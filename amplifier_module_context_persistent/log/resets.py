@@ -110,7 +110,14 @@ class Resets:
         else:
             stop = len(index.live) if reset.upto else 0
         before, after = index.live[:stop], index.live[stop:]
-        state.runs = [(run.position, self._find_run(run, before)) for run in reset.runs]
+        state.runs, total = [], len(state.members)
+        for run in reset.runs:
+            ordinals = self._find_run(run, before)
+            total += len(ordinals)
+            if total > len(index):  # else a few lines could fill the memory
+                self._report("it keeps more messages than the log has")
+                break
+            state.runs.append((run.position, ordinals))
         content = self._content(state)
         if len(content) != reset.live:
             self._report(f"{len(content):,} of the {reset.live:,} messages that it makes live can be read")
