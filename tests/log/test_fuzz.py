@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from amplifier_module_context_persistent.log.index_builder import IndexBuilder
 from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support import fuzz
@@ -65,6 +66,6 @@ def test_resets_cannot_make_the_live_history_outgrow_the_log() -> None:
 
 def test_the_fuzzer_finds_a_line_that_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """It can fail: a scanner that takes some lines in silence is found."""
-    monkeypatch.setattr(Scanner, "_report", lambda *_: None)
+    monkeypatch.setattr(IndexBuilder, "report", lambda *_: None)
     with pytest.raises(fuzz.FoundError, match="reported: False"):
         fuzz.fuzz(500, 1)
