@@ -36,8 +36,8 @@ def _others(ids: dict[str, str]) -> dict[str, Any]:
 def test_without_configuration_it_is_the_hosts_directory(home: Path) -> None:
     """Beside the host's own files of the session; without a session id there is no file."""
     config = Config.load({})
-    found = log_path(config, session_id="s", working_dir="/work/project")
-    assert found == home / ".amplifier" / "projects" / "-work-project" / "sessions" / "s" / LOG_NAME
+    found = log_path(config, session_id="s", working_dir="/home/u/project")
+    assert found == home / ".amplifier" / "projects" / "-home-u-project" / "sessions" / "s" / LOG_NAME
     assert log_path(config, session_id=None) is None
 
 

@@ -16,7 +16,7 @@ def ran(number: int, command: str, result: str) -> list[dict[str, Any]]:
 
 MESSAGES = [
     *ran(0, "make all", "make: *** Error 1"),
-    *ran(1, "cd /work/src && make LIBS=-lwrong", "make: *** Error 1"),
+    *ran(1, "cd /home/u/src && make LIBS=-lwrong", "make: *** Error 1"),
     *ran(2, "make all", "built"),
     *ran(3, "make check", "FAILED: two tests"),
 ]
