@@ -21,6 +21,7 @@ from tests.support.logs import (
     STAMP,
     append,
     append_bodies,
+    append_to,
     assert_sound,
     body,
     content_of,
@@ -281,7 +282,7 @@ def test_of_ten_unsynced_writes_whatever_the_disk_kept_is_read(tmp_path: Path) -
         assert stored == sorted(stored)
         if stored != list(range(len(stored))):
             assert findings(image) != []
-        append(FileLog(image), 90)
+        append_to(image, 90)
         assert stored_numbers(image) == [*stored, 90]
         seen.add(tuple(kept))
         images += 1

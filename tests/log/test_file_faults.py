@@ -17,6 +17,7 @@ from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import (
     append,
     append_bodies,
+    append_to,
     assert_sound,
     body,
     content_of,
@@ -306,7 +307,7 @@ def check_goes_on(path: str, expected: list[State], number: int = 90) -> State:
     state = state_of(path)
     assert state in expected
     if state == OLD and any(b"\0" in line for line in damaged_lines(path)):
-        append(FileLog(path), number)  # a hole in the messages of a reset that was never committed: it stays, reported
+        append_to(path, number)  # a hole in the messages of a reset that was never committed: it stays, reported
         assert state_of(path) == ([*state[0], number], state[1])
         assert all(b'"_reset"' in line or b"\0" in line for line in damaged_lines(path))
         return state

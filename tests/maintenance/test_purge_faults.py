@@ -9,7 +9,7 @@ from amplifier_module_context_persistent.errors import AppendError, LogError, Lo
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles, choosers
-from tests.support.logs import append, assert_sound, content_of, findings, saved_tails, stored_numbers
+from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
 
 
@@ -22,10 +22,10 @@ OLD, NEW = [0, 1, 2, 3], [2, 3]
 
 
 def torn_log(path: str) -> None:
-    append(FileLog(path), 0, 1)
+    append_to(path, 0, 1)
     with open(path, "ab") as file:
         file.write(b"torn")
-    append(FileLog(path), 2, 3)
+    append_to(path, 2, 3)
 
 
 @pytest.mark.parametrize("forever", [False, True])
@@ -101,7 +101,7 @@ def test_a_power_cut_at_any_call_leaves_the_old_log_or_the_new_one(tmp_path: Pat
             assert stored in ([NEW] if acknowledged else [OLD, NEW])
             assert findings(image) == []
             assert saved_tails(image) or stored == NEW  # they go when nothing can bring the old log back
-            append(FileLog(image), 9)
+            append_to(image, 9)
             assert stored_numbers(image) == [*stored, 9]
             assert_sound(image)
             seen.add(tuple(stored))

@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import (
     append,
     append_bodies,
+    append_to,
     assert_sound,
     body,
     content_of,
@@ -83,14 +84,14 @@ def test_all_leaves_the_header(path: str) -> None:
     write_log(path, body(0), body(1), plan(1, (0, 1)), encode_control("usage", provider="p", model="m"))
     with open(path, "ab") as file:
         file.write(b"torn")
-    append(FileLog(path), 2)
+    append_to(path, 2)
     with open(path, "ab") as file:
         file.write(b"torn again")
     counts = purged(path, Purge(everything=True, torn=True))
     assert kinds(path) == ["header", "purge"]
     assert (counts.messages_removed, counts.controls_removed, counts.saved_tails, counts.torn_bytes) == (3, 2, 1, 10)
     assert os.listdir(os.path.dirname(path)) == ["log.jsonl"]
-    append(FileLog(path), 5)
+    append_to(path, 5)
     assert stored_numbers(path) == [5]
     assert_sound(path)
 
@@ -194,3 +195,4 @@ def test_any_history_is_purged_to_what_a_list_says(
         number += 1
         assert numbers(log) == stored_numbers(path) == live
         assert_sound(path)
+    log.close()

@@ -32,6 +32,15 @@ def append(log: Log, *numbers: int) -> None:
     append_bodies(log, *map(body, numbers))
 
 
+def append_to(path: str, *numbers: int) -> None:
+    """Append messages with these numbers to a file that is opened for it and closed again."""
+    log = FileLog(path)
+    try:
+        append(log, *numbers)
+    finally:
+        log.close()
+
+
 def append_bodies(log: Log, *bodies: bytes) -> range:
     (outcome,) = log.append([giving(*bodies)])
     if isinstance(outcome, Exception):

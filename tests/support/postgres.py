@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import socket
 import subprocess
 import tempfile
@@ -137,10 +137,12 @@ class CuttingProxy:
 
     def _pass(self, client: socket.socket) -> None:
         server = socket.socket(socket.AF_UNIX)
-        with client, server, contextlib.suppress(OSError):
+        with client, server, selectors.DefaultSelector() as selector, contextlib.suppress(OSError):
             server.connect(self.socket_path)
+            selector.register(client, selectors.EVENT_READ, client)
+            selector.register(server, selectors.EVENT_READ, server)
             while True:
-                for ready in select.select([client, server], [], [])[0]:
+                for ready in [key.data for key, _ in selector.select()]:
                     data = ready.recv(65536)
                     if not data:
                         return

@@ -1,5 +1,6 @@
 """Logs to purge, purges, and what is left after one."""
 
+import contextlib
 import json
 from functools import partial
 from typing import Any
@@ -36,7 +37,8 @@ def plan(upto: int, *runs: tuple[int, int], notice: str = "") -> bytes:
 
 
 def write_log(path: str, *bodies: bytes) -> None:
-    append_bodies(FileLog(path), HEADER, *bodies)
+    with contextlib.closing(FileLog(path)) as log:
+        append_bodies(log, HEADER, *bodies)
 
 
 def kinds(path: str) -> list[str]:
