@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ..errors import LogError, RecallError
+from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
 from ..search.pattern import text_pattern
 from ..tokens.counter import open_counter
-from ..transcript.open_files import held_for_writing
 from ..transcript.overview import Overview, look_at
 from ..transcript.search import search
 from ..transcript.sessions import SessionFile, files_in, session_files, sessions_above, where_else

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .base import Log
+from .base import Log, ReadableLog
 from .file import FileLog
+from .filesystem import FileSystem
 from .location import is_postgres
 from .memory import MemoryLog
+from .reader import LogReader
 from .record import MAX_RECORD_BYTES
 
 IN_MEMORY = "memory:"
@@ -36,3 +38,13 @@ def open_log(
             location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
         )
     return FileLog(location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes)
+
+
+def open_reader(location: str, *, files: FileSystem | None = None) -> ReadableLog:
+    """Choose what reads the log of a location, and never writes. Nothing is opened before its first use.
+
+    Args:
+        location: a file's path, or `postgresql://…#NAME`.
+        files: the system calls, to be told how far the reading of a file is.
+    """
+    return open_log(location) if is_postgres(location) else LogReader(location, files=files)

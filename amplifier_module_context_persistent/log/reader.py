@@ -116,25 +116,21 @@ class LogReader:
         self.open(create=False)
         return True
 
-    def follow(self) -> bool:
+    def follow(self) -> None:
         """Take in what others appended since; scan the whole log where that does not continue what is known.
 
-        Returns:
-            Whether the file was opened anew, so that a lock that was held on it is gone.
+        A lock that was held on the file is gone if another file stands in its place.
 
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
-        if self.ensure_open():
-            return True
-        if self.take_in():
-            return False
+        if self.ensure_open() or self.take_in():
+            return
         logger.warning("%s was replaced; reading the new file", self.file.path)
         known = self.index
         self.close()
         self.open(create=False)
         self.count_lost(known)
-        return True
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
         """Take in what the open file holds by now; False, and nothing done, if the path names another file.

@@ -10,21 +10,28 @@ from __future__ import annotations
 import errno
 
 from ..errors import NotALogError
-from .reader import LogReader
+from .base import ReadableLog
+from .location import is_postgres
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 
 
-def check_is_log(reader: LogReader) -> None:
+def check_is_log(reader: ReadableLog) -> None:
     """Check that a file that was scanned is a log, or empty.
 
     Raises:
         NotALogError: no line of it is a record, and it does not begin with the beginning of one.
     """
     index = reader.index
-    if len(index) or index.control_counts or index.headers or not reader.size:
+    described = reader.describe()
+    if len(index) or index.control_counts or index.headers or not described.size_bytes:
         return
-    if reader.file.read(0, max(map(len, _BEGINNINGS))).startswith(_BEGINNINGS):
+    if is_postgres(described.location) or _begins_as_record(described.location):
         return
     why = "this is not a log: no line of it is a record; context-persistent import knows other formats"
-    raise NotALogError(errno.EINVAL, why, reader.path)
+    raise NotALogError(errno.EINVAL, why, described.location)
+
+
+def _begins_as_record(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(max(map(len, _BEGINNINGS))).startswith(_BEGINNINGS)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from ..log.base import ReadableLog
-from ..log.reader import LogReader
 from ..log.record import Message
 from ..messages.usage import ReportedUsage
 from ..transcript.cost import Prices, requests_of
@@ -33,7 +31,7 @@ Bills = Mapping[int, Billed]
 
 
 def bills_of(
-    log: LogReader, history: History, prices: Prices, count: Callable[[Message], int], shown: Callable[[str], str]
+    log: ReadableLog, history: History, prices: Prices, count: Callable[[Message], int], shown: Callable[[str], str]
 ) -> Bills:
     """Find what was billed for the answers on the page.
 
@@ -42,7 +40,7 @@ def bills_of(
     """
     places = {message_id: place for place, message_id in enumerate(history.ids)}
     bills: dict[int, Billed] = {}
-    for request in requests_of(cast("ReadableLog", log), count):  # it needs the log's lines alone
+    for request in requests_of(log, count):
         place = places.get(shown(request.message_id))
         if place is not None:
             billed = _billed(request.usage, request.output_tokens, prices, shown)

@@ -16,12 +16,12 @@ from typing import Any
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER
+from ..maintenance.open_files import Identity, identity_of
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
-from .open_files import Identity
 from .sessions import SessionFile
 from .stats import tokens_of
 from .transcript import Transcript
@@ -130,17 +130,17 @@ def look_at(
     """
     try:
         with Transcript(session.path, files=files) as transcript:
-            reader = transcript.reader
+            reader, described = transcript.reader, transcript.reader.describe()
             return Overview(
                 session,
-                size_bytes=reader.size,
+                size_bytes=described.size_bytes,
                 messages=len(transcript),
                 hidden=len(reader.index) - len(transcript),
                 tokens=_tokens(transcript, counter),
                 damage=len(reader.index.damage),
-                torn_bytes=reader.torn.torn_bytes if reader.torn else 0,
+                torn_bytes=described.torn_bytes,
                 open_calls=_open_calls(transcript),
-                is_open=None if held is None else reader.file.identity in held,
+                is_open=None if held is None else identity_of(session.path) in held,
                 first_line=_first_line(transcript),
                 first_message=_time_near(transcript, range(len(transcript))),
                 last_message=_time_near(transcript, range(len(transcript) - 1, -1, -1)),

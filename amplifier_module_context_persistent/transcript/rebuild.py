@@ -7,7 +7,6 @@ replaced before are tried, the newest first: the hash tells which one is right.
 
 from __future__ import annotations
 
-import os
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
@@ -15,9 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from ..config import Config
 from ..errors import ConfigError
-from ..log.base import LogDescription, Outcome, Prepare
+from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
-from ..log.reader import LogReader
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
@@ -84,11 +82,11 @@ class Rebuilt:
     proved: bool = False
 
 
-def read_receipts(reader: LogReader) -> ReceiptLog:
+def read_receipts(reader: ReadableLog) -> ReceiptLog:
     """Read all receipts of a log that was opened, in one pass."""
-    book, scanner = ReceiptLog(), Scanner(reader.max_record_bytes)
+    book, scanner = ReceiptLog(), Scanner()
     index = book.index = scanner.index
-    for line in _lines(reader):
+    for line in reader.records():
         live = index.live
         scanner.feed(line)
         if index.live is not live:
@@ -96,16 +94,6 @@ def read_receipts(reader: LogReader) -> ReceiptLog:
         if line.startswith(CONTROL_HEAD):
             _take(book, line)
     return book
-
-
-def _lines(reader: LogReader) -> Iterator[bytes]:
-    """The lines that the reader took in, each with its LF."""
-    with os.fdopen(os.dup(reader.file.descriptor), "rb") as file:
-        file.seek(0)
-        left = reader.scanner.offset
-        while left > 0 and (line := file.readline()):
-            left -= len(line)
-            yield line if line.endswith(b"\n") else line + b"\n"
 
 
 def _take(book: ReceiptLog, line: bytes) -> None:
@@ -129,7 +117,7 @@ def _take(book: ReceiptLog, line: bytes) -> None:
         book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
 
 
-def rebuild(reader: LogReader, book: ReceiptLog, noted: Noted) -> Rebuilt:
+def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
     """Make a view again and compare it with its receipt.
 
     Raises:
@@ -195,7 +183,7 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
 class _Past:
     """A log as it was: the reader's bytes under an index of then. It takes nothing."""
 
-    def __init__(self, reader: LogReader, index: Index) -> None:
+    def __init__(self, reader: ReadableLog, index: Index) -> None:
         self._reader, self.index = reader, index
 
     @property

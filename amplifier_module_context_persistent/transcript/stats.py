@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..log.reader import LogReader
+from ..log.base import ReadableLog
 from ..log.record import CONTROL_HEAD, Message, decode
 from ..messages.message import calls_of, result_id_of
 from ..messages.metadata import is_human, metadata_of
@@ -122,14 +122,14 @@ class Statistics:
         return plain
 
 
-def collect(reader: LogReader, counter: TokenCounter) -> Statistics:
+def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
     """Read a log that was opened.
 
     Raises:
         LogUnreadableError: its bytes changed while they were read.
     """
-    index = reader.index
-    gathered = Statistics(reader.path, counter.name, reader.size, damage=len(index.damage))
+    index, described = reader.index, reader.describe()
+    gathered = Statistics(described.location, counter.name, described.size_bytes, damage=len(index.damage))
     largest: list[tuple[int, int, Large]] = []
     names: dict[str, str] = {}
     humans = 0
@@ -181,15 +181,14 @@ def _count(gathered: Statistics, message: Message, tokens: int, names: dict[str,
         tool.result_tokens += tokens
 
 
-def _controls(reader: LogReader) -> Iterator[dict[str, Any]]:
+def _controls(reader: ReadableLog) -> Iterator[dict[str, Any]]:
     """The control records that can be read, in order."""
-    with open(reader.path, "rb") as lines:
-        for line in lines:
-            if line.startswith(CONTROL_HEAD):
-                try:
-                    yield decode(line)
-                except ValueError:
-                    continue  # reported by `verify`
+    for line in reader.records():
+        if line.startswith(CONTROL_HEAD):
+            try:
+                yield decode(line)
+            except ValueError:
+                continue  # reported by `verify`
 
 
 def _plan(record: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Reads only, also while the session is running, and holds no message: each one is
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LogUnreadableError
+from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
-from ..log.reader import LogReader
+from ..log.open import open_reader
 from ..log.record import Message
 from ..log.strange import check_is_log
 from ..messages.metadata import is_human
@@ -74,7 +76,7 @@ class Transcript:
     """A log that is read and never written; close it, or use it in a `with` statement.
 
     Args:
-        path: the log's file.
+        path: the log's file, or `postgresql://…#NAME`.
         files: the system calls, to be told how far reading is.
 
     Raises:
@@ -82,10 +84,10 @@ class Transcript:
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
-        self.reader = LogReader(path, files=files)
+        self.reader: ReadableLog = open_reader(os.fspath(path), files=files)
         self.reader.follow()
-        if self.reader.file.fd is None:
-            raise LogUnreadableError(2, NOT_THERE, self.reader.path)
+        if not self.reader.describe().exists:
+            raise LogUnreadableError(2, NOT_THERE, self.path)
         try:
             check_is_log(self.reader)
         except LogUnreadableError:
@@ -107,8 +109,8 @@ class Transcript:
 
     @property
     def path(self) -> str:
-        """The log's file."""
-        return self.reader.path
+        """The log's file, or its location without a password."""
+        return self.reader.describe().location
 
     @property
     def header(self) -> Mapping[str, Any]:

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 from ..errors import LogUnreadableError, RecordError
 from ..log.atomic_file import NewFile
+from ..log.base import ReadableLog
 from ..log.batch import SEAL_BYTES
 from ..log.reader import LogReader
-from ..log.record import ROLES, decode, encode_plain, seal, to_plain
+from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, seal, to_plain
 from ..log.scanner import message_id_of
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
-_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +40,32 @@ class Carried:
     """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
 
 
-def carry(reader: LogReader, ordinals: Sequence[int], *, rename: Callable[[str], str]) -> Iterator[Carried]:
+def carry(
+    reader: ReadableLog,
+    ordinals: Sequence[int],
+    *,
+    rename: Callable[[str], str],
+    max_record_bytes: int = MAX_RECORD_BYTES,
+) -> Iterator[Carried]:
     """Encode messages of a log for another one, in the order asked for.
 
     Args:
         reader: the log.
         ordinals: which messages.
         rename: gives a new id for an id that an earlier message has.
+        max_record_bytes: larger ones are refused.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    index, taken, most_bytes = reader.index, set[int](), reader.max_record_bytes - SEAL_BYTES
+    index, taken, most_bytes = reader.index, set[int](), max_record_bytes - SEAL_BYTES
     for ordinal, line in reader.lines(ordinals):
         offset, role, hashed = index.offsets[ordinal], ROLES[index.roles[ordinal]], index.id_hashes[ordinal]
         try:
             message = decode(line)
         except ValueError as error:
             reason = f"the record at byte {offset} was overwritten ({error})"
-            raise LogUnreadableError(errno.EIO, reason, reader.path) from error
+            raise LogUnreadableError(errno.EIO, reason, reader.describe().location) from error
         given = message_id_of(message, line, offset)
         own = rename(given) if hashed in taken else given
         taken.add(hashed)
@@ -75,14 +82,20 @@ def carry(reader: LogReader, ordinals: Sequence[int], *, rename: Callable[[str],
         yield Carried(ordinal, role, own, body, reason, timed, renamed, named)
 
 
-def refused_messages(reader: LogReader, refused: Iterable[Carried]) -> list[Loss]:
+def refused_messages(reader: ReadableLog, refused: Iterable[Carried]) -> list[Loss]:
     """The messages that cannot be copied, with their lines and offsets."""
     reasons = {reader.index.offsets[one.ordinal]: one.reason for one in refused}
-    lines = _line_numbers(reader, sorted(reasons))
-    return [Loss(lines[offset], offset, reason) for offset, reason in sorted(reasons.items())]
+    lines, offset, left = dict[int, int](), 0, len(reasons)
+    for number, line in enumerate(reader.records() if reasons else (), start=1):
+        if offset in reasons:
+            lines[offset], left = number, left - 1
+        if not left:
+            break
+        offset += len(line)
+    return [Loss(lines.get(offset, 0), offset, reason) for offset, reason in sorted(reasons.items())]
 
 
-def unread_lines(reader: LogReader) -> list[Loss]:
+def unread_lines(reader: ReadableLog) -> list[Loss]:
     """The lines of a file that hold bytes which are no record."""
     return [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
 
@@ -91,19 +104,8 @@ def torn_tail(reader: LogReader) -> list[Loss]:
     """What an interrupted write left at a file's end."""
     if (torn := reader.torn) is None:
         return []
-    (line,) = _line_numbers(reader, [torn.offset]).values()
+    line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
     return [Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
-
-
-def _line_numbers(reader: LogReader, offsets: Sequence[int]) -> dict[int, int]:
-    """The numbers of the lines that begin at some offsets, which are given in order."""
-    numbers, line, at = {}, 1, 0
-    for offset in offsets:
-        while at < offset and (block := reader.file.read(at, min(_BLOCK_BYTES, offset - at))):
-            line += block.count(b"\n")
-            at += len(block)
-        numbers[offset] = line
-    return numbers
 
 
 class NewLog:

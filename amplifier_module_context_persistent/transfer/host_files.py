@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
+from ..maintenance.open_files import held_for_writing
 from ..messages.host_form import as_hosts_write
 from ..messages.message import Message
 from ..messages.metadata import timestamp_of
 from ..paths import LOG_NAME
-from ..transcript.open_files import held_for_writing
 from ..transcript.transcript import Transcript
 
 TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"

@@ -48,8 +48,7 @@ def test_what_is_too_large_is_refused_with_its_line(tmp_path: Path) -> None:
     """Nothing is cut in silence."""
     lines = sealed([body(0), body(1, text="x" * 900), body(2)])
     with opened(tmp_path / "log", b"".join(lines)) as reader:
-        reader.max_record_bytes = 500
-        carried = list(carry(reader, range(3), rename=str))
+        carried = list(carry(reader, range(3), rename=str, max_record_bytes=500))
         refused = [one for one in carried if one.body is None]
         assert [one.message_id for one in refused] == ["id-1"]
         (loss,) = refused_messages(reader, refused)

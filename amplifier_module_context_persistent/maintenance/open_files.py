@@ -15,6 +15,16 @@ Identity = tuple[int, int]
 _PROC = "/proc"
 
 
+def identity_of(path: str | os.PathLike[str]) -> Identity:
+    """The device and the inode of a file.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
+
+
 def held_for_writing(names: Collection[str], proc: str = _PROC) -> frozenset[Identity] | None:
     """Find the files with one of these names that processes of this user hold open for writing.
 
@@ -51,10 +61,9 @@ def _identity(process: str, descriptor: str, names: Collection[str]) -> Identity
         link = f"{process}/fd/{descriptor}"
         if os.path.basename(os.readlink(link)) not in names or not _writes(f"{process}/fdinfo/{descriptor}"):
             return None
-        status = os.stat(link)
+        return identity_of(link)
     except (OSError, ValueError):
         return None  # closed meanwhile
-    return status.st_dev, status.st_ino
 
 
 def _writes(path: str) -> bool:

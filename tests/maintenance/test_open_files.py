@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.transcript.open_files import held_for_writing
+from amplifier_module_context_persistent.maintenance.open_files import held_for_writing
 
 
 def test_files_that_are_open_for_writing_are_found(tmp_path: Path) -> None:
