@@ -1,4 +1,4 @@
-"""The kinds of control records, in one table: what each one is to a scan, a purge, a redaction, an import.
+"""The kinds of control records, in one table: what each one is to a scan, a purge, a redaction; and reading one.
 
 To add a kind, add a row here and, if it changes what is known of a log, a line to `IndexBuilder`. A kind that is not in
 the table is kept and ignored.
@@ -6,7 +6,10 @@ the table is kept and ignored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .record import CONTROL_HEAD, Message, decode, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,15 @@ class RecordKind:
     """It counts although the messages before it were purged."""
     named_by_hash: bool = False
     """Its name is the hash of its text, so a redacted one is left out."""
+    names: frozenset[str] = frozenset()
+    """Keys whose values name messages, models and the like; a redaction leaves them alone."""
+    named_places: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Likewise, in lists of lists: a key, and which items of an inner list name messages."""
 
+
+_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "notice_before", "strategy"})
+_GAP_NAMES = {"gaps": frozenset({0, 1, 5})}
+_MODEL_NAMES = frozenset({"provider", "model"})
 
 KINDS = {
     "header": RecordKind(permanent=True),
@@ -35,11 +46,11 @@ KINDS = {
     "commit": RecordKind(frames=True),
     "reset_begin": RecordKind(frames=True),
     "reset_commit": RecordKind(frames=True),
-    "plan": RecordKind(last_in_force=True),
-    "side_plan": RecordKind(),
-    "view": RecordKind(depends_on_history=True),
-    "usage": RecordKind(last_in_force=True),
-    "system": RecordKind(named_by_hash=True),
+    "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES),
+    "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES),
+    "view": RecordKind(depends_on_history=True, names=frozenset({"plan", "upto", "provider", "head", "hash"})),
+    "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
+    "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
 }
 _UNKNOWN = RecordKind()
@@ -48,3 +59,14 @@ _UNKNOWN = RecordKind()
 def kind_of(name: str) -> RecordKind:
     """What a kind is; an unknown one has no properties."""
     return KINDS.get(name, _UNKNOWN)
+
+
+def control_of(line: bytes) -> tuple[str, Message] | None:
+    """The kind and the content of a control record's line; None for a message, and for what `verify` reports."""
+    if not line.startswith(CONTROL_HEAD):
+        return None
+    try:
+        record = decode(line)
+    except ValueError:
+        return None
+    return name_of(record.get("_record")), record

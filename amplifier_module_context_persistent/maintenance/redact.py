@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..log.record import Message
+from ..log.record import Message, name_of
+from ..log.record_kinds import kind_of
 from ..messages.secrets import in_json
 
 REPLACEMENT = "[redacted]"
@@ -20,8 +21,7 @@ Replace = Callable[[str], str]
 
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
-_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "notice_before", "strategy"})
-_CONTROL_NAMES = _NAMES | _PLAN_NAMES | {"provider", "model", "time"}
+_CONTROL_NAMES = _NAMES | {"time"}
 _ARGUMENTS = frozenset({"arguments", "input"})
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
@@ -41,7 +41,20 @@ def redact_message(message: Message, replace: Replace) -> Message:
 
 def redact_control(record: Message, replace: Replace) -> Message:
     """A control record (a plan's notice, a system text) with every match replaced; its names stay."""
-    return {key: value if key in _CONTROL_NAMES else _replace(value, replace, _NAMES) for key, value in record.items()}
+    kind = kind_of(name_of(record.get("_record")))
+    names = _CONTROL_NAMES | kind.names
+    redacted = {key: value if key in names else _replace(value, replace, _NAMES) for key, value in record.items()}
+    for key, places in kind.named_places.items():
+        if isinstance(record.get(key), list):
+            redacted[key] = [_with_names(*both, places) for both in zip(record[key], redacted[key], strict=True)]
+    return redacted
+
+
+def _with_names(before: Any, after: Any, places: frozenset[int]) -> Any:
+    """A redacted list with the items that are names as they were."""
+    if not isinstance(before, list):
+        return after
+    return [old if place in places else new for place, (old, new) in enumerate(zip(before, after, strict=True))]
 
 
 def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:

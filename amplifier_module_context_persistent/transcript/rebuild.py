@@ -16,7 +16,8 @@ from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.index import DAMAGED, Index
-from ..log.record import CONTROL_HEAD, Message, decode, name_of
+from ..log.record import Message, name_of
+from ..log.record_kinds import control_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..tokens.counter import EstimateCounter
@@ -91,17 +92,12 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
         scanner.feed(line)
         if index.live is not live:
             book.replaced.append(live)
-        if line.startswith(CONTROL_HEAD):
-            _take(book, line)
+        if (control := control_of(line)) is not None:
+            _take(book, *control)
     return book
 
 
-def _take(book: ReceiptLog, line: bytes) -> None:
-    try:
-        record = decode(line)
-    except ValueError:
-        return  # reported by `verify`
-    kind = record.get("_record")
+def _take(book: ReceiptLog, kind: str, record: Message) -> None:
     if kind in ("plan", "side_plan"):
         book.plans[name_of(record.get("id"))] = record
         if kind == "plan":

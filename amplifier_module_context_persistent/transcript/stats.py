@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import heapq
 import statistics
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..log.base import ReadableLog
-from ..log.record import CONTROL_HEAD, Message, decode
+from ..log.record import Message
+from ..log.record_kinds import control_of
 from ..messages.message import calls_of, result_id_of
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import normalise
@@ -147,14 +147,13 @@ def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
     reports: list[dict[str, Any]] = []
     known: dict[tuple[str, str], int] = {}
     seen: list[Any] = []
-    for record in _controls(reader):
-        if record["_record"] == "plan":
-            if record.get("id") not in seen:  # a rewind writes the plan in force again
-                gathered.plans.append(_plan(record))
-                seen.append(record.get("id"))
-        elif record["_record"] == "usage":
+    for kind, record in filter(None, map(control_of, reader.records())):
+        if kind == "plan" and record.get("id") not in seen:  # a rewind writes the plan in force again
+            gathered.plans.append(_plan(record))
+            seen.append(record.get("id"))
+        elif kind == "usage":
             reports.append(record)
-        elif record["_record"] == "view":
+        elif kind == "view":
             _hand_out(gathered.views, record, known)
     gathered.usage = _usage(reports)
     return gathered
@@ -179,16 +178,6 @@ def _count(gathered: Statistics, message: Message, tokens: int, names: dict[str,
         tool.results += 1
         tool.errors += outcome_of(message) != ANSWERED
         tool.result_tokens += tokens
-
-
-def _controls(reader: ReadableLog) -> Iterator[dict[str, Any]]:
-    """The control records that can be read, in order."""
-    for line in reader.records():
-        if line.startswith(CONTROL_HEAD):
-            try:
-                yield decode(line)
-            except ValueError:
-                continue  # reported by `verify`
 
 
 def _plan(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Redaction by a pattern: what is said goes, ids and structure stay."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, write_file
 from tests.support.purges import messages, plan, purged, redact, write_log
@@ -47,6 +48,17 @@ def test_redaction_replaces_what_is_said_and_no_id(path: str) -> None:
     assert second["content"] == "saw [redacted] and [redacted]"
     assert content_of(path).count(b"hunter2") == 3  # the message's id, the call's, and the result's reference
     assert_sound(path)
+
+
+def test_a_plan_still_names_its_messages(path: str) -> None:
+    """What a plan says of a gap is redacted; the ids by which it names messages stay, so its view can be made."""
+    gaps = [["id-0", "id-2", 1, "id-1 was left out", [["ran id-1", 1]], "id-1"]]
+    record = {"id": "p2", "upto": "id-2", "keep": [["id-0", "id-0"], ["id-2", "id-2"]], "cuts": {}, "notice": "id-1"}
+    write_log(path, body(0), body(1), body(2), encode_control("plan", **record, gaps=gaps))
+    purged(path, redact("id-[0-9]"))
+    (plan_left,) = (json.loads(line) for line in content_of(path).splitlines() if b'"plan"' in line)
+    assert plan_left["gaps"] == [["id-0", "id-2", 1, "[redacted] was left out", [["ran [redacted]", 1]], "id-1"]]
+    assert (plan_left["upto"], plan_left["keep"], plan_left["notice"]) == ("id-2", record["keep"], "[redacted]")
 
 
 def test_signed_thinking_that_would_change_is_left_out(path: str) -> None:
