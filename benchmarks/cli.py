@@ -56,7 +56,7 @@ def first_line(code: str, arguments: list[str]) -> tuple[float, int]:
 
 
 def append_last_word(path: str) -> None:
-    """Put a last message behind a log, for a search to find."""
+    """Put a last message after a log, for a search to find."""
     with open(path, "rb") as log:
         log.seek(-40, os.SEEK_END)
         seed = int(log.read()[-11:-3], 16)

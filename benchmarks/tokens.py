@@ -3,7 +3,7 @@
     python -m benchmarks.tokens [--packages DIRECTORY] [--transcripts DIRECTORY] [--json FILE]
 
 The texts are those that `corpus.py` holds out of the fit, as far as this machine has them, and with `--transcripts` the
-texts of session files in Amplifier's message shape. The error is that of a class's total against `o200k_base`; behind
+texts of session files in Amplifier's message shape. The error is that of a class's total against `o200k_base`; after
 it, for texts of 2 kB and more, the median and the 95th percentile of single texts' errors, whatever their sign. Where
 no vocabulary is at hand, only speeds are printed: of processor time, the best of three, each text counted alone, and
 again in messages of 2,000 characters. Runs offline.

@@ -4,7 +4,7 @@ Each caller gives a function that prepares its records from the index as it is u
 other: what one of them gets wrong is refused to it alone. Rules:
 - What a caller prepares is appended as a whole or not at all.
 - A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
-  written in parts, and a part ends behind a caller that appends control records. It need not see their messages.
+  written in parts, and a part ends after a caller that appends control records. It need not see their messages.
 """
 
 from __future__ import annotations

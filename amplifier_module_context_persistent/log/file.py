@@ -273,7 +273,7 @@ class FileLog:
             self._fail(f"the sync failed ({error})", error)
 
     def _repair(self, torn: TornTail) -> None:
-        """Save what stands behind the last whole record aside, sync it, and cut it (I2)."""
+        """Save the bytes after the last whole record aside, sync the copy, and cut them (I2)."""
         try:
             save_torn_tail(self._files, self._reader.file.descriptor, self.path, torn)
         except OSError as error:

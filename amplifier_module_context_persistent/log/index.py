@@ -45,7 +45,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
-    """What stands behind the last complete record: to be cut before the next append, after it was saved aside."""
+    """The bytes after the last complete record. They are saved aside and cut before the next append."""
 
     offset: int
     torn_bytes: int
@@ -157,7 +157,7 @@ class Index:
         return {wanted[h]: ordinal for ordinal, h in found if not self.flags[ordinal] & UNHELD}
 
     def conversation_start(self) -> int:
-        """The place in the live history of the first message that is no system text; behind the end without one."""
+        """The position in the live history of the first message that is no system text; its length without one."""
         talks = (place for place, o in enumerate(self.live) if self.roles[o] not in (SYSTEM, DEVELOPER))
         return next(talks, len(self.live))
 

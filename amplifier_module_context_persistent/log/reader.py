@@ -271,7 +271,7 @@ class LogReader:
             raise
 
     def _goes_on(self, size: int) -> bool:
-        """Whether a file of `size` bytes holds what is known, and whole lines or a torn one behind it."""
+        """Whether a file of `size` bytes holds what is known, followed by whole lines or a torn one."""
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False

@@ -1,4 +1,4 @@
-"""Finding whole records in a line that is none: behind the rest of another record, behind NUL bytes, or in a row.
+"""Recover intact records from a corrupt line: after a torn record, after NUL bytes, or several without a newline.
 
 A record is only found where it ends at a checksum or at the line's end and parses from its head to there, so an object
 within a record's arguments is never taken for one.
@@ -22,7 +22,7 @@ _FREE_BYTES = 16 << 20  # so much may be read for any line: nobody waits for tha
 
 
 def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
-    """Where in a line whole records stand, from the left: their first byte, and the one behind their last."""
+    """Find the intact records in a line, from the left: each one's first byte and the byte after its last."""
     begin, bytes_left = 0, _FREE_BYTES + _MOST_PASSES * len(line)
     for end in [*(found.end() for found in _RECORD_TAIL.finditer(line)), len(line)]:
         start, bytes_read = _start_of_record(line, begin, end)
@@ -54,7 +54,7 @@ def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int
             return None, bytes_read
         bytes_read += end - start
         if _is_record(line[start:end]):
-            return start, 0  # what stands behind it is not read again
+            return start, 0  # what stands after it is not read again
         stop = start
     return None, bytes_read
 

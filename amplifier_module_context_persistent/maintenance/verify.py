@@ -35,7 +35,7 @@ ADVICE = {
     "moved": "it is read where it was written; nothing is lost",
     "repeated": "it counts once; nothing is lost",
     "glued": "the whole records in it are read; nothing to do",
-    "unreadable": "everything behind it is read; get the record from a backup if it matters",
+    "unreadable": "everything after it is read; get the record from a backup if it matters",
     "oversized": "it is passed over; raise max_record_bytes to read it",
     "reset": "check with a backup what should be live; no byte is lost",
     "torn_tail": "run repair, or let the next append do the same: it is saved aside, then cut",

@@ -159,25 +159,25 @@ def page_tokens(budget_tokens: int) -> int:
     return min(MOST_PAGE_TOKENS, int(PAGE_SHARE * budget_tokens))
 
 
-def cut_page(message: Message, wanted: Wanted, *, before: str, behind: str, most_chars: int, fits: Fits) -> RecallPage:
+def cut_page(message: Message, wanted: Wanted, *, before: str, after: str, most_chars: int, fits: Fits) -> RecallPage:
     """Cut a page from a message's text: from `wanted.offset` on, as much as fits and is asked for.
 
     Args:
         message: the message.
         wanted: reference, offset and limit.
         before: the id of the message before it, or nothing.
-        behind: the id of the message behind it, or nothing.
+        after: the id of the message after it, or nothing.
         most_chars: a page has no more of them.
         fits: whether an output is small enough.
 
     Raises:
-        RecallError: the offset is behind the end; or nothing fits.
+        RecallError: the offset is past the end; or nothing fits.
     """
     text, _ = full_text(message)
     reference, offset, chars = wanted.reference, wanted.offset, len(text)
     if offset >= chars and offset > 0:
-        raise RecallError(f"offset: {offset:,} is behind the end; {reference} has {chars:,} characters")
-    around = ", ".join(f"{name} {found}" for name, found in (("before it", before), ("behind it", behind)) if found)
+        raise RecallError(f"offset: {offset:,} is past the end; {reference} has {chars:,} characters")
+    around = ", ".join(f"{name} {found}" for name, found in (("before it", before), ("after it", after)) if found)
     about = f"[{_who(message)}, {timestamp_of(message) or 'no time'}{'; ' * bool(around)}{around}]"
 
     def output(end: int) -> str:
@@ -212,7 +212,7 @@ def tell_hits(
     """Tell the hits of a search, in their order, as many as fit.
 
     Args:
-        hits: those behind the first `wanted.offset` ones, as many as asked for.
+        hits: those after the first `wanted.offset` ones, as many as asked for.
         wanted: the search.
         mixed: whether there are both hits that are written as asked for, which come first, and others.
         more: whether there are further ones.

@@ -163,15 +163,15 @@ class RecallSearch:
     def _page(self, log: Log) -> RecallPage:
         place = find_live(log, self._wanted.reference)
         live = log.index.live
-        before, behind = live[place - 1 : place] if place else (), live[place + 1 : place + 2]
-        found = list(log.read([*before, live[place], *behind]))
+        before, after = live[place - 1 : place] if place else (), live[place + 1 : place + 2]
+        found = list(log.read([*before, live[place], *after]))
         ids = [str(metadata_of(message).get("message_id", "")) for message in found]
         at = len(before)
         return cut_page(
             found[at],
             self._wanted,
             before=ids[0] if at else "",
-            behind=ids[-1] if len(behind) else "",
+            after=ids[-1] if len(after) else "",
             most_chars=CHARS_PER_TOKEN * self._most_tokens,
             fits=self._fits,
         )

@@ -167,7 +167,7 @@ def _tokens(transcript: Transcript, counter: TokenCounter) -> int:
 
 
 def _open_calls(transcript: Transcript) -> int:
-    """How many calls of the last assistant message that calls nothing behind it answers."""
+    """Count the calls of the last assistant message with calls that no later message answers."""
     index = transcript.reader.index
     place = len(index.live)
     while place and index.roles[index.live[place - 1]] != ASSISTANT:

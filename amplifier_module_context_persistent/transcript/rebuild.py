@@ -1,6 +1,6 @@
 """Making views again from a log alone, by their receipts, and proving that they are what was handed out.
 
-A view is made by the same code as in its session, from the history as it stood then. A receipt may be written behind a
+A view is made by the same code as in its session, from the history as it stood then. A receipt may be written after a
 reset that came between it and its view; so where the history at its place does not give the view, those that resets
 replaced before are tried, the newest first: the hash tells which one is right.
 """

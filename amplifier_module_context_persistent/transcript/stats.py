@@ -81,7 +81,7 @@ class Usage:
 class Views:
     """The views that were handed out, by their receipts.
 
-    A view continues an earlier one where it follows the same plan behind the same head text: then that one's tokens
+    A view continues an earlier one where it has the same plan and the same head text: then that one's tokens
     are its beginning, which a prompt cache can hold (`shared_tokens`). The others are `breaks`, the first view too;
     what they have in common with an earlier one is not counted.
     """

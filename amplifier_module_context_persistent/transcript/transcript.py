@@ -143,7 +143,7 @@ class Transcript:
 
         Args:
             start: the first place, from 0.
-            stop: the place behind the last one; by default the end.
+            stop: the place after the last one; by default the end.
             role: only messages of this role.
             tool: only messages that call this tool or are its results, whatever the case of its name.
             may_match: asked of each line that this package wrote; what it refuses is not parsed.

@@ -2,7 +2,7 @@
 
 A rewind is a reset that keeps the history up to there, under one lock of the log: sessions that have the log
 open follow it with their next call. A reset voids the plan before it; the one that views followed at that place is
-written again behind it, so the next request sends the bytes that were sent there, which the provider's prompt cache
+written again after it, so the next request sends the bytes that were sent there, which the provider's prompt cache
 still has.
 """
 

@@ -138,7 +138,7 @@ def test_a_reader_that_goes_away_is_no_error(log: Path, tmp_path: Path) -> None:
 
 
 def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What came over, what did not and why, and where it lies; the exit code says that something stayed behind."""
+    """What came over, what did not and why, and where it lies; the exit code says that something was left out."""
     monkeypatch.chdir(tmp_path)
     lines = ['{"role":"user","content":"one"}', HOSTILE.replace("\ud800", ""), ""]
     (tmp_path / "in").write_text("\n".join([*lines, '{"role":"assistant","content":"1"}', ""]))

@@ -249,7 +249,7 @@ def test_purge_shows_its_plan_and_asks(log: str) -> None:
     ],
 )
 def test_purge_does_what_its_option_says(log: str, options: list[str], left: list[int] | None) -> None:
-    """With --yes it does not ask; the log is sound behind it, and a second time there is nothing to do."""
+    """With --yes it does not ask; the log is sound after it, and a second time there is nothing to do."""
     assert run("purge", log, *options, "--yes").exit_code == 0
     assert run("verify", log).exit_code == 0
     if left is None:

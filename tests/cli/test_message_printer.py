@@ -119,7 +119,7 @@ def test_without_colour_there_is_none() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "before <system-reminder>words</system-reminder> behind",
+        "before <system-reminder>words</system-reminder> after",
         "<div>\nblock\n</div>",
         "<!-- a comment -->",
         "&#27;[31m &amp; &lt;",
@@ -218,7 +218,7 @@ def test_blank_text_takes_no_room() -> None:
 
 
 def test_thinking_stands_before_the_text() -> None:
-    """As it was thought, also where it is stored behind it."""
+    """As it was thought, also where it is stored after it."""
     output = shown({**said("Answer."), "thinking_block": {"type": "thinking", "thinking": "Hmm."}}, PLAIN)
     assert output.index("    Hmm.") < output.index("Answer.")
 

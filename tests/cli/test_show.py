@@ -120,7 +120,7 @@ async def test_only_the_live_history_is_shown(tmp_path: Path) -> None:
     done = run("show", tmp_path / "log.jsonl")
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "no messages; a clear or a reset hides 1\n"
-    await manager.add_message({"role": "user", "content": "behind"})
+    await manager.add_message({"role": "user", "content": "after"})
     await manager.close()
     assert "before" not in run("show", tmp_path / "log.jsonl").output
     assert numbers(tmp_path / "log.jsonl") == [1]

@@ -89,7 +89,7 @@ async def test_messages_are_printed_as_they_come(session: Any, followed: Followe
 
 
 async def test_a_clear_is_told(session: Any, followed: Followed) -> None:
-    """A line says that the history was replaced; what was said behind it is printed."""
+    """A line says that the history was replaced; what was said after it is printed."""
     await session.clear()
     await session.add_message(user("anew"))
     assert followed.look() == ["--- the history was cleared or replaced; live messages: 1 ---", "anew"]
@@ -98,8 +98,8 @@ async def test_a_clear_is_told(session: Any, followed: Followed) -> None:
 
 async def test_what_a_reset_brings_is_printed_and_what_it_keeps_is_not(session: Any, followed: Followed) -> None:
     """New messages are, wherever the reset puts them."""
-    await session.set_messages([user("brought"), *await session.get_messages(), user("behind")])
-    assert [line for line in followed.look() if not line.startswith("---")] == ["brought", "behind"]
+    await session.set_messages([user("brought"), *await session.get_messages(), user("after")])
+    assert [line for line in followed.look() if not line.startswith("---")] == ["brought", "after"]
 
 
 async def test_a_reset_in_the_midst_of_being_written_is_waited_for(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_a_reset_in_the_midst_of_being_written_is_waited_for(tmp_path: Pat
     ("what", "live"), [(Purge(everything=True), 0), (Purge(before="id-3"), 1), (Purge(cleared=True), 2)]
 )
 def test_a_purge_is_survived(tmp_path: Path, what: Purge, live: int) -> None:
-    """A line tells of the new file; what comes behind is printed, and nothing twice."""
+    """A line tells of the new file; what comes after is printed, and nothing twice."""
     path = tmp_path / "log.jsonl"
     log = FileLog(path)
     append(log, 1)

@@ -139,7 +139,7 @@ def test_markers_do_not_fill_the_view(monkeypatch):
 
 
 def test_what_the_provider_has_in_its_cache_goes_last():
-    """The sealed beginning stays while something behind it costs less than four times as much."""
+    """The sealed beginning stays while something after it costs less than four times as much."""
     alike = ["nothing of note here at all today\n" * 20] * 8
     made = drafted(named(alike), 1_200)
     made.sealed = 5

@@ -67,8 +67,8 @@ def test_sections_name_each_command_once() -> None:
 def main() -> None:
     """Write the reference into the page."""
     page = PAGE.read_text(encoding="utf-8")
-    before, behind = page[: page.index(START)], page[page.index(END) + len(END) :]
-    PAGE.write_text(before + reference() + behind, encoding="utf-8")
+    before, after = page[: page.index(START)], page[page.index(END) + len(END) :]
+    PAGE.write_text(before + reference() + after, encoding="utf-8")
 
 
 if __name__ == "__main__":

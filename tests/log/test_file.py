@@ -322,7 +322,7 @@ def test_a_whole_last_line_gets_its_newline(path: str) -> None:
 
 @pytest.mark.parametrize("torn", [b"x", b"\0" * 500, b"\xff\xfe", b"null", b'"text"', b"[1]"])
 def test_any_bytes_without_an_end_are_saved_and_cut(path: str, torn: bytes) -> None:
-    """Whatever stands behind the last line is kept beside the log, and nothing is glued to it."""
+    """Whatever stands after the last line is kept beside the log, and nothing is glued to it."""
     write_file(path, sealed([body(0)])[0] + torn)
     append(FileLog(path), 1)
     assert [content_of(copy) for copy in saved_tails(path)] == [torn]

@@ -96,7 +96,7 @@ def test_after_a_failed_sync_the_log_takes_no_appends_until_it_is_opened_anew(pa
 
 @pytest.mark.parametrize("op", ["truncate", "fstat"])
 def test_after_a_failed_cut_back_the_log_takes_no_appends(path: str, op: str) -> None:
-    """What a refused write left behind and could not be removed is a torn tail for the next opening."""
+    """What a refused write left and could not be removed is a torn tail for the next opening."""
     files = FakeFiles()
     log = FileLog(path, files=files)
     append(log, 0)

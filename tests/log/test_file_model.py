@@ -263,7 +263,7 @@ class LogModel(RuleBasedStateMachine):
         return content_of(self.path).splitlines(keepends=True) if os.path.exists(self.path) else []
 
     def lines_outside_resets(self) -> tuple[list[bytes], list[int]]:
-        """The lines, and before which of them no reset is open and a whole record stands behind."""
+        """The lines, and before which of them no reset is open and a whole record stands after."""
         lines, places, inside = self.lines(), [], False
         for at, line in enumerate(lines):
             if not inside and line.endswith(b"\n"):

@@ -136,7 +136,7 @@ def test_a_lock_that_another_process_keeps_ends_in_an_error_that_names_it(path: 
 
 
 def test_a_lock_that_is_given_back_in_time_is_waited_for(path: str) -> None:
-    """An append behind another process's waits its turn."""
+    """An append after another process's waits its turn."""
     log = FileLog(path, lock_timeout_s=20)
     append(log, 0)
     child = hold(path, 0.3)

@@ -33,14 +33,14 @@ def test_any_input_is_read_or_reported_in_bounded_memory(seed: int) -> None:
     ],
 )
 def test_a_control_record_that_is_nested_deeply_does_not_end_the_scan(line: bytes) -> None:
-    """What stands behind a record whose names are nested to the parser's depth is read."""
+    """What stands after a record whose names are nested to the parser's depth is read."""
     scanner = Scanner()
     scanner.feed(line % (b"[" * 950 + b"]" * 950) + sealed([body(0)])[0])
     assert len(scanner.index.live) == 1
 
 
 def test_a_line_of_many_ends_is_scanned_in_bounded_time() -> None:
-    """What was made to be searched for records again and again is given up, and what stands behind it is read."""
+    """What was made to be searched for records again and again is given up, and what stands after it is read."""
     scanner = Scanner()
     begin = time.perf_counter()
     scanner.feed(b'{"role":"x' + b',"_crc":"00000000"}' * 100_000 + b"\n" + sealed([body(0)])[0])

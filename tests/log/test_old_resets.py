@@ -75,7 +75,7 @@ def test_a_reset_goes_on_in_the_next_block() -> None:
 
 
 def test_a_reset_whose_commit_is_damaged_in_the_middle_was_committed() -> None:
-    """Only an end can be torn, so a damaged commit with records behind it is reported and honoured."""
+    """Only an end can be torn, so a damaged commit with records after it is reported and honoured."""
     lines = sealed([*BEFORE, *old_reset_bodies("r", body(10), keep(5, 5)), body(20)])
     for damaged in (b"", b"x" * 40 + b"\n"):
         broken = [*lines[:9], *([damaged] if damaged else []), *lines[10:]]

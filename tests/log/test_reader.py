@@ -70,7 +70,7 @@ def test_opening_writes_nothing(path: str, writable: bool) -> None:
 
 @pytest.mark.parametrize("cut", [1, 20, 21, 60])
 def test_a_torn_tail_is_a_value(path: str, cut: int) -> None:
-    """What stands behind the last whole record is told by place and size, and is no damage."""
+    """What stands after the last whole record is told by place and size, and is no damage."""
     whole = lines(3)
     write_file(path, b"".join(whole)[:-cut])
     reader = opened(path)
@@ -209,7 +209,7 @@ def test_a_newline_that_comes_later_completes_the_record(path: str) -> None:
 
 
 def test_something_else_than_the_newline_is_noticed(path: str) -> None:
-    """A record glued behind one that lacks its newline is reported, and both are read."""
+    """A record glued after one that lacks its newline is reported, and both are read."""
     whole = lines(3)
     write_file(path, b"".join(whole[:2])[:-1])
     reader = opened(path)

@@ -149,7 +149,7 @@ def test_a_flipped_byte_is_reported_and_the_next_line_is_not_condemned(six: list
 
 @pytest.mark.parametrize("at", range(1, 21))
 def test_a_damaged_checksum_condemns_its_own_line_only(six: list[bytes], at: int) -> None:
-    """Wherever in the checksum a byte is altered, the records behind it verify."""
+    """Wherever in the checksum a byte is altered, the records after it verify."""
     for changed in (b"A", b"g", b"0", b" ", b"\xff"):
         lines = list(six)
         lines[2] = six[2][:-at] + changed + (six[2][-at + 1 :] if at > 1 else b"")
@@ -169,7 +169,7 @@ def test_a_first_line_whose_checksum_was_altered_is_told_from_one_that_had_none(
 
 @pytest.mark.parametrize("gone", range(5))
 def test_a_missing_line_is_seen(six: list[bytes], gone: int) -> None:
-    """The record behind a missing line does not continue the chain."""
+    """The record after a missing line does not continue the chain."""
     lines = six[:gone] + six[gone + 1 :]
     scanner = scan(lines)
     assert found(scanner) == [("checksum", gone + 1, offset_of(lines, gone + 1))]
@@ -228,7 +228,7 @@ def test_a_nul_block_is_named(six: list[bytes]) -> None:
 
 
 def test_a_record_glued_behind_a_torn_one_is_read(six: list[bytes]) -> None:
-    """What a writer without a repair appends behind a torn line is not eaten by it."""
+    """What a writer without a repair appends after a torn line is not eaten by it."""
     lines = [six[0], six[1][:40] + six[2], *six[3:]]
     scanner = scan(lines)
     assert found(scanner)[0] == ("glued", 2, len(six[0]))
@@ -257,7 +257,7 @@ def test_records_whose_newline_was_altered_are_both_read(six: list[bytes], betwe
 
 
 def test_garbage_behind_a_record_does_not_condemn_the_next(six: list[bytes]) -> None:
-    """A record that was chained onto one with garbage behind it verifies."""
+    """A record that was chained onto one with garbage after it verifies."""
     lines = [six[0], six[1][:-1] + b"garbage\n", *six[2:]]
     scanner = scan(lines)
     assert found(scanner) == [("glued", 2, len(six[0]))]

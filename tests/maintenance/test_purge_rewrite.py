@@ -46,7 +46,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_before_a_message_all_that_stands_before_it_goes(path: str) -> None:
-    """The message stays with all behind it, byte for byte but for the checksums, and a `purge` record counts."""
+    """The message stays with all after it, byte for byte but for the checksums, and a `purge` record counts."""
     write_log(path, *map(body, range(5)))
     before_it = messages(path)
     counts = purged(path, before(3))

@@ -234,7 +234,7 @@ def test_repair_saves_a_torn_tail_and_loses_nothing(path: str) -> None:
 
 
 def test_repair_completes_a_last_line(path: str) -> None:
-    """It gets the newline that it lacks, and the chain goes on behind it."""
+    """It gets the newline that it lacks, and the chain goes on after it."""
     content = b"".join(sealed([body(0), body(1)]))
     write_file(path, content[:-1])
     log = FileLog(path)

@@ -59,17 +59,17 @@ def test_a_text_that_would_not_get_shorter_is_left_alone(text: str) -> None:
 
 @given(st.text(max_size=400), st.integers(0, 60), st.integers(0, 60), st.sampled_from(["line", "char"]))
 def test_what_stays_is_the_texts_own(text: str, head: int, tail: int, boundary: str) -> None:
-    """Before the marker stands the beginning, behind it the end, and no more of either than the cut allows."""
+    """Before the marker stands the beginning, after it the end, and no more of either than the cut allows."""
     shorter = elide_text(text, Cut(head, tail), reference="m7", boundary=boundary)
     if shorter == text:
         return
     assert len(shorter) < len(text)
-    before, _, behind = shorter.partition("[… ")
-    before, behind = before.removesuffix("\n"), behind.partition("recall m7 …]")[2].removeprefix("\n")
+    before, _, after = shorter.partition("[… ")
+    before, after = before.removesuffix("\n"), after.partition("recall m7 …]")[2].removeprefix("\n")
     assert text.startswith(before)
-    assert text.endswith(behind)
+    assert text.endswith(after)
     assert len(before) <= head
-    assert len(behind) <= tail
+    assert len(after) <= tail
 
 
 def test_all_text_blocks_of_a_message_are_cut() -> None:

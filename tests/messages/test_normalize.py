@@ -125,7 +125,7 @@ def test_what_is_not_accepted_is_brought_into_shape(given: Message, accepted: Me
 
 
 def test_calls_without_a_copy_get_one() -> None:
-    """A call that `tool_calls` has alone is added behind the blocks; one that `content` has alone, behind the calls."""
+    """A call that `tool_calls` has alone is added after the blocks; one that `content` has alone, after the calls."""
     one = says([text("a"), block("c1")], tool_calls=[call("c1"), call("c2")])
     assert normalise(one) == says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1"), call("c2")])
     other = says([text("a"), block("c1"), block("c2")], tool_calls=[call("c1")])

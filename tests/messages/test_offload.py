@@ -262,7 +262,7 @@ async def test_a_replayed_result_is_known(session: Offloading) -> None:
 
 
 async def test_a_pin_shows_it_whole(session: Offloading) -> None:
-    """From the next plan on, also behind a restart; and as a preview again once a plan has shortened it after that."""
+    """From the next plan on, also after a restart; and as a preview again once a plan has shortened it after that."""
     await session.add(user("read"))
     await session.read("c1", TEXT[:20_000])
     reference = (await session.manager.get_messages())[-1]["metadata"]["message_id"]

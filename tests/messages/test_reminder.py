@@ -107,7 +107,7 @@ async def test_system_messages_stay_where_the_option_is_not_set() -> None:
 
 
 async def test_a_reminder_between_a_call_and_its_result_comes_behind_them() -> None:
-    """Results stay right behind their calls, and nothing is put between two assistant messages without need."""
+    """Results stay right after their calls, and nothing is put between two assistant messages without need."""
     manager = await manager_with(
         user("two files"),
         CALLS,
@@ -139,7 +139,7 @@ async def test_the_head_text_and_what_gives_way_to_it_are_as_ever() -> None:
 
 
 async def test_memory_files_head_the_view(tmp_path: Path) -> None:
-    """Also behind a restart, and behind a `set_messages` that keeps them in front."""
+    """Also after a restart, and after a `set_messages` that keeps them in front."""
     (tmp_path / "notes.md").write_text("remember", encoding="utf-8")
     options = {"late_system": "reminder", "tokenizer": "estimate", "memory_files": [str(tmp_path / "notes.md")]}
     manager = PersistentContextManager(tmp_path / "log.jsonl", **options)

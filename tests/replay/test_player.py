@@ -110,7 +110,7 @@ def played(messages, views, budget=1_000_000, check=check_fully):
 
 
 def test_prefix_and_bill_are_counted_in_whole_messages():
-    """What the request before began with is cached; the first message that differs and all behind it is not."""
+    """What the request before began with is cached; the first message that differs and all after it is not."""
     messages = [user("one"), call("1", x="1"), result("1", "r1"), call("2", x="2"), result("2", "r2"), call("3", x="3")]
     measures, shown = played(messages, lambda m: [m[:1], m[:3], [m[0], m[3], m[4]]])
     sizes = [count(message) for message in shown[1]]

@@ -29,7 +29,7 @@ def order(steps):
 
 
 def test_requests_stand_before_the_message_that_answered_them():
-    """Those behind the last message come at the end, and the turn of each is the one it was made in."""
+    """Those after the last message come at the end, and the turn of each is the one it was made in."""
     steps = list(timeline(Told(), [Turn(1, 0, 2), Turn(2, 2, 4)], [seen(1, 1), seen(2, 1), seen(3, 4)]))
     assert order(steps) == ["0", "r1", "r2", "1", "2", "3", "r3"]
     assert [step.turn for step in steps] == [1, 1, 1, 1, 2, 2, 2]

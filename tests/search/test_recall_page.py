@@ -38,7 +38,7 @@ def message(text: str, **more: Any) -> dict[str, Any]:
 def page(text: str, *, most: int = 10**9, **wanted: Any) -> RecallPage:
     asked = check_wanted(reference="m1", **wanted)
     fits = {"most_chars": 40_000, "fits": lambda output: len(output) <= most}
-    return cut_page(message(text), asked, before="m0", behind="", **fits)
+    return cut_page(message(text), asked, before="m0", after="", **fits)
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_the_tokens_of_a_page(budget: int, tokens: int) -> None:
 
 def test_a_page_behind_the_end_is_an_error() -> None:
     """It says how long the text is; an empty text has one empty page."""
-    with pytest.raises(RecallError, match=r"^offset: 8 is behind the end; m1 has 8 characters"):
+    with pytest.raises(RecallError, match=r"^offset: 8 is past the end; m1 has 8 characters"):
         page("abcdefgh", offset=8)
     assert page("").text == ""
 

@@ -84,7 +84,7 @@ async def test_a_replayed_transcript_is_not_stored_again(path: Path) -> None:
 
 
 async def test_after_a_replay_new_messages_are_stored_as_ever(path: Path) -> None:
-    """What is said behind a replay is added, even if it was said before in the same words."""
+    """What is said after a replay is added, even if it was said before in the same words."""
     history, _ = await first_session(path, session_history())
     manager = open_manager(path)
     await fill(manager, sanitised(history))

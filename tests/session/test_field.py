@@ -90,7 +90,7 @@ async def test_nothing_that_a_session_does_removes_a_byte(tmp_path: Path, start_
 
 @pytest.mark.parametrize("written", [1, 30, 100])
 def test_a_retry_behind_a_partial_write_splices_nothing(tmp_path: Path, written: int) -> None:
-    """Whoever tries the same message again has it once, behind a tail that was saved aside (FIELD 1, 2)."""
+    """Whoever tries the same message again has it once, after a tail that was saved aside (FIELD 1, 2)."""
     path = str(tmp_path / "log.jsonl")
     lines = sealed([body(0), body(1)])
     write_file(path, lines[0] + lines[1][:written])

@@ -267,7 +267,7 @@ def test_which_pins_are_in_force(bodies: list[bytes], pins: set[int]) -> None:
 
 
 async def purged(session: Pinning, purge: Purge) -> list[str]:
-    """What is pinned behind a purge, by message id."""
+    """What is pinned after a purge, by message id."""
     await session.manager.close()
     purge_log(str(session.path), purge, now=lambda: "T")
     assert_sound(str(session.path))
@@ -291,7 +291,7 @@ async def test_a_purge_removes_the_pins_of_what_it_removes(session: Pinning) -> 
 
 
 async def test_a_pin_of_a_message_that_a_reset_moved_stays(session: Pinning) -> None:
-    """A purge of what stood before a message leaves the pins of messages behind it, wherever their records stand."""
+    """A purge of what stood before a message leaves the pins of messages after it, wherever their records stand."""
     await session.add(user("a"), user("b"))
     first, second = await session.ids()
     await session.manager.pin(first)

@@ -86,7 +86,7 @@ async def test_a_message_is_had_again_by_its_id(manager: Manager) -> None:
     first, second, third = await add(manager, "one", "two", "three")
     page = await manager.recall(second)
     assert (page.reference, page.text, page.next_offset) == (second, "two", None)
-    assert f"before it {first}, behind it {third}]" in page.output
+    assert f"before it {first}, after it {third}]" in page.output
     assert (await manager.recall(third, offset=1, limit=3)).text == "hre"
 
 
@@ -173,7 +173,7 @@ async def test_a_capital_letter_is_meant_where_something_is_found_so(manager: Ma
 
 
 async def test_small_letters_stand_for_both_and_come_first(manager: Manager) -> None:
-    """What is written as it was asked for is on the first page, however much differs in case; pages go on behind it."""
+    """What is written as it was asked for is on the first page, however much differs in case; pages go on after it."""
     ids = await add(manager, "the config_path", "old config_path", *(f"CONFIG_PATH={n}" for n in range(20)))
     told, offset = [], 0
     while True:
@@ -206,7 +206,7 @@ async def test_a_hit_leads_to_its_place(manager: Manager) -> None:
 @pytest.mark.parametrize("query", ['say "needle"', "a\\b", "größe", "two\nlines"])
 async def test_what_json_escapes_is_found(manager: Manager, query: str) -> None:
     """Quotes, backslashes, other alphabets and ends of lines."""
-    ids = await add(manager, f"before {query} behind", "nothing")
+    ids = await add(manager, f"before {query} after", "nothing")
     assert await found(manager, query) == ids[:1]
 
 

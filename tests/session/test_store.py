@@ -76,7 +76,7 @@ async def test_between_two_plans_a_resumed_view_is_its_predecessor_and_more(path
 
 
 async def test_a_file_of_the_older_module_opens_and_goes_on(path: Path) -> None:
-    """Bare messages with a top-level timestamp are history; new records go behind them, and they stay as they are."""
+    """Bare messages with a top-level timestamp are history; new records go after them, and they stay as they are."""
     old = [
         {**message, "timestamp": f"2025-11-02T10:00:{number:02}.000000+00:00"}
         for number, message in enumerate(session_history()[1:])

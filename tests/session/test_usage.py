@@ -193,7 +193,7 @@ async def test_a_refused_view_makes_the_next_one_smaller_once(tmp_path):
 
 
 async def test_a_refusal_of_something_else_teaches_nothing(tmp_path):
-    """An overflow in a call of another provider, or behind the answer, leaves the views as they are."""
+    """An overflow in a call of another provider, or after the answer, leaves the views as they are."""
     manager, readings = await open_manager(tmp_path / "log.jsonl")
     provider = Provider(100_000)
     for message in generate_session(9, 40, mean_bytes=1_900):

@@ -45,7 +45,7 @@ def check_view(
 
     `history` is the live history the view was made from, with the ids that the log gave out (`get_messages`, with the
     ephemeral messages of the process put where they belong). `count` gives the tokens of one message. `late_system` is
-    the option: with `reminder`, system text behind the first stored message of another role is shown as a user's.
+    the option: with `reminder`, system text after the first stored message of another role is shown as a user's.
     """
     violations = view_violations(view)
     if not all(isinstance(message, dict) for message in view):
@@ -136,11 +136,11 @@ def _order(view: Messages, history: Messages, known: Places) -> Iterator[str]:
             wanted = history[place].get("tool_call_id")
             owner = next((k for k in range(place - 1, -1, -1) if wanted in _call_ids(history[k])), None)
             if owner != caller:
-                yield f"order: message {i} was not a result of the call it stands behind"
+                yield f"order: message {i} was not a result of the call it stands after"
 
 
 def _late_system(history: Messages) -> dict[int, dict[str, Any]]:
-    """Return the system messages behind the first stored message of another role, by their places."""
+    """Return the system messages after the first stored message of another role, by their places."""
     stored = (k for k, message in enumerate(history) if message.get("role") not in head_roles and message_id(message))
     first = next(stored, len(history))
     return {k: message for k, message in enumerate(history) if k > first and message.get("role") in head_roles}

@@ -24,7 +24,7 @@ def turn(number: int) -> list[Message]:
 
 
 async def play(path: Path, turns: int, **options: Any) -> list[list[Message]]:
-    """Play turns into a session; its view behind each of them."""
+    """Play turns into a session; its view after each of them."""
     manager = PersistentContextManager(path, **CONFIG, **options)
     views = []
     for number in range(1, turns + 1):

@@ -216,7 +216,7 @@ def results_double(h: History, a: int, b: int, c: int) -> None:
 
 
 def results_late(h: History, a: int, b: int, c: int) -> None:
-    """The last result comes behind the next segments."""
+    """The last result comes after the next segments."""
     call, *results = _group(h, a, b, c)
     h.messages += [call, *results[:-1]]
     h.late.append(results[-1])

@@ -126,7 +126,7 @@ def test_an_image_is_never_dear(width: int, height: int) -> None:
 
 
 def test_base64_length_does_not_count() -> None:
-    """A large file costs what its dimensions say, behind a `data:` prefix, in lines and URL-safe too."""
+    """A large file costs what its dimensions say, after a `data:` prefix, in lines and URL-safe too."""
     raw = png(800, 600) + bytes(3_000_000)
     plain = text(raw)
     lines = "\n".join(plain[at : at + 76] for at in range(0, 20_000, 76))
@@ -143,7 +143,7 @@ def test_both_alphabets_of_base64_are_read() -> None:
 
 
 def test_a_frame_header_behind_large_segments_is_found() -> None:
-    """A JPEG whose dimensions stand behind a few hundred kilobytes of metadata is measured all the same."""
+    """A JPEG whose dimensions stand after a few hundred kilobytes of metadata is measured all the same."""
     assert media.image_tokens(text(jpeg(640, 480, before=5))) == media.size_tokens(640, 480)
     assert media.image_tokens(text(jpeg(640, 480, before=40))) == media.IMAGE_DEFAULT_TOKENS
 

@@ -23,7 +23,7 @@ def response(actual, **fields):
 
 
 def test_a_report_is_taken_once_for_the_view_that_it_answered(meter, readings):
-    """The first report behind a view counts, the next one belongs to something else."""
+    """The first report after a view counts, the next one belongs to something else."""
     meter.hand_out("p", 1_000, "line")
     meter.on_response(response(1_300))
     meter.on_response(response(1_400))

@@ -197,7 +197,7 @@ async def test_views_of_any_history_are_proved(tmp_path_factory: Any, drawn: lis
 
 
 def with_new_checksums(lines: list[bytes]) -> list[bytes]:
-    """One message says something else, its checksum and all behind it made anew."""
+    """One message says something else, its checksum and all after it made anew."""
     return sealed([line[:-20].replace(b"second word", b"other word!") for line in lines])
 
 

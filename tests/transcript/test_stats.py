@@ -55,7 +55,7 @@ async def test_plans_and_reports_are_listed(path):
 
 
 async def test_receipts_tell_what_a_cache_could_hold(tmp_path):
-    """A view that follows the same plan holds the one before it; one behind another head text begins anew."""
+    """A view that follows the same plan holds the one before it; one after another head text begins anew."""
     manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
     head = "first"
 

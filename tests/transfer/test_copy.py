@@ -1,4 +1,4 @@
-"""Copying messages from one log to another: what stays, what is renamed, what is left behind and why."""
+"""Copying messages from one log to another: what stays, what is renamed, what is left after and why."""
 
 import contextlib
 import json

@@ -95,7 +95,7 @@ async def test_the_older_modules_file_comes_over_as_it_is_read(tmp_path: Path) -
 
 
 async def test_of_a_log_the_live_history_comes_over(tmp_path: Path) -> None:
-    """What is hidden and what is no message stay behind, and are counted; as plain JSON Lines, all of it comes."""
+    """What is hidden and what is no message stay after, and are counted; as plain JSON Lines, all of it comes."""
     manager = PersistentContextManager(tmp_path / "log")
     await manager.add_message(said("before"))
     await manager.get_messages_for_request()

@@ -26,7 +26,7 @@ Message = dict[str, Any]
 
 
 async def test_what_comes_behind_a_turn_is_hidden_and_stays(tmp_path: Path) -> None:
-    """The old bytes stand as they were; a reset with one kept run stands behind them."""
+    """The old bytes stand as they were; a reset with one kept run stands after them."""
     await play(tmp_path / "log", 3)
     history, _ = await read(tmp_path / "log")
     before = (tmp_path / "log").read_bytes()
@@ -86,7 +86,7 @@ async def test_a_plan_that_is_written_again_is_one_compaction(tmp_path: Path) ->
 
 
 async def test_a_session_that_is_open_follows(tmp_path: Path) -> None:
-    """With its next call, plan and all, and appends behind the place that was gone back to."""
+    """With its next call, plan and all, and appends after the place that was gone back to."""
     manager = PersistentContextManager(tmp_path / "log", **CONFIG)
     views = []
     for number in range(1, 16):

@@ -86,7 +86,7 @@ def told(view: Sequence[Mapping[str, Any]]) -> list[str]:
     ],
 )
 def test_views_are_repaired(messages: list[Message], expected: list[str]) -> None:
-    """Results stand behind their calls, missing ones are made, and a user speaks where one must."""
+    """Results stand after their calls, missing ones are made, and a user speaks where one must."""
     view, _ = view_of(messages)
     assert told(view) == expected
     assert_valid(view)

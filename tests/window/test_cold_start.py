@@ -31,7 +31,7 @@ def work(desk: Desk, steps: int, name: str) -> None:
 
 
 def long_history() -> Desk:
-    """Far more than four budgets of results behind a beginning with system text, people and pins."""
+    """Far more than four budgets of results after a beginning with system text, people and pins."""
     desk = Desk()
     desk.add({"role": "system", "content": "Be brief."})
     desk.add({"role": "user", "content": "The first question."})

@@ -38,7 +38,7 @@ def merged(extras: Extras, records: int, *keys: int, without: frozenset[int] = f
 
 @pytest.fixture
 def extras() -> Extras:
-    """Notes `a` behind the first record, `b` and `c` behind the third."""
+    """Notes `a` after the first record, `b` and `c` after the third."""
     found = Extras()
     found.add_ephemeral(index(1), note("a"), count)
     found.add_ephemeral(index(3), note("b"), count)
@@ -52,7 +52,7 @@ def extras() -> Extras:
         ((0, 1, 2), [0, "a", 1, 2, "b", "c"]),
         ((0, 1, 2, 3, 4), [0, "a", 1, 2, "b", "c", 3, 4]),
         ((), ["a", "b", "c"]),
-        ((4,), ["a", "b", "c", 4]),  # the records that they stood behind were left out
+        ((4,), ["a", "b", "c", 4]),  # the records that they stood after were left out
         ((1, 4), ["a", 1, "b", "c", 4]),
         ((2, 0, 3), ["a", 2, 0, "b", "c", 3]),  # a reset changed the order before they were added
     ],
@@ -75,7 +75,7 @@ def test_all_of_them_can_be_forgotten(extras: Extras) -> None:
 
 
 def test_unsaved_messages_stand_in_front_until_they_are_saved() -> None:
-    """An ephemeral message stays behind them, also when they are records."""
+    """An ephemeral message stays after them, also when they are records."""
     extras = Extras()
     files = [{"role": "system", "content": "A"}, {"role": "system", "content": "B"}]
     extras.set_unsaved(files, count)

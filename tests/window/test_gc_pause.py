@@ -17,7 +17,7 @@ def _collecting():
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_it_is_left_as_it_was_found(enabled):
-    """Within, nothing is collected; behind, also after an error, it is as before."""
+    """Within, nothing is collected; after, also after an error, it is as before."""
     (gc.enable if enabled else gc.disable)()
     with collector_paused():
         assert not gc.isenabled()

@@ -16,7 +16,7 @@ def test_the_instruction_is_no_human_message() -> None:
 
 
 def test_a_conversation_is_flattened_to_one_text() -> None:
-    """Roles, texts, calls and results are in it, in order, and the instruction behind them."""
+    """Roles, texts, calls and results are in it, in order, and the instruction after them."""
     content = flattened(MESSAGES, PROMPT, 100_000)["content"]
     for part in ("[user]\nLook at a.py.", '[call read c] {"path":"a.py"}', "[tool read]\nbegin", "It is long.", PROMPT):
         at = content.index(part)

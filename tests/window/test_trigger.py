@@ -36,7 +36,7 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
 
 
 def test_the_next_process_does_not_plan_again_either() -> None:
-    """Where a plan could not reach what is asked for, as little is tried behind a restart as before it."""
+    """Where a plan could not reach what is asked for, as little is tried after a restart as before it."""
     desk = Desk(max_messages=3)
     for _ in range(3):
         desk.add({"role": "user", "content": TEXT, "metadata": {"pinned": True}})
