@@ -3,19 +3,21 @@
 Each caller gives a function that prepares its records from the index as it is under the lock. Callers do not see each
 other: what one of them gets wrong is refused to it alone. Rules:
 - What a caller prepares is appended as a whole or not at all.
+- Nothing is appended to a log of a later format version.
 - A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
   written in parts, and a part ends after a caller that appends control records. It need not see their messages.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import RecordError
+from ..errors import LogVersionError, RecordError
 from .base import Outcome, Prepare
 from .index import Index
-from .record import CONTROL_HEAD
+from .record import CONTROL_HEAD, FORMAT_VERSION
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
@@ -53,8 +55,24 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     return sorted(cuts - {0})
 
 
+def check_version(index: Index, location: str) -> None:
+    """Refuse to write to a log of a later format version.
+
+    Raises:
+        LogVersionError: it is one.
+    """
+    if index.version > FORMAT_VERSION:
+        reason = f"the log has format version {index.version}, which this version of the package only reads; update it"
+        raise LogVersionError(errno.EPERM, reason, location)
+
+
 def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:
-    """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`."""
+    """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`.
+
+    Raises:
+        LogVersionError: a later version wrote the log.
+    """
+    check_version(index, "")
     part = Part([], [])
     most_bytes, total_bytes = max_record_bytes - SEAL_BYTES, 0
     for prepare in batch:

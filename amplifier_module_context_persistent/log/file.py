@@ -23,14 +23,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError, LogVersionError
+from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .base import LogDescription, Outcome, Prepare
-from .batch import prepare_part, reset_parts
+from .batch import check_version, prepare_part, reset_parts
 from .filesystem import FileSystem, check_trust, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
-from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
+from .record import MAX_RECORD_BYTES, Message, seal
 from .torn_tail import save_torn_tail
 
 
@@ -62,10 +62,9 @@ class FileLog:
         self._unsynced_directories: list[str] | None = None
         """Those to sync with the next append; None for all that lead to the log."""
         self._identity: tuple[int, int] | None = None
+        """The file that was appended to last."""
         self._checked: tuple[int, int] | None = None
-        """The file whose owner was looked at."""
-        self._known: Index | None = None
-        """What was known when the log was closed."""
+        """The file whose owner was looked at; None as long as this object has met none."""
 
     @property
     def path(self) -> str:
@@ -115,8 +114,6 @@ class FileLog:
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
-        if self._reader.file.fd is not None:
-            self._known = self._reader.index
         self._reader.close()
         self._failure = None
         self._unsynced_directories = None
@@ -163,13 +160,11 @@ class FileLog:
         lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s)
         try:
             self._notice_replacement()
+            check_version(self.index, self.path)
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 self._repair(torn)
-            if self.index.version > FORMAT_VERSION:
-                reason = f"the log has format version {self.index.version}, which this version only reads; update it"
-                raise LogVersionError(errno.EPERM, reason, self.path)
             first = len(self.index)
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if part.bodies:
@@ -190,6 +185,7 @@ class FileLog:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
         lock = lock_log(reader, wait=True, timeout_s=self._lock_timeout_s)
         try:
+            check_version(self.index, self.path)
             if torn := reader.torn:
                 self._repair(torn)
             elif reader.lacks_newline:
@@ -204,11 +200,11 @@ class FileLog:
     # -- under the lock ----------------------------------------------------------------------------------------------
 
     def _check_opened(self) -> None:
-        """Look at a file that was opened just now: whose it is, and whether it holds what this object knew."""
-        reader, known = self._reader, self._known
+        """Look at the file: whose it is, and whether it is there if it ever was."""
+        reader = self._reader
         if reader.file.fd is None:
-            if known is not None:
-                reason = "the log was removed after this session had closed it; put it back, or begin a new session"
+            if self._checked is not None:
+                reason = "the log was removed since this session opened it; put it back, or begin a new session"
                 raise LogUnreadableError(errno.ENOENT, reason, self.path)
             return
         status = reader.file.opened_status
@@ -219,12 +215,10 @@ class FileLog:
                 reader.close()
                 raise
             self._checked = reader.file.identity
-        if known is not None:
-            self._known = None
-            reader.count_lost(known)
 
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
+        self._check_opened()
         if self._identity not in (None, self._reader.file.identity) and self._unsynced_directories == []:
             self._unsynced_directories.append(os.path.dirname(self.path))
         self._identity = self._reader.file.identity

@@ -168,20 +168,26 @@ def directories_above(path: str) -> list[str]:
         found.append(above)
 
 
+def distrust(status: os.stat_result) -> str:
+    """Why a log may be one that somebody else made up; empty if only its owner, who is we or root, may write it."""
+    if WINDOWS:
+        return ""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"the log belongs to the user with the id {status.st_uid}, so it is not trusted; change its owner"
+    if status.st_mode & stat.S_IWOTH:
+        return "every user may write the log, so it is not trusted; chmod o-w it"
+    return ""
+
+
 def check_trust(status: os.stat_result, path: str) -> None:
     """Refuse a log that somebody else may have made up: one of another user, or one that everybody may write.
 
     Raises:
         LogUnreadableError: it is such a one; says what to do.
     """
-    if WINDOWS:
-        return
-    if status.st_uid not in (os.geteuid(), 0):
-        reason = f"the log belongs to the user with the id {status.st_uid}, so it is not trusted; change its owner"
+    if reason := distrust(status):
         raise LogUnreadableError(errno.EPERM, reason, path)
-    if status.st_mode & stat.S_IWOTH:
-        raise LogUnreadableError(errno.EPERM, "every user may write the log, so it is not trusted; chmod o-w it", path)
-    if status.st_mode & stat.S_IWGRP:
+    if not WINDOWS and status.st_mode & stat.S_IWGRP:
         logger.warning("%s: its group may write it; make it private with chmod 600", path)
 
 

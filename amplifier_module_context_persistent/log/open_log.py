@@ -34,7 +34,7 @@ class OpenLog:
         """The file's status when it was opened."""
         self.identity = (-1, -1)
         """Device and inode of the open file."""
-        self._writable = writable
+        self.writable = writable
 
     @property
     def descriptor(self) -> int:
@@ -54,7 +54,7 @@ class OpenLog:
             LogUnreadableError: it is there and cannot be read.
             OSError: it is not there and cannot be created.
         """
-        opened = open_file(self.files, self.path, writable=self._writable, create=create)
+        opened = open_file(self.files, self.path, writable=self.writable, create=create)
         if opened is not None:
             self.fd, self.opened_status = opened
             self.identity = (self.opened_status.st_dev, self.opened_status.st_ino)

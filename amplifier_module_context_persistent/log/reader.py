@@ -23,11 +23,11 @@ from typing import NamedTuple
 from ..errors import LogUnreadableError
 from .base import LogDescription
 from .file_scan import scan_file
-from .filesystem import FileSystem
+from .filesystem import FileSystem, distrust
 from .index import Index, TornTail, fetch_lines
 from .open_log import OpenLog
 from .read_back import checked, parsed
-from .record import MAX_RECORD_BYTES, Message
+from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import read_in_order
 from .scanner import Scanner
 
@@ -71,6 +71,8 @@ class LogReader:
         self.lost_messages = 0
         """Messages that the file held and no longer holds, since this object was made."""
         self.scanner = Scanner(max_record_bytes)
+        self._before: Index | None = None
+        """What was known before the log was closed or scanned anew, until the next scan has ended."""
         self._end = b""
         self._known_end = b""
         self._pid = os.getpid()
@@ -100,7 +102,7 @@ class LogReader:
         """Close the file and forget what was read; `follow` opens it again."""
         self.file.close()
         self.size = 0
-        self.scanner = Scanner(self.max_record_bytes)
+        self._forget()
         self._end = self._known_end = b""
 
     def ensure_open(self) -> bool:
@@ -127,10 +129,8 @@ class LogReader:
         if self.ensure_open() or self.take_in():
             return
         logger.warning("%s was replaced; reading the new file", self.file.path)
-        known = self.index
         self.close()
         self.open(create=False)
-        self.count_lost(known)
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
         """Take in what the open file holds by now; False, and nothing done, if the path names another file.
@@ -153,12 +153,16 @@ class LogReader:
             self._scan_or_close()
         else:
             logger.warning("%s changed otherwise than by appending; reading it anew", self.file.path)
-            known = self.index
             self.reload()
-            self.count_lost(known)
         return True
 
-    def count_lost(self, known: Index) -> None:
+    def _forget(self) -> None:
+        """Begin a new index, and keep the last one, to tell what the file has lost."""
+        if self._before is None and len(self.index):
+            self._before = self.index
+        self.scanner = Scanner(self.max_record_bytes)
+
+    def _count_lost(self, known: Index) -> None:
         """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
         if self.index.control_counts.get("purge", 0) > known.control_counts.get("purge", 0):
             return
@@ -233,18 +237,25 @@ class LogReader:
             OSError: it is not there and cannot be created.
         """
         if self.file.open(create=create):
+            if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
+                logger.warning("%s: %s; it is read all the same", self.file.path, reason)
             self.reload()
 
     def reload(self) -> None:
         """Scan the whole file anew, into a new index."""
-        self.scanner = Scanner(self.max_record_bytes)
+        self._forget()
         try:
             self.size = self.file.size()
         except LogUnreadableError:
             self.close()
             raise
         self._scan_or_close()
-        damage, torn = self.index.damage, self.torn
+        if self._before is not None:
+            self._count_lost(self._before)
+            self._before = None
+        damage, torn, version = self.index.damage, self.torn, self.index.version
+        if version > FORMAT_VERSION:
+            logger.warning("%s has format version %d, which is later than %d", self.file.path, version, FORMAT_VERSION)
         if damage:
             logger.warning("%s: %d findings; the first: %s", self.file.path, len(damage), damage[0])
         if torn:

@@ -197,3 +197,45 @@ async def test_what_was_acknowledged_on_disk_is_never_gone_on_with_in_memory(
         await context.add_message(user("two"))
     assert named(events, "context:degraded") == []
     assert context.log_path == str(path)
+
+
+async def test_a_log_that_was_removed_after_a_close_is_not_begun_anew(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path
+) -> None:
+    """Nothing is created in its place in silence; put back, it goes on."""
+    path = tmp_path / "log.jsonl"
+    session = await start_session(configured(path))
+    context, events = context_of(session), record_events(session.coordinator)
+    await context.add_message(user("one"))
+    await context.close()
+    path.rename(tmp_path / "away")
+    for _ in range(2):
+        with pytest.raises(LogError, match="removed"):
+            await context.add_message(user("two"))
+    assert files_below(tmp_path) == ["away"]
+    assert named(events, "context:degraded") == []
+    (tmp_path / "away").rename(path)
+    await context.add_message(user("three"))
+    assert texts(await context.get_messages()) == ["one", "three"]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_messages_that_the_log_lost_are_told_by_an_event(
+    start_session: StartSession, record_events: RecordEvents, tmp_path: Path, closed: bool
+) -> None:
+    """An acknowledged message that is gone is no warning in some file: hooks hear how many there are, once."""
+    path = tmp_path / "log.jsonl"
+    session = await start_session(configured(path))
+    context, events = context_of(session), record_events(session.coordinator)
+    await context.add_message(user("one"))
+    size = path.stat().st_size
+    for text in ("two", "three"):
+        await context.add_message(user(text))
+    if closed:
+        await context.close()
+    with path.open("r+b") as file:
+        file.truncate(size)
+    await context.add_message(user("four"))
+    await context.get_messages_for_request()
+    assert named(events, "context:log_lost_tail") == [{"lost_messages": 2, "path": str(path)}]
+    assert texts(await context.get_messages()) == ["one", "four"]

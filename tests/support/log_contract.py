@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.errors import LogUnreadableError, LogVersionError
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control
@@ -109,6 +109,14 @@ class LogContract:
         described = log.describe()
         assert (described.exists, described.torn_bytes, described.lost_messages) == (True, 0, 0)
         assert described.size_bytes > 0
+
+    def test_a_log_of_a_later_version_is_read_and_never_appended_to(self, log: Log) -> None:
+        """Nothing that this version would write can be right there."""
+        append_bodies(log, encode_control("header", version=99), body(0))
+        with pytest.raises(LogVersionError, match="format version 99"):
+            append(log, 1)
+        assert numbers(log) == [0]
+        assert len(list(log.records())) == 2
 
     def test_others_are_followed(self, open_log: OpenLog) -> None:
         """What another writer appends is seen, and the next append follows it."""
