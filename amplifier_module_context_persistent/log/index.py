@@ -64,6 +64,10 @@ class Index:
     checks: array[int] = field(default_factory=lambda: array("I"))
     """What a later reading is checked against: of a record that verified, its checksum (with its seed); of any other
     one, the CRC of all its bytes."""
+    makers: bytearray = field(default_factory=bytearray)
+    """Of an answer, who was asked: a position in `asked`; 0 where nobody knows."""
+    asked: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
+    """The providers and models that receipts name; the first one stands for nobody."""
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
@@ -84,7 +88,16 @@ class Index:
         return len(self.offsets)
 
     def add(
-        self, *, offset: int, length: int, role: int, flags: int, id_hash: int, seed: int = 0, check: int = 0
+        self,
+        *,
+        offset: int,
+        length: int,
+        role: int,
+        flags: int,
+        id_hash: int,
+        seed: int = 0,
+        check: int = 0,
+        maker: int = 0,
     ) -> int:
         """Add a message record (not yet live); its ordinal."""
         ordinal = len(self.offsets)
@@ -95,7 +108,12 @@ class Index:
         self.id_hashes.append(id_hash)
         self.seeds.append(seed)
         self.checks.append(check)
+        self.makers.append(maker)
         return ordinal
+
+    def maker_of(self, ordinal: int) -> tuple[str, str]:
+        """The provider and the model that were asked for an answer; empty texts where nobody knows."""
+        return self.asked[self.makers[ordinal]]
 
     def is_held(self, ordinal: int) -> bool:
         """Whether a record is, or was, part of the history."""

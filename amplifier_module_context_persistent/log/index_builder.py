@@ -10,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .index import PINNED, ROLE_CODES, UNCHAINED, UNHELD, Damage, Index, id_hash_of
+from .index import ASSISTANT, PINNED, ROLE_CODES, UNCHAINED, UNHELD, Damage, Index, id_hash_of
 from .old_resets import OldResets
 from .record import Member, Message, name_of
 from .reset_record import BEGIN, COMMIT, parse
 from .resets import Resets
 
 Control = dict[str, Any]
+
+_MOST_MAKERS = 255
+_PROVIDER, _MODEL = b',"provider":"', b'","model":"'
 
 
 @dataclass(slots=True)
@@ -41,6 +44,9 @@ class IndexBuilder:
         self._known: set[int] = set()
         self._known_count = 0
         """Of so many messages the ids' hashes are in the set; it is filled when it is first needed."""
+        self._asked = 0
+        """Who was asked by the last request that no answer followed yet, as a code of `Index.makers`."""
+        self._names, self._names_code = b"", 0
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
         self._old = OldResets(self.index, lambda detail: self.report("reset", detail))
 
@@ -73,7 +79,10 @@ class IndexBuilder:
         repeats = doubtful and self._is_known(hashed)
         if repeats or member is not None:
             flags |= UNHELD
-        ordinal = self.add(ROLE_CODES[message["role"]], flags, hashed)
+        role, maker = ROLE_CODES[message["role"]], 0
+        if role == ASSISTANT and member is None:
+            maker = self.take_asked()
+        ordinal = self.add(role, flags, hashed, maker)
         if repeats:
             self.report("repeated", "it has the id of a message before it, and its checksum does not hold; left out")
         elif member is not None:
@@ -81,7 +90,7 @@ class IndexBuilder:
         else:
             self._old.message(ordinal, doubtful=bool(flags & UNCHAINED) and doubtful)
 
-    def add(self, role: int, flags: int, hashed: int) -> int:
+    def add(self, role: int, flags: int, hashed: int, maker: int = 0) -> int:
         """Add a message that is not live yet; its ordinal."""
         place = self._place
         return self.index.add(
@@ -92,6 +101,7 @@ class IndexBuilder:
             id_hash=hashed,
             seed=place.seed,
             check=place.check,
+            maker=maker,
         )
 
     def control(self, value: Control, flags: int, *, intact: bool) -> None:
@@ -111,6 +121,28 @@ class IndexBuilder:
             self._old.other()
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
+
+    def receipt(self, line: bytes) -> bool:
+        """Take a sound receipt without parsing it, as there is one a request; False where it has to be parsed."""
+        start = line.find(_PROVIDER)
+        end = line.find(b'"', start + len(_PROVIDER))
+        names = line[start + len(_PROVIDER) : end] if start > 0 else b""
+        if start > 0 and line[end : end + len(_MODEL)] == _MODEL:
+            end = line.find(b'"', end + len(_MODEL))
+            names = line[start + len(_PROVIDER) : end]
+        if not self.is_plain or b"\\" in names:
+            return False
+        if names != self._names:
+            provider, _, model = names.partition(_MODEL)
+            self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
+        self.index.count_control("view")
+        self._asked = self._names_code
+        return True
+
+    def take_asked(self) -> int:
+        """Who was asked for the answer that comes now, by `Index.makers`; the next one has its own request."""
+        asked, self._asked = self._asked, 0
+        return asked
 
     def gap(self) -> None:
         """Take note that a line is missing here, or that the next one was altered."""
@@ -148,6 +180,17 @@ class IndexBuilder:
     def _system(self, value: Control) -> None:
         self.index.heads.add(name_of(value.get("hash")))
 
+    def _code_of(self, provider: str, model: str) -> int:
+        """The code of a provider and a model for `Index.makers`; 0 for nobody, and where there is no code left."""
+        asked = self.index.asked
+        if (provider, model) not in asked and len(asked) <= _MOST_MAKERS:
+            asked.append((provider, model))
+        return asked.index((provider, model)) if (provider, model) in asked else 0
+
+    def _view(self, value: Control) -> None:
+        if not self._flags:
+            self._asked = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
+
     def _begin(self, value: Control) -> None:
         reset = parse(value)
         if reset is None or not self._intact:
@@ -184,9 +227,14 @@ class IndexBuilder:
         "pin": _pin,
         "usage": _usage,
         "system": _system,
+        "view": _view,
         "reset_begin": _begin,
         "reset_commit": _commit,
         "reset": _old_reset,
         "keep": _old_run,
         "commit": _old_commit,
     }
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")

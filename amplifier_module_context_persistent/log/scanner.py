@@ -16,7 +16,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from .index import DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
+from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
 from .record import (
@@ -83,7 +83,7 @@ class Scanner:
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
         builder, from_bytes, live = self.builder, int.from_bytes, index.live
         offsets, lengths, role_codes, flags = index.offsets, index.lengths, index.roles, index.flags
-        id_hashes, seeds, checks = index.id_hashes, index.seeds, index.checks
+        id_hashes, seeds, checks, makers = index.id_hashes, index.seeds, index.checks, index.makers
         lines = block.split(b"\n")
         lines.pop()
         for line in lines:
@@ -105,12 +105,12 @@ class Scanner:
                     id_hashes.append(from_bytes(line[start + 14 : end], "little") % ID_MODULUS)
                     seeds.append(seed)
                     checks.append(computed)
+                    makers.append(builder.take_asked() if role == ASSISTANT else 0)
                     offset += length
                     chain.stored = chain.computed = seed = computed
                     chain.begun = True
                     continue
-            elif verified and line[:18] == _RECEIPT_HEAD and length <= limit and builder.is_plain:
-                index.count_control("view")  # nothing else is known of it, and there is one a request
+            elif verified and line[:18] == _RECEIPT_HEAD and length <= limit and builder.receipt(line):
                 offset += length
                 chain.stored = chain.computed = seed = computed
                 chain.begun = True

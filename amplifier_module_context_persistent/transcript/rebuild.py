@@ -153,8 +153,8 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
 
 def _index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    columns = ("offsets", "lengths", "roles", "flags", "id_hashes")
-    return Index(**{name: getattr(index, name)[:records] for name in columns})
+    columns = ("offsets", "lengths", "roles", "flags", "id_hashes", "makers")
+    return Index(**{name: getattr(index, name)[:records] for name in columns}, asked=index.asked)
 
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:

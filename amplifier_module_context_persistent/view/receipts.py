@@ -26,6 +26,7 @@ from .arrangement import Item
 _DIGEST_BYTES = 16
 _TEXT_DIGEST_BYTES = 8
 _NAME_CHARS = 64
+_NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "hash")
 
 RENDERING = frozenset({"truncate_boundary", "late_system"})
 """The options that the bytes of a view depend on; what it leaves out is in its plan."""
@@ -124,6 +125,8 @@ class Receipt:
     extras: int
     hash: str
     render: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    """The provider's model, where it says so."""
 
     def encode(self) -> bytes:
         """The body of its control record."""
@@ -136,6 +139,7 @@ class Receipt:
             "tokens": self.tokens,
             "budget_tokens": self.budget_tokens,
             "provider": self.provider[:_NAME_CHARS],
+            "model": self.model[:_NAME_CHARS],
             "head": self.head,
             "extras": self.extras,
             "render": dict(self.render),
@@ -150,7 +154,7 @@ class Receipt:
         Raises:
             ValueError: the record is not of this shape.
         """
-        texts = {key: record.get(key, "") for key in ("id", "time", "plan", "upto", "provider", "head", "hash")}
+        texts = {key: record.get(key, "") for key in _NAMES}
         counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras")}
         render = record.get("render", {})
         if not all(isinstance(value, str) for value in texts.values()):

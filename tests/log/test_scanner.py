@@ -100,6 +100,45 @@ def test_control_records_are_counted_and_headers_and_the_last_plan_kept() -> Non
     assert (ids(scanner), found(scanner)) == ([1], [])
 
 
+def test_an_answer_is_known_by_the_request_before_it() -> None:
+    """Who was asked is read from receipts, those that have to be parsed too, and holds for one answer."""
+    receipts: list[dict[str, Any]] = [
+        {"id": "r1", "provider": "anthropic", "hash": "0"},
+        {"id": "r2", "provider": "openai", "model": "gpt-5", "hash": "0"},
+        {"id": "r3", "provider": 'a "b"', "model": "m\\n", "hash": "0"},
+        {"id": "r4", "hash": "0"},
+    ]
+    bodies = []
+    for number, receipt in enumerate(receipts):
+        question = encode_message(
+            {"role": "user", "content": ',"provider":"x"'}, message_id=f"u{number}", timestamp=STAMP
+        )
+        answers = [
+            encode_message({"role": "assistant", "content": "Yes."}, message_id=f"id-{number}-{n}", timestamp=STAMP)
+            for n in range(2)
+        ]
+        bodies += [question, encode_control("view", **receipt), *answers]
+    for piece in (1, 100):
+        index = scan(sealed(bodies), piece=piece).index
+        known = [
+            index.maker_of(ordinal) for ordinal in range(len(index)) if index.roles[ordinal] == ROLE_CODES["assistant"]
+        ]
+        nobody = ("", "")
+        assert known[0::2] == [("anthropic", ""), ("openai", "gpt-5"), ('a "b"', "m\\n"), nobody]
+        assert known[1::2] == [nobody] * 4
+
+
+def test_there_are_codes_for_so_many_names_and_none_for_more() -> None:
+    """A log that names more providers than a byte can tell apart leaves the others unknown."""
+    answer = {"role": "assistant", "content": "Yes."}
+    bodies = []
+    for number in range(300):
+        receipt = encode_control("view", id=f"r{number}", provider=f"p{number}", hash="0")
+        bodies += [receipt, encode_message(answer, message_id=f"id-{number}", timestamp=STAMP)]
+    index = scan(sealed(bodies)).index
+    assert [index.maker_of(n)[0] for n in range(300)] == [*(f"p{n}" for n in range(255)), *[""] * 45]
+
+
 # -- lines of the older module -----------------------------------------------------------------------------------------
 
 
