@@ -12,6 +12,7 @@ from typing import Any
 
 from ..log.record import Message, name_of
 from ..log.record_kinds import kind_of
+from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import in_json
 
 REPLACEMENT = "[redacted]"
@@ -23,7 +24,6 @@ _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
 _CONTROL_NAMES = _NAMES | {"time"}
 _ARGUMENTS = frozenset({"arguments", "input"})
-_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
@@ -87,6 +87,4 @@ def _replace(value: Any, replace: Replace, names: frozenset[str]) -> Any:
 
 def _is_spoilt(block: Any, replace: Replace) -> bool:
     """Whether a block is signed thinking that would change."""
-    if not (isinstance(block, dict) and block.get("type") in _THINKING):
-        return False
-    return bool(_replace(block, replace, _NAMES) != block)
+    return is_block(block, THINKING_BLOCKS) and _replace(block, replace, _NAMES) != block

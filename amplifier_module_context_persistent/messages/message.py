@@ -7,7 +7,7 @@ that Amplifier and providers use.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -56,7 +56,12 @@ def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message
     content = message.get("content")
     if not isinstance(content, list):
         return []
-    return [block for block in content if isinstance(block, dict) and block.get("type") in kinds]
+    return [block for block in content if is_block(block, kinds)]
+
+
+def is_block(value: Any, kinds: Collection[str]) -> bool:
+    """Whether a value is a content block of one of some kinds; a type that is no string is of no kind."""
+    return isinstance(value, dict) and isinstance(kind := value.get("type"), str) and kind in kinds
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -74,16 +79,12 @@ def without_thinking(message: Message) -> Message:
     changes: Message = {}
     for key in ("content", "content_blocks"):
         if isinstance(blocks := message.get(key), list):
-            spoken = [block for block in blocks if not _is_thinking(block)]
+            spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
             if len(spoken) < len(blocks):
                 changes[key] = spoken or ("" if key == "content" else [])
     if not changes and "thinking_block" not in message:
         return message
     return {key: changes.get(key, value) for key, value in message.items() if key != "thinking_block"}
-
-
-def _is_thinking(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in THINKING_BLOCKS
 
 
 def _call(call_id: str, call: Mapping[str, Any]) -> Call:

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .message import Message, as_json, calls_of, given_arguments_of
+from .message import CALL_BLOCKS, Message, as_json, calls_of, given_arguments_of, is_block
 from .metadata import RECALL_TOOL
-
-_CALLS = ("tool_call", "tool_use")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def parts_of(message: Message) -> Iterator[Part]:
     listed_calls = listed if isinstance(listed, list) else []
     listed_ids = {_call_id(call) for call in listed_calls}
     for block in blocks:
-        if not isinstance(block, dict) or block.get("type") not in _CALLS:
+        if not is_block(block, CALL_BLOCKS):
             yield _block_part(block)
         elif _call_id(block) not in listed_ids:
             yield _call_part(block, names)

@@ -25,6 +25,7 @@ from ..log.atomic_file import NewFile
 from ..log.filesystem import FileSystem
 from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
+from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import REDACTED, redact_value
 from ..transcript.transcript import Transcript
 from .copy import unread_lines
@@ -35,7 +36,6 @@ from .markdown import inline, message_markdown
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
 
 _INSTRUCTIONS = frozenset({"system", "developer"})
-_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 class ExportRefusedError(ContextPersistentError, ValueError):
@@ -208,14 +208,10 @@ def _sendable(message: Message, clean: Message) -> Message:
         clean = {key: value for key, value in clean.items() if key != "thinking_block"}
     if isinstance(content, list):
         pairs = zip(content, clean["content"], strict=True)
-        kept = [after for before, after in pairs if not (_is_thinking(before) and before != after)]
+        kept = [after for before, after in pairs if not (is_block(before, THINKING_BLOCKS) and before != after)]
         if len(kept) < len(content):
             clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
     return clean
-
-
-def _is_thinking(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in _THINKING
 
 
 def _changes(before: Any, after: Any) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ..log.record import encode_control
+from ..messages.message import is_block
 from ..tokens.calibration import Calibration
 from ..tokens.counter import CALL_TOKENS, MESSAGE_TOKENS, EstimateCounter, count_message
 from ..tokens.meter import Reading
@@ -46,7 +47,7 @@ class ReportedUsage:
         content = message.get("content")
         texts = [content] if isinstance(content, str) else []
         for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") in _TEXTS and isinstance(block.get(block["type"]), str):
+            if is_block(block, _TEXTS) and isinstance(block.get(block["type"]), str):
                 texts.append(block[block["type"]])
             else:  # an image, or what only the counter knows
                 self._counted += count_message(dict(message), self._counter)

@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.message import Message
+from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message, is_block
 from ..messages.metadata import is_human, metadata_of
 
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
@@ -28,8 +28,6 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
 _BEGINS_HTML = re.compile(r"<(?=\S)")
 _FENCE_RUN = re.compile(r"`{3,}|~{3,}")
 _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
-_CALLS = frozenset({"tool_call", "tool_use"})
-_THINKING = frozenset({"thinking", "reasoning"})
 
 
 def message_markdown(message: Message) -> str:
@@ -43,7 +41,7 @@ def message_markdown(message: Message) -> str:
         parts.append(_folded(f"Result{of}, {len(text):,} characters", fenced(text)))
     else:
         parts += _content(message, folded=role != "assistant" and not is_human(message))
-        shown = {str(block.get("id")) for block in _blocks(message) if block.get("type") in _CALLS}
+        shown = {str(block.get("id")) for block in _blocks(message) if is_block(block, CALL_BLOCKS)}
         listed = message.get("tool_calls")
         for call in listed if isinstance(listed, list) else ():
             if isinstance(call, dict) and str(call.get("id")) not in shown:
@@ -112,9 +110,9 @@ def _content(message: Message, *, folded: bool) -> list[str]:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "text" and isinstance(text := block.get("text"), str):
             parts += [quoted(text)] if text.strip() else []
-        elif kind in _CALLS:
+        elif is_block(block, CALL_BLOCKS):
             parts.append(_call(block))
-        elif kind in _THINKING and isinstance(text := block.get("thinking") or block.get("text"), str):
+        elif is_block(block, THINKING_BLOCKS) and isinstance(text := block.get("thinking") or block.get("text"), str):
             parts.append(_folded(f"Thinking, {len(text):,} characters", fenced(text)))
         elif kind == "tool_result":
             text = _all_text(block.get("output", block.get("content")))

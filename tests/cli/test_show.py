@@ -136,7 +136,7 @@ def test_an_empty_log_has_nothing_to_show(tmp_path: Path) -> None:
 
 def test_it_begins_before_all_is_read_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages are printed one by one: where the log changes meanwhile, what stood before it was printed."""
-    from amplifier_module_context_persistent.transcript.transcript import LogReader
+    from amplifier_module_context_persistent.log.reader import LogReader
 
     read = LogReader.read
 

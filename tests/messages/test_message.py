@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.messages.message import Call, calls_of, result_id_of, text_of
+from amplifier_module_context_persistent.messages.message import Call, calls_of, result_id_of, text_of, without_thinking
 from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
 
 
@@ -47,3 +47,12 @@ def test_the_call_that_a_result_answers(message: Message, call_id: str | None) -
 def test_the_text_of_a_message(content: Any, found: str) -> None:
     """The content, or its text blocks."""
     assert text_of(user(content)) == found
+
+
+@pytest.mark.parametrize("kind", [["thinking"], {"a": 1}, None, 3, True])
+def test_a_block_whose_type_is_no_string_is_of_no_kind(kind: Any) -> None:
+    """What a tool or a provider put there stays as it is, and nothing fails on it."""
+    message = says([{"type": kind, "id": "a", "text": "b"}, text("c")], tool_calls=[call("d")])
+    assert calls_of(message) == (Call("d", "bash"),)
+    assert text_of(message) == "c"
+    assert without_thinking(message) is message
