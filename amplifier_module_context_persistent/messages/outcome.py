@@ -35,12 +35,17 @@ _FAILED_HEAD = re.compile(
     re.IGNORECASE,
 )
 _FAILED_TAIL = re.compile(
-    r"(?:exit(?:ed with)?(?: code| status)|return ?code):? *[1-9]\d*[\])>.]?\s*\Z|command aborted\s*\Z", re.IGNORECASE
+    r"""
+      (?:exit(?:ed\ with)?(?:\ code|\ status)|return\ ?code):?\ *[1-9]\d*[\])>.]?\s*\Z
+    | command\ aborted\s*\Z
+    | [1-9]\d*\ (?:failed|errors?)(?:,\ \d+\ \w+)*\ in\ [\d.]+\ ?m?s(?:\ \([\d:]+\))?[\s=]*\Z    # as pytest ends
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _WRAPPING = re.compile(r"[\s<\[(*#`'\"]*")
 _FLAGS = ("is_error", "isError")
 _CODES = ("returncode", "return_code", "exit_code", "exitCode")
-_TAIL_CHARS = 80
+_TAIL_CHARS = 160
 
 
 def outcome_of(result: Mapping[str, Any]) -> str:
