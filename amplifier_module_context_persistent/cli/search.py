@@ -5,31 +5,29 @@ Exit codes, as grep's: 0 found, 1 not found, 2 something could not be searched.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from ..errors import LogError, RecallError
+from ..log.reader import LogReader
 from ..log.record import ROLES
-from ..messages.metadata import metadata_of, timestamp_of
 from ..paths import project_slug
 from ..search.pattern import Pattern, regex_pattern, text_pattern
-from ..transcript.search import Line, search
-from ..transcript.sessions import SessionNameError, last_session, session_files
-from ..transcript.transcript import Placed
+from ..search.words import AllWords, words_pattern
+from ..transcript.search import search
+from ..transcript.sessions import SessionFile, SessionNameError, last_session, session_files
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .message_printer import head_of
+from .match_printer import MatchPrinter
 from .progress import progress
-from .session_argument import complete, complete_tool, path_of, session_name
-from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason
+from .session_argument import complete, complete_tool, path_of
+from .terminal import UnusableError, check_tool, one_line, open_transcript, reason
 
-_LINE_CHARS = 300  # of a line are shown
-_BEFORE_CHARS = 100  # of these before the first match
+FindPlaces = Callable[[LogReader], list[int] | None]
+"""Names the places of the messages of a log that may match; None means all."""
 
 
 @click.command("search")
@@ -39,6 +37,7 @@ _BEFORE_CHARS = 100  # of these before the first match
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
+@click.option("-w", "--words", "in_words", is_flag=True, help='PATTERN is words: `retry "reset by peer" time*`.')
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
 @click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option(
@@ -47,6 +46,7 @@ _BEFORE_CHARS = 100  # of these before the first match
 @click.option("-l", "--sessions-only", "names", is_flag=True, help="Print only which sessions match.")
 @click.option("-c", "--count", is_flag=True, help="Print only how many lines match in each session.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@click.option("--no-index", is_flag=True, help="Neither use nor write the search index.")
 @click.pass_context
 def search_command(
     context: click.Context,
@@ -57,35 +57,61 @@ def search_command(
     last: bool,
     ignore_case: bool,
     fixed: bool,
+    in_words: bool,
     role: str | None,
     tool: str | None,
     lines: int,
     names: bool,
     count: bool,
     as_json: bool,
+    no_index: bool,
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
     PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
-    is given up, and counted. The texts, thinking, calls and tool results of live messages are searched. Exits with 0 if
-    something was found, 1 if nothing was, 2 if something could not be searched.
+    is given up, and counted. With --words, all words must be in a message, in any order and any case; "two words" are a
+    phrase, begin* is the beginning of a word. The texts, thinking, calls and tool results of live messages are
+    searched. Exits with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
     """
     if sum((bool(sessions), everywhere, last)) > 1:
         raise click.UsageError("give one of SESSION, --all and --last")
-    wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case)
-    paths = list(_paths(sessions, everywhere=everywhere, last=last))
-    printer = _Printer(several=len(paths) > 1, names=names, count=count, as_json=as_json)
+    if in_words and fixed:
+        raise click.UsageError("give one of --fixed and --words")
+    wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
+    files = [] if sessions or last else _all_sessions(everywhere=everywhere)
+    paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
+    printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
+    one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines)
+    if files and not no_index:
+        code = _search_with_index(one, files)
+    else:
+        code = _searched(one, ((path, None) for path in paths))
+    if tool is not None and code == FINDINGS:
+        check_tool(tool, _tool_names(paths))
+    context.exit(code)
+
+
+def _search_with_index(one: _Search, files: list[SessionFile]) -> int:
+    from ..transcript.indexed_search import SessionsSearch
+
+    with SessionsSearch(files, one.pattern) as index:
+        open_ones = (session for session in files if not index.rules_out(session))
+        code = _searched(one, ((str(session.path), partial(index.places, session)) for session in open_ones))
+        index.update()
+    return code
+
+
+def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
+    """Search logs, each at the places that something names."""
     code = FINDINGS
-    for path in paths:
+    for path, find_places in logs:
         try:
-            if _search(path, wanted, printer, role=role, tool=tool, context=0 if names or count else lines):
+            if one.run(path, find_places):
                 code = DONE if code != UNUSABLE else code
         except UnusableError as error:
             error.show()
             code = UNUSABLE
-    if tool is not None and code == FINDINGS:
-        check_tool(tool, _tool_names(paths))
-    context.exit(code)
+    return code
 
 
 def _tool_names(paths: Iterable[str]) -> list[str]:
@@ -97,144 +123,82 @@ def _tool_names(paths: Iterable[str]) -> list[str]:
     return sorted(names)
 
 
-def _pattern(pattern: str, *, fixed: bool, ignore_case: bool) -> Pattern:
+def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) -> Pattern | AllWords:
     if not pattern:
         raise click.UsageError("PATTERN is empty")
     try:
+        if in_words:
+            return words_pattern(pattern)
         make = text_pattern if fixed else regex_pattern
         return make(pattern, ignore_case=ignore_case)
     except RecallError as error:
         said = one_line(str(error).removeprefix("query: "))
-        raise click.UsageError(f"PATTERN: {said} (--fixed searches for it as plain text)") from error
+        advice = "" if in_words or fixed else " (--fixed searches for it as plain text)"
+        raise click.UsageError(f"PATTERN: {said}{advice}") from error
 
 
-def _paths(sessions: Iterable[str], *, everywhere: bool, last: bool) -> Iterator[str]:
-    if sessions:
-        yield from dict.fromkeys(path_of(name) for name in sessions)
-        return
+def _paths(sessions: Iterable[str], *, last: bool) -> list[str]:
+    if not last:
+        return list(dict.fromkeys(path_of(name) for name in sessions))
     try:
-        if last:
-            yield str(last_session().path)
-            return
-        found = session_files(None if everywhere else project_slug("."))
+        return [str(last_session().path)]
     except SessionNameError as error:
         raise UnusableError(reason(error)) from error
-    if not found:
-        where = "there is no session" if everywhere else "this project has no session; --all searches all projects"
-        raise UnusableError(where)
-    yield from (str(session.path) for session in found)
 
 
-def _search(
-    path: str, pattern: Pattern, printer: _Printer, *, role: str | None, tool: str | None, context: int
-) -> bool:
-    """Search one session, print each match as it is found, and say whether there was one.
+def _all_sessions(*, everywhere: bool) -> list[SessionFile]:
+    """The sessions of this project, or of all.
 
     Raises:
-        UnusableError: it cannot be read, or not be searched to the end.
+        UnusableError: there is none.
     """
-    total = given_up = 0
-    bar = ExitStack()
-    with bar, open_transcript(path, files=bar.enter_context(progress(path, title="searching", passes=2))) as transcript:
-        try:
-            for found in search(transcript, pattern, role=role, tool=tool, context=context):
-                given_up += not found.is_whole
-                if not found.lines:
-                    continue
-                total += sum(bool(line.spans) for line in found.lines)
-                if printer.only_names:
-                    break
-                if printer.shows_messages:
-                    bar.close()  # before anything is printed
-                    printer.show(path, found.placed, found.lines)
-        except (LogError, ValueError) as error:
-            raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
-    if total:
-        printer.sum_up(path, total)
-    if given_up:
-        what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
-        raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
-    return total > 0
+    if found := session_files(None if everywhere else project_slug(".")):
+        return found
+    where = "there is no session" if everywhere else "this project has no session; --all searches all projects"
+    raise UnusableError(where)
 
 
-class _Printer:
-    """Prints the matches in the form that was asked for."""
+@dataclass(frozen=True)
+class _Search:
+    """What is looked for, and who prints it."""
 
-    def __init__(self, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
-        self.only_names = names
-        self.shows_messages = not names and not count
-        self._count, self._several, self._as_json = count, several, as_json
-        self._console: Console = console()
-        self._path = ""
+    pattern: Pattern | AllWords
+    printer: MatchPrinter
+    role: str | None
+    tool: str | None
+    context: int
 
-    def show(self, path: str, placed: Placed, lines: list[Line]) -> None:
-        """Print a message that matches."""
-        if self._as_json:
-            click.echo(json.dumps(_plain(path, placed, lines)))
-            return
-        if self._path:
-            click.echo()
-        if self._several and path != self._path:
-            self._print(Text(_name(path), "bold underline"))
-        self._path = path
-        self._print(head_of(placed))
-        known = lines[0].number
-        for line in lines:
-            if line.number > known + 1:
-                self._print(Text("   --", "dim"))
-            known = line.number
-            self._print(_shown(line))
+    def run(self, path: str, find_places: FindPlaces | None) -> bool:
+        """Search one session, print each match as it is found, and say whether there was one.
 
-    def sum_up(self, path: str, total: int) -> None:
-        """Print the session's name or count, if only that was asked for."""
-        if self.shows_messages:
-            return
-        if self._as_json:
-            told: dict[str, Any] = {"session": session_name(path), "path": path}
-            click.echo(json.dumps(told | ({"lines": total} if self._count else {})))
-        else:
-            self._print(Text(f"{_name(path)}{f': {total}' if self._count else ''}"))
-
-    def _print(self, text: Text) -> None:
-        if self._console.is_terminal:
-            self._console.print(text, soft_wrap=True)
-        else:
-            click.echo(text.plain)
-
-
-def _shown(line: Line) -> Text:
-    """A line with its number and its matches; of a long line, the part around the first match."""
-    begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
-    end = begin + _LINE_CHARS
-    shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
-    shown.append("..." if begin else "")
-    at = begin
-    for first, last in line.spans:
-        first, last = max(at, min(first, end)), max(at, min(last, end))
-        shown.append(_piece(line.text[at:first]), "not dim")
-        shown.append(_piece(line.text[first:last]), "not dim bold red")
-        at = last
-    shown.append(_piece(line.text[at:end]), "not dim")
-    return shown.append("..." if end < len(line.text) else "")
-
-
-def _piece(text: str) -> str:
-    return escaped(text.replace("\t", " ").removesuffix("\r"))
-
-
-def _plain(path: str, placed: Placed, lines: list[Line]) -> dict[str, Any]:
-    message = placed.message
-    return {
-        "session": session_name(path),
-        "path": path,
-        "number": placed.number,
-        "role": message.get("role"),
-        "tools": placed.tools,
-        "time": timestamp_of(message),
-        "id": metadata_of(message).get("message_id", ""),
-        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],
-    }
-
-
-def _name(path: str) -> str:
-    return escaped(one_line(session_name(path)))
+        Raises:
+            UnusableError: it cannot be read, or not be searched to the end.
+        """
+        total = given_up = 0
+        bar, printer = ExitStack(), self.printer
+        files = bar.enter_context(progress(path, title="searching", passes=2))
+        with bar, open_transcript(path, files=files) as transcript:
+            try:
+                reader = transcript.reader
+                among = find_places(reader) if find_places is not None and isinstance(reader, LogReader) else None
+                found_here = search(
+                    transcript, self.pattern, role=self.role, tool=self.tool, context=self.context, among=among
+                )
+                for found in found_here:
+                    given_up += not found.is_whole
+                    if not found.lines:
+                        continue
+                    total += sum(bool(line.spans) for line in found.lines)
+                    if printer.only_names:
+                        break
+                    if printer.shows_messages:
+                        bar.close()  # before anything is printed
+                        printer.show(path, found.placed, found.lines)
+            except (LogError, ValueError) as error:
+                raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+        if total:
+            printer.sum_up(path, total)
+        if given_up:
+            what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
+            raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
+        return total > 0

@@ -6,6 +6,7 @@ Rules:
   meanwhile is added, and the new file is synced and renamed over the log. A crash leaves the old log or the new one.
 - The new file is locked too until all that is done, so nobody appends to a file whose name could still be lost.
 - Another purge that comes first ends this one.
+- The search index of the project goes with it: the next search makes a new one.
 - What stays keeps its order and its bytes, but for its checksum and what belongs to resets. Bytes that cannot be read
   stay where everything but `everything` is purged. Saved torn tails go when that is asked for.
 - The `purge` record that is left holds counts, and nothing of what was removed: not even the pattern.
@@ -24,6 +25,7 @@ from ..log.index import Index
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
+from ..log.search_index import remove_search_index
 from ..log.strange import check_is_log
 from ..log.torn_tail import save_torn_tail, saved_tails
 from .purge_file import PurgeFile
@@ -183,6 +185,7 @@ def _finish(
     new.check(rewrite.expected())
     if (torn := reader.torn) and not purge.torn:
         save_torn_tail(reader.file.files, reader.file.descriptor, reader.path, torn)
+    remove_search_index(reader.path)
     new.take_place()
 
 
@@ -192,6 +195,11 @@ def _settle(reader: LogReader, purge: Purge) -> None:
         reader.file.files.sync_directory(os.path.dirname(reader.path))
     except OSError as error:
         reason = f"the log was purged, but that may not survive a power cut ({error}); run the purge again"
+        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
+    try:
+        remove_search_index(reader.path)  # a search may have written it from the log as it was before
+    except OSError as error:
+        reason = f"the log was purged, but not the search index ({error}); run the purge again"
         raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
     if purge.torn:
         _remove_tails(reader)

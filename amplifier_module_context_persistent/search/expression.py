@@ -44,22 +44,24 @@ def size_of(expression: str) -> int:
     return sum(sizes)
 
 
-def longest_literal(expression: str, *, any_case: bool, is_plain: Callable[[str], bool]) -> str:
-    """Find the longest run of characters that stands in every match.
+def literals_of(expression: str) -> list[list[str]]:
+    """Find the runs of characters that stand in every match, for each of the alternatives at the top.
 
-    Only what stands outside of groups, sets and alternatives is looked at. Where the expression holds anything that is
-    not known here, the answer is the empty text, which is always right: it rules nothing out.
+    Only what stands outside of groups, sets and nested alternatives is looked at. Where the expression holds anything
+    that is not known here, there is one alternative without runs, which is always right: it rules nothing out.
 
     Args:
         expression: a valid regular expression.
-        any_case: case does not matter; the run is given in lower case.
-        is_plain: whether a character may be part of the run.
     """
     flags = _FLAGS.match(expression)
     depth, runs = 0, [""]
+    alternatives = [runs]
     for token in _TOKEN.finditer(expression, flags.end() if flags else 0):
-        if token["unknown"] or (token["or"] and not depth):
-            return ""
+        if token["unknown"]:
+            return [[]]
+        if token["or"] and not depth:
+            alternatives.append(runs := [""])
+            continue
         literal = token["escaped"] or token["literal"]
         if token["open"] or token["close"]:
             depth += 1 if token["open"] else -1
@@ -71,11 +73,26 @@ def longest_literal(expression: str, *, any_case: bool, is_plain: Callable[[str]
                 runs[-1] = runs[-1][:-1]
             runs.append("")
         elif literal:
-            literal = literal.lower() if any_case else literal
-            if is_plain(literal) and not (any_case and literal in _MORE_CASES):
-                runs[-1] += literal
-            else:
-                runs.append("")
+            runs[-1] += literal
         else:
             runs.append("")
-    return max(runs, key=len)
+    return [[run for run in runs if run] for runs in alternatives]
+
+
+def longest_plain(runs: list[str], *, any_case: bool, is_plain: Callable[[str], bool]) -> str:
+    """Of runs of characters, the longest part in which all characters are plain; empty where none is.
+
+    Args:
+        runs: as `literals_of` gives them.
+        any_case: case does not matter; the part is given in lower case.
+        is_plain: whether a character may be part of it.
+    """
+    parts = [""]
+    for run in runs:
+        parts.append("")
+        for char in run.lower() if any_case else run:
+            if is_plain(char) and not (any_case and char in _MORE_CASES):
+                parts[-1] += char
+            else:
+                parts.append("")
+    return max(parts, key=len)

@@ -18,12 +18,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import regex
 
 from ..errors import ContextPersistentError, RecallError
 from ..log.record import CRC_TAIL_BYTES, MARK
-from .expression import longest_literal, size_of
+from .expression import literals_of, longest_plain, size_of
 
 MOST_CHARS = 200
 """Of a regular expression."""
@@ -52,6 +53,8 @@ class Pattern:
     ignores_case: bool = False
     text: str = ""
     """The text as it was asked for; empty for an expression."""
+    literals: tuple[tuple[str, ...], ...] = ((),)
+    """Alternatives: every match holds all texts of at least one of them, whatever their case."""
 
     @property
     def has_capitals(self) -> bool:
@@ -98,8 +101,8 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a text to look for has at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
     flags = regex.IGNORECASE | (regex.ASCII if query.isascii() else 0) if ignore_case else 0
-    needle = (query.lower() if ignore_case else query).encode() if _is_plain(query, any_case=ignore_case) else b""
-    return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query)
+    needle = (query.lower() if ignore_case else query).encode() if is_plain(query, any_case=ignore_case) else b""
+    return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
 
 
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
@@ -112,8 +115,11 @@ def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
     expression = compile_regex(query, re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG))
     any_case = bool(expression.flags & regex.IGNORECASE)
-    needle = longest_literal(query, any_case=any_case, is_plain=lambda char: _is_plain(char, any_case=any_case))
-    return Pattern(expression, needle.encode(), any_case)
+    literals = literals_of(query)
+    needle = ""
+    if len(literals) == 1:
+        needle = longest_plain(literals[0], any_case=any_case, is_plain=partial(is_plain, any_case=any_case))
+    return Pattern(expression, needle.encode(), any_case, literals=tuple(map(tuple, literals)))
 
 
 def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
@@ -172,7 +178,7 @@ def _windows(text: str, *, ends_at_lines: bool) -> Iterator[tuple[int, int]]:
         start = following
 
 
-def _is_plain(text: str, *, any_case: bool) -> bool:
+def is_plain(text: str, *, any_case: bool) -> bool:
     """Whether JSON has no other way to write it, as we write JSON; with `any_case`, letters beyond ASCII have one."""
     return (text.isascii() if any_case else not _SURROGATE.search(text)) and all(
         char >= " " and char not in '"\\\x7f' for char in text

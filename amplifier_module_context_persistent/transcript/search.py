@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ..messages.message import Message, result_id_of
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
+from ..search.words import AllWords
 from .transcript import Placed, Transcript
 
 _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
@@ -46,7 +47,13 @@ class Found:
 
 
 def search(
-    transcript: Transcript, pattern: Pattern, *, role: str | None = None, tool: str | None = None, context: int = 0
+    transcript: Transcript,
+    pattern: Pattern | AllWords,
+    *,
+    role: str | None = None,
+    tool: str | None = None,
+    context: int = 0,
+    among: Sequence[int] | None = None,
 ) -> Iterator[Found]:
     """Search the live messages in their order, and give each that matches or was not searched to its end.
 
@@ -56,6 +63,7 @@ def search(
         role: only messages of this role.
         tool: only calls and results of this tool, whatever the case of its name; nothing else that a message says.
         context: so many lines before and after one that matches.
+        among: the places of the messages that may match, from 0; by default all.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -64,7 +72,8 @@ def search(
     def may_match(line: bytes) -> bool:
         return pattern.may_match(line) or _CALLS.search(line) is not None  # calls are searched as text, not as JSON
 
-    for placed in transcript.placed(role=role, tool=tool, may_match=may_match if pattern.needle else None):
+    asked = may_match if pattern.needle else None
+    for placed in transcript.placed(role=role, tool=tool, may_match=asked, among=among):
         text = searched_text(placed.message, tool)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
@@ -109,7 +118,7 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
             yield Line(near + 1, lines[near], tuple(marked.get(near, ())))
 
 
-def _spans(text: str, pattern: Pattern) -> tuple[list[tuple[int, int]], bool]:
+def _spans(text: str, pattern: Pattern | AllWords) -> tuple[list[tuple[int, int]], bool]:
     """The matches in a text, and whether it was searched to its end."""
     spans: list[tuple[int, int]] = []
     deadline = time.monotonic() + MESSAGE_S

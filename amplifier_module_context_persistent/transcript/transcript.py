@@ -6,7 +6,7 @@ Reads only, also while the session is running, and holds no message: each one is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -138,6 +138,7 @@ class Transcript:
         role: str | None = None,
         tool: str | None = None,
         may_match: Callable[[bytes], bool] | None = None,
+        among: Sequence[int] | None = None,
     ) -> Iterator[Placed]:
         """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
 
@@ -147,13 +148,14 @@ class Transcript:
             role: only messages of this role.
             tool: only messages that call this tool or are its results, whatever the case of its name.
             may_match: asked of each line that this package wrote; what it refuses is not parsed.
+            among: only these places, from 0, in their order, in the place of `start` and `stop`.
 
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
         """
         reader, index, live = self.reader, self.reader.index, self.reader.index.live
         calls = CallLookup(reader)
-        places = range(*slice(start, stop).indices(len(live)))
+        places = range(*slice(start, stop).indices(len(live))) if among is None else among
         for begin in range(0, len(places), _BATCH):
             batch: list[int] = [
                 place

@@ -57,6 +57,9 @@ def found(*arguments: Any) -> list[tuple[str, int]]:
         (["code", "--tool", "read_file"], []),  # beside the call, not in it
         (["-F", "path: src/total.py"], [("talk", 3)]),  # as `show` prints it
         (["msg-3"], []),
+        (["-w", "TOTAL wrong"], [("talk", 2)]),
+        (["-w", '"one cent" tot*'], [("talk", 2)]),
+        (["-w", "tot"], []),
     ],
 )
 def test_messages_are_found(arguments: list[str], messages: list[tuple[str, int]]) -> None:
@@ -147,6 +150,8 @@ async def test_only_the_live_history_is_searched() -> None:
         (["(a)\\2"], "not a regular expression"),
         (["x" * 300], "at most 200 characters"),
         ([""], "PATTERN is empty"),
+        (["-w", "..."], "it holds no word"),
+        (["-w", "-F", "a"], "one of --fixed and --words"),
         (["a", "--all", "--last"], "one of SESSION, --all and --last"),
         (["a", "talk", "--last"], "one of SESSION, --all and --last"),
         (["a", "nobody"], "no such file or session"),

@@ -1,0 +1,103 @@
+"""How `context-persistent search` prints what it found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ..messages.metadata import metadata_of, timestamp_of
+from ..transcript.search import Line
+from ..transcript.transcript import Placed
+from .message_printer import head_of
+from .session_argument import session_name
+from .terminal import console, escaped, one_line
+
+_LINE_CHARS = 300  # of a line are shown
+_BEFORE_CHARS = 100  # of these before the first match
+
+
+class MatchPrinter:
+    """Prints the matches in the form that was asked for."""
+
+    def __init__(self, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
+        self.only_names = names
+        self.shows_messages = not names and not count
+        self._count, self._several, self._as_json = count, several, as_json
+        self._console: Console = console()
+        self._path = ""
+
+    def show(self, path: str, placed: Placed, lines: list[Line]) -> None:
+        """Print a message that matches."""
+        if self._as_json:
+            click.echo(json.dumps(_plain(path, placed, lines)))
+            return
+        if self._path:
+            click.echo()
+        if self._several and path != self._path:
+            self._print(Text(_name(path), "bold underline"))
+        self._path = path
+        self._print(head_of(placed))
+        known = lines[0].number
+        for line in lines:
+            if line.number > known + 1:
+                self._print(Text("   --", "dim"))
+            known = line.number
+            self._print(_shown(line))
+
+    def sum_up(self, path: str, total: int) -> None:
+        """Print the session's name or count, if only that was asked for."""
+        if self.shows_messages:
+            return
+        if self._as_json:
+            told: dict[str, Any] = {"session": session_name(path), "path": path}
+            click.echo(json.dumps(told | ({"lines": total} if self._count else {})))
+        else:
+            self._print(Text(f"{_name(path)}{f': {total}' if self._count else ''}"))
+
+    def _print(self, text: Text) -> None:
+        if self._console.is_terminal:
+            self._console.print(text, soft_wrap=True)
+        else:
+            click.echo(text.plain)
+
+
+def _shown(line: Line) -> Text:
+    """A line with its number and its matches; of a long line, the part around the first match."""
+    begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
+    end = begin + _LINE_CHARS
+    shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
+    shown.append("..." if begin else "")
+    at = begin
+    for first, last in line.spans:
+        first, last = max(at, min(first, end)), max(at, min(last, end))
+        shown.append(_piece(line.text[at:first]), "not dim")
+        shown.append(_piece(line.text[first:last]), "not dim bold red")
+        at = last
+    shown.append(_piece(line.text[at:end]), "not dim")
+    return shown.append("..." if end < len(line.text) else "")
+
+
+def _piece(text: str) -> str:
+    return escaped(text.replace("\t", " ").removesuffix("\r"))
+
+
+def _plain(path: str, placed: Placed, lines: list[Line]) -> dict[str, Any]:
+    message = placed.message
+    return {
+        "session": session_name(path),
+        "path": path,
+        "number": placed.number,
+        "role": message.get("role"),
+        "tools": placed.tools,
+        "time": timestamp_of(message),
+        "id": metadata_of(message).get("message_id", ""),
+        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],
+    }
+
+
+def _name(path: str) -> str:
+    return escaped(one_line(session_name(path)))

@@ -1,0 +1,102 @@
+"""A search for words: all of them in one message, in any order, whatever their case.
+
+The syntax is that of many search engines: `retry timeout` are two words, `"connection reset"` a phrase, whose words may
+stand on two lines, and `time*` the beginning of a word. A word is a run of letters, digits and underscores; whatever
+else is given between them separates the words of a phrase (`os.path` is one). Chinese, Japanese and Thai do not part
+their words, so a term in their scripts is found anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import regex
+
+from ..errors import RecallError
+from .expression import longest_plain
+from .pattern import MOST_TEXT_CHARS, Pattern, is_plain
+from .trigrams import CJK
+
+_TERM = re.compile(r'"(?P<phrase>[^"]*)"?(?P<begin>\*?)|(?P<plain>[^\s"]+)')
+_WORD = re.compile(r"\w+")
+_UNPARTED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_IN_A_WORD = rf"[^\W{_UNPARTED}]"
+_MOST_TERMS = 32
+
+
+@dataclass(frozen=True)
+class AllWords:
+    """What a search for words looks for; used as a `Pattern` is."""
+
+    terms: tuple[Pattern, ...]
+
+    @cached_property
+    def needle(self) -> bytes:
+        """Some bytes that the record of a matching message holds; empty if that is not known."""
+        return max((term.needle for term in self.terms), key=len)
+
+    @property
+    def literals(self) -> tuple[tuple[str, ...], ...]:
+        """The texts that a matching text holds."""
+        return (tuple(text for term in self.terms for text in term.literals[0]),)
+
+    def may_match(self, line: bytes) -> bool:
+        """Whether the message of a line that we wrote may match; cheap, without parsing it."""
+        return all(not term.needle or term.may_match(line) for term in self.terms)
+
+    def spans(self, text: str, *, expired: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, int]]:
+        """Give start and end of each match in their order; none if one of the words is missing.
+
+        Raises:
+            SlowPatternError: `expired` said so.
+        """
+        found: set[tuple[int, int]] = set()
+        for term in self.terms:
+            spans = set(term.spans(text, expired=expired))
+            if not spans:
+                return
+            found |= spans
+        end = 0
+        for first, last in sorted(found):
+            if last > end:
+                yield max(first, end), last
+                end = last
+
+
+def words_pattern(query: str) -> AllWords:
+    """Look for all words of a query.
+
+    Raises:
+        RecallError: it is too long, or holds no word.
+    """
+    if len(query) > MOST_TEXT_CHARS:
+        raise RecallError(f"query: words to look for have at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
+    terms = [term for found in _TERM.finditer(query) if (term := _term(found)) is not None]
+    if not terms:
+        raise RecallError("query: it holds no word")
+    if len(terms) > _MOST_TERMS:
+        raise RecallError(f"query: at most {_MOST_TERMS} words and phrases, not {len(terms)}")
+    return AllWords(tuple(terms))
+
+
+def _term(found: re.Match[str]) -> Pattern | None:
+    said = found["plain"] if found["plain"] is not None else found["phrase"]
+    is_beginning = bool(found["begin"]) or (found["plain"] is not None and said.endswith("*"))
+    words = _WORD.findall(said)
+    if not words:
+        return None
+    before = "" if _is_unparted(words[0][0]) else f"(?<!{_IN_A_WORD})"
+    after = "" if is_beginning or _is_unparted(words[-1][-1]) else f"(?!{_IN_A_WORD})"
+    expression = regex.compile(
+        before + r"\W+".join(map(regex.escape, words)) + after, regex.IGNORECASE | regex.VERSION0
+    )
+    needle = longest_plain(words, any_case=True, is_plain=partial(is_plain, any_case=True)).encode()
+    # The text is a line break: a phrase may go over the ends of lines.
+    return Pattern(expression, needle, ignores_case=True, text="\n", literals=(tuple(words),))
+
+
+def _is_unparted(char: str) -> bool:
+    return re.match(f"[{_UNPARTED}]", char) is not None

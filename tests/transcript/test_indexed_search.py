@@ -1,0 +1,284 @@
+"""A search with the index finds what one without it finds, whatever happened to the logs and to the index."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.search_index import INDEX_NAME
+from amplifier_module_context_persistent.search.pattern import regex_pattern
+from amplifier_module_context_persistent.transcript import full_text, index_blocks, indexed_search
+from amplifier_module_context_persistent.transcript.indexed_search import ProjectSearch
+from amplifier_module_context_persistent.transcript.sessions import session_files
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.sessions_of_a_home import lines_of, log_of, run, write
+
+WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
+QUERIES = [
+    "needle",
+    "NEEDLE",
+    "nee.le",
+    "needle|pin",
+    "(?i)PIN cushion",
+    "検索",
+    "索",
+    r"^\w+ needle$",
+    'path: "quoted"',
+    "zebra",
+    "ab",
+]
+
+
+def messages(seed: int, *more: str, count: int = 60) -> list[dict[str, object]]:
+    """Messages of random words, and some more."""
+    choose = random.Random(seed)
+    said: list[dict[str, object]] = [
+        {"role": "user", "content": " ".join(choose.choices(WORDS, k=60))} for _ in range(count)
+    ]
+    for place, text in enumerate(more, 1):
+        said.insert(place * 7, {"role": "user", "content": text})
+    call = {"id": f"c{seed}", "tool": "grep", "arguments": {"path": '"quoted"', "text": f"pin {seed}"}}
+    return [*said, {"role": "assistant", "content": "", "tool_calls": [call]}]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with sessions, and small blocks; gives where its index lies."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(indexed_search, "LEAST_BYTES", 0)
+    for module in (indexed_search, index_blocks):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 4_000)
+    write(log_of("one"), messages(1, "a needle here"))
+    write(log_of("two"), messages(2, "this is a PIN CUSHION", "全文検索する"))
+    write(log_of("none"), messages(3))
+    for number in range(6):
+        write(log_of(f"small-{number}"), messages(10 + number, "the needle" * (number == 4), count=3))
+    return log_of("one").parents[2] / INDEX_NAME
+
+
+def searched(*arguments: str) -> tuple[int, str]:
+    """The exit code and the output of a search."""
+    done = run("search", *arguments, "--json")
+    assert done.exit_code in (0, 1), done.output
+    return done.exit_code, done.stdout
+
+
+def check_same() -> None:
+    """Each query finds the same with the index and without it."""
+    for query in QUERIES:
+        assert searched(query) == searched(query, "--no-index"), query
+
+
+def opened_for(query: str) -> set[str]:
+    """The sessions whose logs a search would open."""
+    files = session_files()
+    with ProjectSearch(files[0].project, files, regex_pattern(query)) as search:
+        return {session.id for session in files if not search.rules_out(session)}
+
+
+def test_logs_that_cannot_match_are_not_opened(project: Path) -> None:
+    """The first search writes the index, the next ones use it."""
+    everything = {session.id for session in session_files()}
+    assert opened_for("zebra") == everything
+    searched("zebra")
+    assert project.exists()
+    assert opened_for("zebra") == set()
+    assert opened_for("a needle here") == {"one"}
+    assert "none" not in opened_for("needle|CUSHION")
+    assert opened_for("検索") == {"two"}
+    assert opened_for("a.") == everything
+    check_same()
+
+
+def test_only_what_may_match_is_read_of_a_log() -> None:
+    """The blocks that hold the words."""
+    searched("zebra")
+    (session,) = (one for one in session_files() if one.id == "one")
+    with (
+        ProjectSearch(session.project, session_files(), regex_pattern("a needle here")) as search,
+        Transcript(session.path) as transcript,
+    ):
+        places = search.places(session, transcript.reader)
+        assert places is not None
+        assert 7 in places
+        assert len(places) < len(transcript) / 2
+
+
+async def test_what_was_appended_is_found() -> None:
+    """At once, and in the next index, which grows by it."""
+    searched("zebra")
+    manager = PersistentContextManager(log_of("none"))
+    for number in range(3):
+        await manager.add_message({"role": "user", "content": f"zebra {number}"})
+        assert len(searched("zebra")[1].splitlines()) == number + 1
+    for message in messages(5, "last needle"):
+        await manager.add_message(message)
+    await manager.close()
+    assert '"none"' in searched("last needle")[1]
+    assert opened_for("last needle") == {"none"}
+    assert opened_for("a needle here") == {"one"}
+    check_same()
+
+
+async def test_what_a_clear_hid_is_not_found() -> None:
+    """The index offers it, the log decides."""
+    searched("zebra")
+    manager = PersistentContextManager(log_of("one"))
+    await manager.clear()
+    await manager.add_message({"role": "user", "content": "a new needle"})
+    await manager.close()
+    assert [json.loads(line)["number"] for line in searched("a needle here|new needle")[1].splitlines()] == [1]
+    check_same()
+
+
+def test_a_log_that_was_edited_is_searched_whole() -> None:
+    """Whether its size changed or not: its time of change did, or its chain is broken."""
+    searched("zebra")
+    log = log_of("none")
+    content = log.read_bytes()
+    at = content.index(b"alpha", len(content) // 2)
+    log.write_bytes(content[:at] + b"zebra" + content[at + 5 :])
+    assert '"none"' in searched("zebra")[1]
+    log.write_bytes(content[:at] + b"zebras" + content[at + 5 :])
+    assert '"none"' in searched("zebras")[1]
+    check_same()
+
+
+def test_plain_message_files_are_searched_too() -> None:
+    """They have no chain: what changed is taken in anew."""
+    log = log_of("plain")
+    write(log, messages(8))
+    log.write_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in messages(8, "plain needle")))
+    searched("zebra")
+    assert opened_for("plain needle") == {"plain"}
+    log.write_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in messages(9, "an okapi")))
+    assert '"plain"' in searched("okapi")[1]
+    check_same()
+
+
+def test_a_damaged_index_is_not_used(project: Path) -> None:
+    """It is made anew."""
+    searched("zebra")
+    content = project.read_bytes()
+    for damaged in (b"", b"x" * 5_000, content[:5_000], content.replace(content[9_000:9_050], bytes(50))):
+        project.write_bytes(damaged)
+        check_same()
+        assert opened_for("zebra") == set()
+
+
+def test_an_index_that_cannot_be_written_is_done_without(project: Path) -> None:
+    """A directory is in its place."""
+    project.mkdir()
+    check_same()
+    assert project.is_dir()
+    assert [path.name for path in project.parent.iterdir() if path.suffix == ".part"] == []
+
+
+def test_sessions_come_and_go(project: Path) -> None:
+    """What is gone is forgotten; an index that mostly serves nobody is made anew."""
+    searched("zebra")
+    os.remove(log_of("two"))
+    write(log_of("new"), messages(20, "new needle"))
+    check_same()
+    assert opened_for("new needle") == {"new"}
+    for seed in range(30, 60):
+        write(log_of("new"), messages(seed, "other needle"))
+        check_same() if not seed % 10 else searched("zebra")
+    with sqlite3.connect(f"file:{project}?mode=ro", uri=True) as database:
+        assert "two" not in {name for (name,) in database.execute("SELECT name FROM session")}
+        ((made,),) = database.execute("SELECT blocks FROM made")
+        ((used,),) = database.execute("SELECT count(DISTINCT block) FROM part")
+    database.close()
+    assert made <= 2 * used
+
+
+def test_a_purge_takes_the_index_along(project: Path) -> None:
+    """And the next one knows nothing of what was purged."""
+    write(log_of("secret"), messages(40, "the codeword xylophone"))
+    searched("zebra")
+    assert opened_for("xylophone") == {"secret"}
+    run("purge", "secret", "--redact", "xylophone", "--yes")
+    assert not project.exists()
+    assert searched("xylophone") == (1, "")
+    assert opened_for("xylophone") == set()
+    assert b"xylophone" not in project.read_bytes()
+    check_same()
+
+
+def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So much for one search; meanwhile the rest is read."""
+    monkeypatch.setattr(index_blocks, "RUN_BYTES", 20_000)
+    write(log_of("long"), messages(50, "long needle", count=500))
+    searches = 0
+    while opened_for("zebra"):
+        assert '"long"' in searched("long needle")[1]
+        searches += 1
+        assert searches < 20
+    assert searches > 1
+    check_same()
+    assert opened_for("long needle") == {"long"}
+
+
+def test_random_text_does_not_make_the_index_large(project: Path) -> None:
+    """Blocks of which the index would be as large as they are are not in it, and always read."""
+    choose = random.Random(7)
+    text = ["".join(choose.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=2_000)) for _ in range(60)]
+    write(log_of("random"), [{"role": "user", "content": one} for one in [*text, "random needle"]])
+    searched("zebra")
+    assert "random" in opened_for("zebra")
+    assert project.stat().st_size < 0.35 * sum(map(len, text))
+    check_same()
+
+
+def test_of_two_writers_the_last_one_wins() -> None:
+    """What the other one added is searched from the log, and added again."""
+    files = session_files()
+    pattern = regex_pattern("zebra")
+    with (
+        ProjectSearch(files[0].project, files, pattern) as first,
+        ProjectSearch(files[0].project, files, pattern) as last,
+    ):
+        for search, session in ((first, files[0]), (last, files[1])):
+            with Transcript(session.path) as transcript:
+                search.places(session, transcript.reader)
+            assert search.update()
+    assert files[1].id not in opened_for("zebra")
+    assert files[0].id in opened_for("zebra")
+    check_same()
+
+
+def test_one_log_is_searched_without_an_index(project: Path) -> None:
+    """It has to be read anyway."""
+    searched("needle", "one")
+    searched("needle", "--last")
+    searched("needle", "--no-index")
+    assert not project.exists()
+
+
+def test_small_projects_have_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them takes no longer."""
+    monkeypatch.setattr(indexed_search, "LEAST_BYTES", 1 << 19)
+    check_same()
+    assert not project.exists()
+
+
+def test_without_fts5_all_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite may be built without it."""
+    monkeypatch.setattr(full_text, "_SCHEMA", full_text._SCHEMA.replace("fts5(", "fts_none("))
+    check_same()
+    assert not project.exists()
+
+
+def test_lines_of_a_log_are_whole() -> None:
+    """The helper writes logs without damage, so that the tests above test what they say."""
+    write(log_of("check"), messages(1))
+    assert log_of("check").read_bytes() == b"".join(lines_of(messages(1)))
+    with Transcript(log_of("check")) as transcript:
+        assert not transcript.reader.index.damage
