@@ -38,6 +38,8 @@ class Damage:
     offset: int
     kind: str
     detail: str
+    length: int = 0
+    """The bytes of the line."""
 
     def __str__(self) -> str:
         return f"line {self.line}, byte {self.offset}: {self.kind}: {self.detail}"

@@ -62,7 +62,8 @@ class IndexBuilder:
 
     def report(self, kind: str, detail: str) -> None:
         """Add a finding about the record at hand."""
-        self.index.damage.append(Damage(self._place.line, self._place.offset, kind, detail))
+        place = self._place
+        self.index.damage.append(Damage(place.line, place.offset, kind, detail, place.length))
 
     def at(self, place: Place) -> None:
         """Say where the record at hand lies."""

@@ -17,6 +17,7 @@ from operator import itemgetter
 
 from .index import Index
 from .reset_record import Reset, Run
+from .run_ends import RunEnds
 
 Report = Callable[[str], None]
 
@@ -151,15 +152,27 @@ class Resets:
         return find_position(self._index, self._index.live, message_id) if message_id else None
 
     def _find_run(self, run: Run, live: Sequence[int]) -> array[int]:
-        """The ordinals of a run in the live history; from either of its ends where the other cannot be read."""
+        """The ordinals of a run in the live history; where one of its ends cannot be read, as `RunEnds` finds it."""
         first = [find_position(self._index, live, message_id) for message_id in run.first]
         last = [find_position(self._index, live, message_id) for message_id in run.last]
-        starts = [position for position in first if position is not None]
-        ends = [position for position in last if position is not None]
-        if not starts or not ends or ends[-1] < starts[0]:
+        start, lost_first = _first_of(first)
+        end, lost_last = _first_of(last[::-1])
+        if start is None and end is None:
+            start, end = RunEnds(self._index, live).between(run.count) or (None, None)
+        elif end is None and start is not None:
+            end = RunEnds(self._index, live).end_after(start, run.count - lost_first)
+        elif start is None and end is not None:
+            start = RunEnds(self._index, live).start_before(end, run.count - lost_last)
+        if start is None or end is None or end < start:
             self._report("it keeps messages that cannot be found")
             return array("I")
-        return array("I", live[starts[0] : ends[-1] + 1])
+        return array("I", live[start : end + 1])
+
+
+def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
+    """The first position that was found, and how many before it were not."""
+    found = ((at, lost) for lost, at in enumerate(positions) if at is not None)
+    return next(found, (None, len(positions)))
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
