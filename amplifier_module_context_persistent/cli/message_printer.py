@@ -23,11 +23,13 @@ from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.text import Part, arguments_text, parts_of
 from ..tokens.counter import TokenCounter, open_counter
+from ..transcript.source_compactions import SourceCompaction
 from ..transcript.stats import tokens_of
 from ..transcript.transcript import Placed
 from .terminal import console, counted, duration, escaped, escaped_body, one_line
 
 _RESULT_LINES = 12
+_SUMMARY_LINES = 24
 _TEXT_LINES = 200
 _LINE_CHARS = 200  # a folded text has no more of them, times its lines
 _LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
@@ -89,6 +91,13 @@ class MessagePrinter:
         """Print a line about the log; nothing where JSON lines are printed."""
         if not self._as_json:
             self._print(Text(f"--- {text} ---", "dim"))
+
+    def show_compaction(self, compaction: SourceCompaction) -> None:
+        """Print where the agent from which a session was imported compacted it, and its summary."""
+        self._print(Text())
+        self._print(Text(f"-- {compaction.line()}", "dim"))
+        if compaction.summary:
+            self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
 
     def _part(self, message: Message, part: Part, unanswered: frozenset[str]) -> None:
         if part.kind == "call":

@@ -26,11 +26,10 @@ from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_
 from .progress import progress
 from .request_panel import Stage
 from .session_argument import session_argument
-from .terminal import UnusableError, console, duration, escaped_body, open_transcript, reason
+from .terminal import UnusableError, console, duration, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
-_SUMMARY_CHARS = 2_000  # of the summary that a source made
 _MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
 
 
@@ -198,10 +197,7 @@ class _Player:
         if self._as_json:
             click.echo(json.dumps({"event": "source_compaction", "turn": turn, **compaction.to_json()}))
             return
-        self._console.print()
-        self._console.print(Text(f"-- {compaction.line()}", "dim"))
-        if compaction.summary:
-            self._console.print(Text(escaped_body(compaction.summary[:_SUMMARY_CHARS]), "dim"))
+        self._printer.show_compaction(compaction)
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:

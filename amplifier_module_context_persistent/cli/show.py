@@ -15,6 +15,7 @@ from ..log.record import ROLES
 from ..tokens.counter import open_counter
 from ..transcript.outline import outline
 from ..transcript.relatives import relatives_of
+from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import MessagePrinter
 from .outline_printer import show_outline
@@ -70,11 +71,15 @@ def show(
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
                 begun = {turn.start + 1: turn.number for turn in turns}
+                is_all = not (as_json or errors or role or tool)
+                compactions = source_compactions(transcript) if is_all else {}
                 shown = False
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
                         printer.show(placed, turn=begun.get(placed.number))
                         shown = True
+                    if (compaction := compactions.get(placed.number - 1)) is not None:
+                        printer.show_compaction(compaction)
                 if tool is not None and not shown:
                     check_tool(tool, transcript.tool_names())
         except (LogError, ValueError) as error:

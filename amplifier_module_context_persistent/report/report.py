@@ -20,6 +20,7 @@ from .bills import bills_of
 from .blocks import BodyBlocks, encode_block
 from .body import Bodies
 from .history import UNANSWERED, History, Progress, count_states, read_history
+from .origin import add_source_compactions, relatives
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, shell
 
@@ -90,11 +91,12 @@ def report(
         bills = bills_of(
             transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter), bodies.name
         )
+        start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.requests():
-            start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
             requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(views, bills, progress)
         else:
             requests = supposed_requests(history, bills)
+        add_source_compactions(requests, transcript, start, stop, bodies)
         session = _session(transcript, history, requests, bodies, shown)
         session["own_prices"] = prices is not None and prices.has_own
         head = _head(session, blocks, history, requests, bodies)
@@ -176,6 +178,7 @@ def _session(
         "redacted_messages": len(bodies.redacted),
         "redacted_kinds": dict(bodies.kinds.most_common()),
         "images_left_out": bodies.images_left_out,
+        "relatives": relatives(transcript, bodies),
     }
 
 

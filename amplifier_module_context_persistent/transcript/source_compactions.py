@@ -33,12 +33,15 @@ class SourceCompaction:
     def line(self) -> str:
         """What happened, on one line."""
         tokens = f"{self.tokens_before:,} to {self.tokens_after:,} tokens"
-        return f"the source compacted here: {self.dropped:,} messages left out, {self.kept:,} kept, {tokens}"
+        left_out = f"{self.dropped:,} message{'' if self.dropped == 1 else 's'} left out"
+        return f"the source compacted here: {left_out}, {self.kept:,} kept, {tokens}"
 
 
 def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     """The compactions of the source, by the place of the message that they came after."""
     index = transcript.reader.index
+    if not index.control_counts.get("plan"):
+        return {}
     found: dict[int, SourceCompaction] = {}
     for record, _ in transcript.book.made_for:
         if record.get("strategy") == IMPORTED:

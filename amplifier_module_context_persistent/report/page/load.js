@@ -95,6 +95,11 @@ function columnsOf(given) {
 
 function requestsOf(given) {
   const columns = given.columns;
-  for (const compaction of given.compactions) compaction.at = columns.number.indexOf(compaction.request);
-  return { ...given, ...columns, length: (columns.place || []).length };
+  const places = columns.place || [];
+  for (const compaction of given.compactions) {
+    // One of the source's has no request of its own: it stands before the next one.
+    if (compaction.request) compaction.at = columns.number.indexOf(compaction.request);
+    else compaction.at = Math.min(lastAtMost(places, compaction.place - 1) + 1, places.length - 1);
+  }
+  return { ...given, ...columns, length: places.length };
 }

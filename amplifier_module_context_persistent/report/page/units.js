@@ -84,7 +84,7 @@ function rowsOf(unit) {
     case TURN:
       return [{ height: 76, make: () => turnHead(ref) }];
     case COMPACTION:
-      return [{ height: 64, make: () => compactionRow(ref) }];
+      return compactionRows(ref);
     case INSERTED:
       return insertedRows(ref);
     case REQUEST:
@@ -132,6 +132,12 @@ function billOf(start, stop) {
   return bill;
 }
 
+function compactionRows(number) {
+  const { summary } = state.requests.compactions[number];
+  const row = { height: 64, make: () => compactionRow(number) };
+  return summary ? [row, ...foldRows(`compaction:${number}`, "", "Its summary", summary, (said) => codeRows(said))] : [row];
+}
+
 function compactionRow(number) {
   const compaction = state.requests.compactions[number];
   const row = make("div", "compaction");
@@ -142,10 +148,12 @@ function compactionRow(number) {
     .filter((name) => compaction[`newly_${name}`] > 0)
     .map((name) => `${count(compaction[`newly_${name}`])} ${name}`);
   if (taken.length) facts.push(taken.join(", "));
+  else if (!compaction.request) facts.push(`${counted(compaction.dropped, "message")} left out, ${count(compaction.kept)} kept`);
   else if (compaction.dropped || compaction.cuts) facts.push(`${count(compaction.dropped || 0)} dropped and ${count(compaction.cuts)} cut by its plan`);
-  if (compaction.strategy) facts.push(compaction.strategy);
+  if (!compaction.request) facts.push("made by the agent from which the session was imported");
+  else if (compaction.strategy) facts.push(compaction.strategy);
   row.append(make("span", "", facts.join(" · ")));
-  row.append(button("quiet", () => showRequest(compaction.at), `What request ${compaction.request} saw`));
+  if (compaction.request) row.append(button("quiet", () => showRequest(compaction.at), `What request ${compaction.request} saw`));
   return row;
 }
 

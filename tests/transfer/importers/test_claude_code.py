@@ -175,8 +175,8 @@ async def test_views_go_on_from_the_compaction(tmp_path: Path) -> None:
     assert report.account.metadata == {"system": 1}
 
 
-def test_replay_shows_what_the_source_compacted(tmp_path: Path) -> None:
-    """Where it was, with its summary; as a JSON event too."""
+def test_show_and_replay_show_what_the_source_compacted(tmp_path: Path) -> None:
+    """Where it was, with its summary; in replay as a JSON event too. Messages that are chosen stand alone."""
     source = write_jsonl(
         tmp_path / "s.jsonl",
         [
@@ -186,10 +186,13 @@ def test_replay_shows_what_the_source_compacted(tmp_path: Path) -> None:
         ],
     )
     report = imported(source)
-    done = CliRunner().invoke(main, ["replay", report.path])
-    assert "the source compacted here: 1 messages left out, 0 kept" in done.stdout
-    assert done.stdout.index("long ago") < done.stdout.index("What was said") < done.stdout.index("go on")
-    assert "\x1b[31m" not in done.stdout
+    for command in ("replay", "show"):
+        done = CliRunner().invoke(main, [command, report.path])
+        assert "the source compacted here: 1 message left out, 0 kept" in done.stdout
+        assert done.stdout.index("long ago") < done.stdout.index("What was said") < done.stdout.index("go on")
+        assert "\x1b[31m" not in done.stdout
+    for chosen in (["--role", "user"], ["--range", "2:"], ["--json"]):
+        assert "compacted" not in CliRunner().invoke(main, ["show", report.path, *chosen]).stdout
     events = [
         json.loads(line) for line in CliRunner().invoke(main, ["replay", report.path, "--json"]).stdout.splitlines()
     ]
