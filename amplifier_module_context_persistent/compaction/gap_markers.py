@@ -11,16 +11,17 @@ Rules:
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
 from ..view.plan import Gap
 from ..view.rules import first_human, last_human
 from .draft import Draft
+from .gaps import GapFinder, OpenGap, first_id
 from .in_vain import tried_in_vain
 from .plan_request import PlanRequest
 
@@ -30,21 +31,6 @@ MOST_NAMES = 6  # that a marker shows
 MOST_KNOWN = 24  # that a plan keeps of a gap
 _MESSAGE_TOKENS = 4
 MOST_FILES = 60  # that a plan knows, of each kind
-
-
-@dataclass(slots=True)
-class _Open:
-    """A gap as it is found."""
-
-    before: int
-    """The position of the next kept group."""
-    after: int | None
-    """The position of the kept group before it."""
-    messages: int
-    dropped: list[int] = field(default_factory=list)
-    """Positions of the groups that this plan leaves out in it."""
-    known: list[Gap] = field(default_factory=list)
-    """Gaps of the plan before that are parts of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,43 +79,52 @@ def takes_line(draft: Draft, position: int) -> bool:
     return bool(results) and results[-1].id != "" and bool(results[-1].terms.text_chars)
 
 
-def merge_gaps(draft: Draft, request: PlanRequest) -> None:
+def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     """Where even the shortest markers would take too much, leave out what stands between gaps.
 
     The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
     """
-    gaps = _gaps(draft, request)
-    excess = sum(_cost(_count_only(gap.messages)) for gap in gaps) - _most(draft)
-    if excess <= 0:
+    gaps = finder.find()
+    costs = sum(_cost(_count_only(gap.messages)) for gap in gaps)
+    most = _most(draft)
+    if costs <= most:
         return
     stretches = []
+    first = first_human(draft.groups)
+    untouched = draft.fixed if first is None else draft.fixed | {first}
     for one, other in pairwise(gaps):
         between = [position for position in range(one.before, other.before) if draft.kept[position]]
-        if (rank := _rank(draft, between)) is not None:
+        if (rank := _rank(draft, between, untouched)) is not None:
             stretches.append((*rank, between, _cost(_count_only(other.messages))))
     for *_, between, saved in sorted(stretches):
-        if excess <= 0:
+        if costs <= most:
             return
         for position in between:
             draft.drop(position)
-        excess -= saved
+        costs -= saved
 
 
-def _rank(draft: Draft, between: Sequence[int]) -> tuple[bool, int] | None:
+def _rank(draft: Draft, between: Sequence[int], untouched: AbstractSet[int]) -> tuple[bool, int] | None:
     """When a stretch goes: none that is held otherwise than as a person's message or an answer to one."""
-    heads = {position: draft.groups[position].head for position in between}
-    said = {p for p, head in heads.items() if head.human or (head.role == "assistant" and not head.calls)}
-    first = first_human(draft.groups)
-    if any(p in draft.fixed or p == first or (p in draft.held and p not in said) for p in between):
-        return None
-    if any(head.human for head in heads.values()) or any(p in draft.held for p in between):
-        return True, between[0]
-    return False, sum(draft.sizes[position] for position in between)
+    groups, held = draft.groups, draft.held
+    last = False
+    for position in between:
+        if position in untouched:
+            return None
+        head = groups[position].head
+        if head.human:
+            last = True
+        elif position in held:
+            if head.role != "assistant" or head.calls:
+                return None
+            last = True
+    return (True, between[0]) if last else (False, sum([draft.sizes[position] for position in between]))
 
 
-def mark_gaps(draft: Draft, request: PlanRequest) -> Marked:
+def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:
     """Describe the gaps of a view."""
-    described = [_described(draft, gap) for gap in _gaps(draft, request)]
+    turn = last_human(draft.groups)
+    described = [_described(draft, gap, turn) for gap in finder.find()]
     uses = [use for p, kept in enumerate(draft.kept) if not kept for use in draft.groups[p].head.uses]
     previous = request.previous
     changed = _files(previous.changed if previous else (), uses, CHANGE)
@@ -149,41 +144,9 @@ def _files(known: Sequence[str], uses: Sequence[Use], kind: str) -> tuple[str, .
     return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_FILES:]
 
 
-def _gaps(draft: Draft, request: PlanRequest) -> list[_Open]:
-    """The places where messages are left out."""
-    index_of = request.index_of
-    grouped = {entry.ordinal for members in draft.members for entry in members}
-    shown = {entry.ordinal for position in draft.left() for entry in draft.members[position]}
-    shown |= request.shown_anyway | {entry.ordinal for entry in request.entries if entry.ordinal not in grouped}
-    indexes = sorted(index_of(ordinal) for ordinal in shown if ordinal >= 0)
-    previous = request.previous
-    known = {gap.before: gap for gap in previous.gaps} if previous is not None and previous.gaps is not None else {}
-    old = set(previous.keep) if previous is not None and previous.gaps is not None else set()
-    newest_old = max((index_of(entry.ordinal) for entry in request.entries if entry.id in old), default=-1)
-    after_restored = False
-    found: list[_Open] = []
-    last: int | None = None
-    at, start = -1, 0
-    for position in draft.left():
-        head = draft.groups[position].head
-        if head.ordinal < 0 or not head.id or (head.instructs and not head.late):
-            continue
-        here = index_of(head.ordinal)
-        messages = here - at - 1 - (bisect_left(indexes, here) - bisect_left(indexes, at + 1))
-        dropped = [p for p in range(start, position) if not draft.kept[p]]
-        parts = [known[i] for p in range(start, position + 1) if (i := draft.groups[p].head.id) in known]
-        restored = head.id not in old and here < newest_old
-        certain = bool(dropped or parts) or not old or restored or after_restored
-        after_restored = restored
-        if messages > 0 and certain:
-            found.append(_Open(position, last, messages, dropped, parts))
-        last, at, start = position, here, position + 1
-    return found
-
-
-def _described(draft: Draft, gap: _Open) -> Gap:
+def _described(draft: Draft, gap: OpenGap, turn: int | None) -> Gap:
     """A gap with what is known of it; an unchanged one is that of the plan before."""
-    before, after = draft.groups[gap.before].head.id, _result_before(draft, gap)
+    before, after = draft.groups[gap.before].head.id, _result_before(draft, gap, turn)
     if len(gap.known) == 1 and not gap.dropped:
         known = gap.known[0]
         if (known.before, known.after) == (before, after):
@@ -193,18 +156,13 @@ def _described(draft: Draft, gap: _Open) -> Gap:
         did.update(dict(known.did))
     for position in gap.dropped:
         did.update(_does(use) for use in draft.groups[position].head.uses)
-    reference = next((known.reference for known in gap.known), "") or _first_id(draft, gap.dropped)
+    reference = next((known.reference for known in gap.known), "") or first_id(draft, gap.dropped)
     kept = tuple(did.most_common(MOST_KNOWN))
     return Gap(before, after, gap.messages, "", kept, reference)
 
 
-def _first_id(draft: Draft, positions: Sequence[int]) -> str:
-    return next((draft.groups[p].head.id for p in positions if draft.groups[p].head.id), "")
-
-
-def _result_before(draft: Draft, gap: _Open) -> str:
+def _result_before(draft: Draft, gap: OpenGap, turn: int | None) -> str:
     """The id of the result that the marker ends; empty where it is a message of its own."""
-    turn = last_human(draft.groups)
     if gap.after is None or not takes_line(draft, gap.after):
         return ""
     if draft.groups[gap.after].pinned and (turn is None or gap.before <= turn):
@@ -258,4 +216,5 @@ def _within(gaps: Sequence[Gap], most: int, *, recall: bool) -> tuple[Gap, ...]:
             cost = _cost(text)
             if cost - costs[index] <= left:
                 left, costs[index], texts[index] = left - cost + costs[index], cost, text
-    return tuple(replace(gap, text=text) for gap, text in zip(gaps, texts, strict=True))
+    pairs = zip(gaps, texts, strict=True)
+    return tuple(gap if gap.text == text else replace(gap, text=text) for gap, text in pairs)

@@ -32,6 +32,8 @@ def supersede_results(draft: Draft) -> None:
     older: list[tuple[int, Entry]] = []
     for position in reversed(draft.left()):
         group = draft.groups[position]
+        if not group.results:
+            continue
         for call, result in zip(reversed(group.head.calls), reversed(group.results), strict=True):
             if result is None:
                 continue
@@ -48,9 +50,11 @@ def silence_turns(draft: Draft) -> None:
     """Step 2: the thinking of finished turns goes, the oldest turn first; pins keep theirs."""
     turn = last_human(draft.groups) or 0
     for position in draft.left():
-        if draft.fits or position >= turn:
+        if position >= turn:
             return
-        if not draft.groups[position].pinned and draft.groups[position].head.thinking_tokens:
+        if draft.groups[position].head.thinking_tokens and not draft.groups[position].pinned:
+            if draft.fits:
+                return
             draft.silence(position)
 
 

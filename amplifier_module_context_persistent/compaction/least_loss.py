@@ -112,15 +112,14 @@ class Candidates:
         """
         known = self.estimates.get(result.ordinal)
         if known is None:
-            known = [self.estimate(result, chars, cut) for chars, cut in self.lengths]
-            self.estimates[result.ordinal] = known
+            known = self.estimates[result.ordinal] = self.estimate(result, self.lengths)
         return known
 
-    def estimate(self, entry: Entry, chars: int, cut: Cut) -> tuple[int, Cut, int]:
-        """About what a message comes to when it is cut to a length."""
-        texts = entry.terms.text_chars
-        whole, markers = max(1, sum(texts)), _MARKER_TOKENS * len(texts)
-        return chars, cut, entry.tokens * min(whole, chars * len(texts)) // whole + markers
+    def estimate(self, entry: Entry, lengths: Iterable[tuple[int, Cut]]) -> list[tuple[int, Cut, int]]:
+        """About what a message comes to when it is cut to each of some lengths."""
+        number = len(entry.terms.text_chars)
+        whole, markers, tokens = max(1, sum(entry.terms.text_chars)), _MARKER_TOKENS * number, entry.tokens
+        return [(chars, cut, tokens * min(whole, chars * number) // whole + markers) for chars, cut in lengths]
 
     def apply(self, operation: _Operation) -> None:
         """Do it."""
@@ -194,5 +193,5 @@ def _choice(draft: Draft, spared: int) -> Candidates:
     for position, head in heads.items():
         candidates.elidable.add(head.ordinal)
         cut = draft.shorter[position]
-        candidates.estimates[head.ordinal] = [candidates.estimate(head, cut.head_chars, cut)]
+        candidates.estimates[head.ordinal] = candidates.estimate(head, [(cut.head_chars, cut)])
     return candidates

@@ -22,12 +22,13 @@ from ..view.rules import closed_calls
 from .draft import Draft
 from .floor import floor, pinned
 from .gap_markers import Marked, close_turn, hold_turn_start, mark_gaps, merge_gaps
+from .gaps import GapFinder
 from .ladder import shorten_largest
 from .last_words import hold_last_words
 from .notice import Gone, notice_text, place_notice, says_what_is_gone
 from .plan_request import PlanRequest
 from .room import use_room
-from .stale_reads import replace_stale_reads
+from .stale_reads import FileUses, replace_stale_reads
 from .strategies import STRATEGIES
 from .summary_span import drop_span, summary_text
 
@@ -67,11 +68,12 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(room)
     _hold(draft, request)
     step = _run_steps(draft, request)
-    _mend(draft, request)
+    finder = GapFinder(draft, request)
+    _mend(draft, request, finder)
     draft.reserve(-room)
     if draft.total_tokens > limit:
         draft.goal_tokens = (draft.target_tokens + limit) // 2
-    fitted = _fit(draft, request, step)
+    fitted = _fit(draft, request, step, finder)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,
@@ -105,15 +107,16 @@ def _hold(draft: Draft, request: PlanRequest) -> None:
     draft.held.update(islice(todos, 1))
 
 
-def _mend(draft: Draft, request: PlanRequest) -> None:
+def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:
     """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used."""
+    uses = FileUses.of(draft)
     if not all(draft.kept):
         if request.config.compaction_notice_enabled:
-            merge_gaps(draft, request)
+            merge_gaps(draft, finder)
         close_turn(draft)
-        replace_stale_reads(draft)
+        replace_stale_reads(draft, uses)
     if request.strategy == "truncate" and use_room(draft):
-        replace_stale_reads(draft)
+        replace_stale_reads(draft, uses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +140,14 @@ _INSERTED = ((True, True, True),) * 3 + ((False, True, True), (False, False, Tru
 """What is inserted in each attempt to fit the budget: the notice, the summary, the markers of gaps."""
 
 
-def _fit(draft: Draft, request: PlanRequest, step: int) -> _Fitted:
+def _fit(draft: Draft, request: PlanRequest, step: int, finder: GapFinder) -> _Fitted:
     """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
 
     Raises:
         FloorError: it fits in no way.
     """
     tokens = 0
-    marked = mark_gaps(draft, request)
+    marked = mark_gaps(draft, request, finder)
     for with_notice, with_summary, with_markers in _INSERTED:
         if draft.total_tokens > draft.goal_tokens:
             shorten_largest(draft)
@@ -194,6 +197,7 @@ def _arranged(
         notice=placed.notice,
         notice_before=placed.before,
         gaps=marked.gaps,
+        groups=[draft.groups[position] for position in draft.left()],
     )
     tokens = request.fixed_tokens + arrangement.tokens
     cut_tokens = {message_id: cut_tokens[message_id] for message_id in cuts}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..messages.elide import Cut, texts_of
 from ..messages.message import call_arguments_of
@@ -24,8 +24,7 @@ LEAST_LINE_CHARS = 6
 _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
-@dataclass(frozen=True, slots=True)
-class _FileUse:
+class FileUse(NamedTuple):
     """A call of a group that reads or changes a file, and its result."""
 
     position: int
@@ -34,22 +33,42 @@ class _FileUse:
     result: Entry
 
 
-def replace_stale_reads(draft: Draft) -> bool:
+class FileUses(NamedTuple):
+    """The calls of a draft's groups that read or change files, had a result and were not refused."""
+
+    reads: list[FileUse]
+    changes: Mapping[str, list[FileUse]]
+    """By the name of the file."""
+
+    @classmethod
+    def of(cls, draft: Draft) -> FileUses:
+        """Look at all groups, those too that are left out."""
+        reads: list[FileUse] = []
+        changes: defaultdict[str, list[FileUse]] = defaultdict(list)
+        for position, group in enumerate(draft.groups):
+            for number, use in enumerate(group.head.uses):
+                if use.kind not in (READ, CHANGE) or number >= len(group.results):
+                    continue
+                result = group.results[number]
+                if result is None or result.refused:
+                    continue
+                for path in use.paths:
+                    found = changes[file_name(path)] if use.kind == CHANGE else reads
+                    found.append(FileUse(position, number, path, result))
+        return cls(reads, changes)
+
+
+def replace_stale_reads(draft: Draft, uses: FileUses) -> bool:
     """Replace the stale results of a view that leaves groups out; whether anything changed."""
-    changes = _by_name(draft, CHANGE)
-    if all(draft.kept[change.position] for found in changes.values() for change in found):
-        return False
     replaced: dict[tuple[int, int], Replaced] = {}
     changed = False
-    for read in [use for found in _by_name(draft, READ).values() for use in found]:
-        if not draft.kept[read.position] or not read.result.id:
+    kept = draft.kept
+    for read in uses.reads:
+        changes = uses.changes.get(file_name(read.path))
+        if not changes or not kept[read.position] or not read.result.id:
             continue
-        later = [
-            change
-            for change in changes.get(file_name(read.path), ())
-            if change.position > read.position and same_file(change.path, read.path)
-        ]
-        hidden = [change for change in later if not draft.kept[change.position]]
+        later = [change for change in changes if change.position > read.position and same_file(change.path, read.path)]
+        hidden = [change for change in later if not kept[change.position]]
         stale = _stale_by(draft, read, hidden, replaced) if hidden else []
         if not stale:
             continue
@@ -68,20 +87,9 @@ def _edits(count: int) -> str:
     return "1 edit" if count == 1 else f"{count} edits"
 
 
-def _by_name(draft: Draft, kind: str) -> Mapping[str, list[_FileUse]]:
-    """The calls of a kind that had a result and were not refused, by the name of the file."""
-    found: defaultdict[str, list[_FileUse]] = defaultdict(list)
-    for position, group in enumerate(draft.groups):
-        for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
-            if use.kind == kind and result is not None and not result.refused:
-                for path in use.paths:
-                    found[file_name(path)].append(_FileUse(position, number, path, result))
-    return found
-
-
 def _stale_by(
-    draft: Draft, read: _FileUse, hidden: list[_FileUse], replaced: dict[tuple[int, int], Replaced]
-) -> list[_FileUse]:
+    draft: Draft, read: FileUse, hidden: list[FileUse], replaced: dict[tuple[int, int], Replaced]
+) -> list[FileUse]:
     """Those of the changes that are left out which replaced lines that the result of a read shows."""
     shown = list(_shown_lines(draft, read.result))
     if not shown:
@@ -119,7 +127,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
                 yield line
 
 
-def _replaced(draft: Draft, change: _FileUse) -> Replaced:
+def _replaced(draft: Draft, change: FileUse) -> Replaced:
     (message,) = draft.fetch([draft.groups[change.position].head])
     calls = calls_with_arguments(message)
     if change.call >= len(calls):

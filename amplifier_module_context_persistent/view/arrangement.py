@@ -104,6 +104,7 @@ def arrange(
     notice_before: str = "",
     gaps: Sequence[Gap] = (),
     after: Arrangement | None = None,
+    groups: Sequence[Group] | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
@@ -117,12 +118,15 @@ def arrange(
         notice_before: the id of the message that it is put before; else it comes first.
         gaps: where messages are left out; the notice takes the place of the marker before the same message.
         after: an arrangement made before; where it began alike, only what came since is arranged. The same comes out.
+        groups: the tool groups of the entries, where the caller knows them.
     """
     how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
-    return _Arranger(count, how, settled).arrange(entries)
+    if groups is None or settled is not None:
+        groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
+    return _Arranger(count, how, settled).arrange(entries, groups)
 
 
 class _Arranger:
@@ -135,21 +139,21 @@ class _Arranger:
         self._call_ids = set(settled.call_ids) if settled else set()
         self._previous = settled.previous if settled else None
         self._answered = settled.answered if settled else False
+        self._text_tokens: dict[str, int] = {}
 
-    def arrange(self, entries: list[Entry]) -> Arrangement:
-        """Arrange entries; those of the settled beginning come first."""
+    def arrange(self, entries: list[Entry], groups: Sequence[Group]) -> Arrangement:
+        """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
         settled, how, begun = self._settled, self._how, len(self._items)
-        groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
         renamed = unique_call_ids(groups, self._call_ids)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
             if position == notice:
-                self._insert(inserted_message("user", how.notice))
+                self._insert_text(how.notice)
             elif group.head.id in markers:
-                self._insert(inserted_message("user", markers[group.head.id]))
+                self._insert_text(markers[group.head.id])
             elif needs_user_before(self._previous, group.head, answered=self._answered):
-                self._insert(inserted_message("user", CONTINUED))
+                self._insert_text(CONTINUED)
             if group.head.calls:
                 self._add_calls(group, renamed)
             else:
@@ -186,6 +190,14 @@ class _Arranger:
 
     def _insert(self, message: Message) -> None:
         self._items.append(Item(inserted=message, tokens=self._count(message)))
+
+    def _insert_text(self, text: str) -> None:
+        """Insert a user's message; many markers of gaps are the same text, which is counted once."""
+        message = inserted_message("user", text)
+        tokens = self._text_tokens.get(text)
+        if tokens is None:
+            tokens = self._text_tokens[text] = self._count(message)
+        self._items.append(Item(inserted=message, tokens=tokens))
 
     def _store(self, entry: Entry, *, silent: bool = False, more: int = 0, **how: Any) -> None:
         cut = self._cuts.get(entry.id)

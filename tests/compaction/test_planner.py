@@ -3,7 +3,6 @@
 A token is four characters of text here, and a message costs nothing beside.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +16,10 @@ from amplifier_module_context_persistent.compaction.thresholds import matters, n
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
 from tests.support.checker import assert_valid
-from tests.support.drafts import count, history
+from tests.support.drafts import count, history, request_of
 from tests.support.played_sessions import Session
 
 Message = dict[str, Any]
@@ -34,20 +33,15 @@ def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None
         upto = next(at for at, entry in enumerate(entries) if entry.id == previous.plan.upto)
         entries = [entry for at, entry in enumerate(entries) if entry.id in previous.plan.keep or at > upto]
 
-    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        return (dict(messages[entry.ordinal]) for entry in wanted)
-
     return compact(
-        PlanRequest(
-            entries,
-            config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
-            budget_tokens=budget,
-            fixed_tokens=fixed,
-            count=count,
-            fetch=fetch,
-            plan_id="p1",
+        request_of(
+            messages,
+            budget,
+            fixed=fixed,
+            entries=entries,
             previous=previous.plan if previous else None,
             cut_tokens=previous.cut_tokens if previous else {},
+            **config,
         )
     )
 

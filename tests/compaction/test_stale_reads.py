@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.stale_reads import replace_stale_reads
+from amplifier_module_context_persistent.compaction.stale_reads import FileUses, replace_stale_reads
 from tests.support.drafts import check_total, draft_of
 
 TEXT = "    1\tfirst_line = compute()\n    2\tsecond_line = compute()"
@@ -35,9 +35,9 @@ def history(old: str = "first_line = compute()", *, result: str = "edited", **me
 def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
     """It says so; what was read after the edit stays."""
     made = draft_of(history(), 100)
-    assert not replace_stale_reads(made)  # both are shown
+    assert not replace_stale_reads(made, FileUses.of(made))  # both are shown
     made.drop(1)
-    assert replace_stale_reads(made)
+    assert replace_stale_reads(made, FileUses.of(made))
     assert made.cuts["m0b"].instead == "[out of date: src/a.py changed since by 1 edit; read it again]"
     assert "m2b" not in made.cuts
     check_total(made)
@@ -54,7 +54,7 @@ def test_a_read_that_is_true_stays(old: str, result: str) -> None:
     """Also where another part of the file was changed, or nothing."""
     made = draft_of(history(old, result=result), 100)
     made.drop(1)
-    assert not replace_stale_reads(made)
+    assert not replace_stale_reads(made, FileUses.of(made))
     assert made.cuts == {}
 
 
@@ -62,6 +62,6 @@ def test_a_pinned_read_keeps_its_edit() -> None:
     """Both stay."""
     made = draft_of(history(pinned=True), 100)
     made.drop(1)
-    assert replace_stale_reads(made)
+    assert replace_stale_reads(made, FileUses.of(made))
     assert made.kept == [True, True, True]
     assert made.cuts == {}

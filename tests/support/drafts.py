@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.message import blocks_of, text_of
 from amplifier_module_context_persistent.view.entry import Entry, classify
@@ -58,20 +59,26 @@ def draft(words: str, target: int, *, same: Mapping[int, int] = NOTHING, **confi
 
 def draft_of(messages: Sequence[Message], target: int, **config: Any) -> Draft:
     """The draft over these messages."""
-    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    return request_of(messages, 2 * target, **config).draft()
+
+
+def request_of(messages: Sequence[Message], budget: int, *, fixed: int = 0, **given: Any) -> PlanRequest:
+    """What a plan over these messages is made from; `given` are fields of it, and of the policy."""
+    fields = {name: given.pop(name) for name in list(given) if name in PlanRequest.__dataclass_fields__}
+    config = {"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **given}
 
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (dict(messages[entry.ordinal]) for entry in wanted)
 
-    return Draft.of(
-        entries,
-        config=Config.load({"protected_recent": 0.2, "protected_tool_results": 1, "truncate_chars": 200, **config}),
+    return PlanRequest(
+        fields.pop("entries", None) or [classify(key, message, count) for key, message in enumerate(messages)],
+        config=Config.load(config),
+        budget_tokens=budget,
+        fixed_tokens=fixed,
         count=count,
         fetch=fetch,
-        fixed_tokens=0,
-        target_tokens=target,
-        cuts={},
-        cut_tokens={},
+        plan_id="p1",
+        **fields,
     )
 
 

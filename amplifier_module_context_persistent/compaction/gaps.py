@@ -1,0 +1,89 @@
+"""Gaps: the places where a view leaves messages out, found from a draft.
+
+A gap ends before a kept group that is in the log and is no system text. What is shown though no group of the draft has
+it (messages beside the entries, blank ones, orphaned results) is not missing from a gap.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from ..view.entry import Entry
+from ..view.plan import Gap
+from .draft import Draft
+from .plan_request import PlanRequest
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGap:
+    """A gap as it is found."""
+
+    before: int
+    """The position of the next kept group."""
+    after: int | None
+    """The position of the kept group before it."""
+    messages: int
+    dropped: list[int] = field(default_factory=list)
+    """Positions of the groups that this plan leaves out in it."""
+    known: list[Gap] = field(default_factory=list)
+    """Gaps of the plan before that are parts of it."""
+
+
+class GapFinder:
+    """Finds the gaps of a draft, as often as it changes: what does not depend on what is kept is looked up once."""
+
+    def __init__(self, draft: Draft, request: PlanRequest) -> None:
+        self._draft = draft
+        index_of = request.index_of
+        groups = draft.groups
+        grouped = {entry.ordinal for members in draft.members for entry in members}
+        beside = [entry.ordinal for entry in request.entries if entry.ordinal not in grouped]
+        self._beside = [index_of(ordinal) for ordinal in {*beside, *request.shown_anyway} if ordinal >= 0]
+        self._indexes = [[index_of(e.ordinal) for e in members if e.ordinal >= 0] for members in draft.members]
+        self._ends = [_ends_gap(group.head) for group in groups]
+        self._ids = [group.head.id for group in groups]
+        previous = request.previous
+        marked = previous is not None and previous.gaps is not None
+        self._known = {gap.before: gap for gap in previous.gaps or ()} if previous is not None else {}
+        self._old = set(previous.keep) if previous is not None and marked else set[str]()
+        ordinals = [entry.ordinal for entry in request.entries if entry.id in self._old] if marked else []
+        self._newest_old = max(map(index_of, ordinals), default=-1)
+
+    def find(self) -> list[OpenGap]:
+        """The gaps of the draft as it stands, in order."""
+        draft, ids, known = self._draft, self._ids, self._known
+        left = draft.left()
+        shown = sorted(chain(self._beside, *[self._indexes[position] for position in left]))
+        found: list[OpenGap] = []
+        after_restored = False
+        last: int | None = None
+        at, start = -1, 0
+        for position in left:
+            if not self._ends[position]:
+                continue
+            here = self._indexes[position][0]
+            missing = here - at - 1
+            if missing:
+                missing -= bisect_left(shown, here) - bisect_right(shown, at)
+            dropped = [p for p in range(start, position) if not draft.kept[p]]
+            parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known] if known else []
+            restored = ids[position] not in self._old and here < self._newest_old
+            certain = bool(dropped or parts) or not self._old or restored or after_restored
+            after_restored = restored
+            if missing > 0 and certain:
+                found.append(OpenGap(position, last, missing, dropped, parts))
+            last, at, start = position, here, position + 1
+        return found
+
+
+def _ends_gap(head: Entry) -> bool:
+    """Whether a gap can end before a group with this head."""
+    return head.ordinal >= 0 and head.id != "" and (not head.instructs or head.late)
+
+
+def first_id(draft: Draft, positions: Sequence[int]) -> str:
+    """The id of the first of some groups that has one."""
+    return next((draft.groups[p].head.id for p in positions if draft.groups[p].head.id), "")
