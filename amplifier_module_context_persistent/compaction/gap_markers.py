@@ -6,7 +6,7 @@ Rules:
   begin a new turn there.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - Markers take `SHARE` of the target at most. Beyond that names go first, and then gaps are merged by leaving out what
-  stands between them.
+  stands between them. People's messages stay while the markers take `PEOPLE_TOKENS` at most, where that is more.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .plan_request import PlanRequest
 
 SHARE = 0.04
 LEAST_TOKENS = 120  # for markers where the target is small, and a quarter of it at most
+PEOPLE_TOKENS = 1_500  # for the markers between people's messages, and a quarter of the target at most
 MOST_NAMES = 6  # that a marker shows
 MOST_KNOWN = 24  # that a plan keeps of a gap
 _MESSAGE_TOKENS = 4
@@ -89,6 +90,7 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     most = _most(draft)
     if costs <= most:
         return
+    most_for_people = max(most, min(PEOPLE_TOKENS, draft.target_tokens // 4))
     stretches = []
     first = first_human(draft.groups)
     untouched = draft.fixed if first is None else draft.fixed | {first}
@@ -96,9 +98,9 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
         between = [position for position in range(one.before, other.before) if draft.kept[position]]
         if (rank := _rank(draft, between, untouched)) is not None:
             stretches.append((*rank, between, _cost(_count_only(other.messages))))
-    for *_, between, saved in sorted(stretches):
-        if costs <= most:
-            return
+    for people, _, between, saved in sorted(stretches):
+        if costs <= (most_for_people if people else most):
+            continue
         for position in between:
             draft.drop(position)
         costs -= saved
