@@ -35,7 +35,7 @@ from .summary_span import drop_span, summary_text
 MARKERS_SHARE = 0.03  # of the target is left free for what marks gaps
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
-SEALED_SHARE = 0.5  # of what the plan before kept; its beginning stays as it is while that costs little
+SEALED_SHARE = 0.4  # of what the plan before kept; its beginning stays as it is while that costs little
 
 
 @dataclass(frozen=True, slots=True)
