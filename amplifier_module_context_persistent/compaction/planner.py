@@ -15,7 +15,7 @@ from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
 from ..messages.tool_kinds import TODO
 from ..view.arrangement import Arrangement, arrange, inserted_message
-from ..view.entry import Entry
+from ..view.entry import Entry, media_left_out
 from ..view.plan import Plan
 from ..view.render import shorten
 from ..view.rules import closed_calls
@@ -237,6 +237,7 @@ def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before:
         cuts=fitted.cuts,
         silent=frozenset(message_id for message_id in kept if message_id in draft.silent),
         closed=closed_calls(draft.groups, draft.kept),
+        media=media_left_out(entry for entry in request.entries if entry.ordinal in fitted.kept),
         gaps=fitted.marked.gaps,
         changed=fitted.marked.changed,
         read=fitted.marked.read,

@@ -34,6 +34,8 @@ class Options(TypedDict, total=False):
     tokenizer: str
     token_meter: TokenMeter
     max_tokens: int
+    max_request_bytes: int
+    max_images: int
     max_messages: int | None
     output_reserve_fraction: float
     compact_threshold: float

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..log.record import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
+from .checks import Check, at_least, flag, is_int, is_number, kinds_of_tools, one_of, path, share, share_or_zero
 from .foreign_keys import FALLBACK_BUDGET, in_our_keys, unknown_key
 from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
@@ -22,7 +23,6 @@ logger = logging.getLogger(__name__)
 SUMMARIZE = "summarize"
 STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
 RECALL_LEAST_TOKENS = 10_000
-TOOL_KINDS = ("read", "change", "todo", "run", "other")
 
 GROUPS = {
     "The log": "transcript_path",
@@ -36,55 +36,12 @@ GROUPS = {
 }
 """The title of each group of keys in the documentation, and the key with which the group begins."""
 
-Check = Callable[[Any], bool]
-
 
 def _option(default: Any, allowed: str, check: Check, meaning: str) -> Any:
     metadata = {"allowed": allowed, "check": check, "meaning": meaning}
     if isinstance(default, list):
         return field(default_factory=tuple, metadata=metadata)
     return field(default=default, metadata=metadata)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _path(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
-
-
-def _share(value: Any) -> bool:
-    return _is_number(value) and 0 < value <= 1
-
-
-def _share_or_zero(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _tool_kinds(value: Any) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and isinstance(kind, str) and kind.split(":", 1)[0] in TOOL_KINDS
-        for name, kind in value.items()
-    )
-
-
-def _one_of(*names: str) -> Check:
-    return lambda value: value in names
-
-
-def _at_least(least: int) -> Check:
-    return lambda value: _is_int(value) and value >= least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +51,11 @@ class Config:
     transcript_path: FilePath | None = _option(
         None,
         "path of a file",
-        _path,
+        path,
         "The log's file; `~` and `{session_id}` expand. A child session gets its own beside it.",
     )
     storage_path: FilePath | None = _option(
-        None, "path of a directory", _path, "A directory for logs, one a session (also `persistence: {path: …}`)."
+        None, "path of a directory", path, "A directory for logs, one a session (also `persistence: {path: …}`)."
     )
     storage: str | None = _option(
         None,
@@ -109,80 +66,89 @@ class Config:
     memory_files: Sequence[FilePath] = _option(
         [],
         "list of paths",
-        lambda v: isinstance(v, list | tuple) and all(item is not None and _path(item) for item in v),
+        lambda v: isinstance(v, list | tuple) and all(item is not None and path(item) for item in v),
         "Files that a new session begins with, each as a system message `[Context from NAME]`.",
     )
     durability: Durability = _option(
         "fsync",
         "`fsync`, `write`",
-        _one_of("fsync", "write"),
+        one_of("fsync", "write"),
         "Whether a message survives a power cut, or only a killed process.",
     )
     lock_timeout_s: float = _option(
         10.0,
         "seconds > 0",
-        lambda v: _is_number(v) and 0 < v < math.inf,
+        lambda v: is_number(v) and 0 < v < math.inf,
         "How long an append waits for another process.",
     )
-    max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", _at_least(1024), "Longer messages are refused.")
+    max_record_bytes: int = _option(MAX_RECORD_BYTES, "int ≥ 1024", at_least(1024), "Longer messages are refused.")
     require_persistence: bool = _option(
-        False, "bool", _flag, "Raise an error if no log can be created, instead of continuing in memory."
+        False, "bool", flag, "Raise an error if no log can be created, instead of continuing in memory."
     )
     auto_save: bool = _option(
-        True, "bool", _flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
+        True, "bool", flag, "Accepted for compatibility: every message is saved as it is added, whatever this says."
     )
     receipts: bool = _option(
         True,
         "bool",
-        _flag,
+        flag,
         "Whether the log keeps a small receipt of every view, from which the view can be rebuilt and proved.",
     )
     restore_system_prompt: bool = _option(
         True,
         "bool",
-        _flag,
+        flag,
         "Whether a resumed child session without a system prompt gets the text that headed its last view.",
     )
     tokenizer: str = _option(
         "auto",
         "`auto`, `estimate`, an encoding's name",
-        _one_of("auto", "estimate", *ENCODINGS),
+        one_of("auto", "estimate", *ENCODINGS),
         "How tokens are counted: `auto` takes an exact vocabulary that is on this machine, else the estimate.",
     )
     token_meter: TokenMeter = _option(
         "actual",
         "`actual`, `estimate`",
-        _one_of("actual", "estimate"),
+        one_of("actual", "estimate"),
         "Whether budgets are corrected by what the provider reports (`llm:response`).",
     )
     max_tokens: int = _option(
         200_000,
         "int > 0",
-        _at_least(1),
+        at_least(1),
         "The budget if the provider gives no window; if configured, a cap on every budget.",
     )
+    max_request_bytes: int = _option(
+        20_000_000,
+        "int ≥ 100,000",
+        at_least(100_000),
+        "The most bytes of a request; where the provider takes fewer, that many. Images are left out first.",
+    )
+    max_images: int = _option(
+        90, "int ≥ 0", at_least(0), "The most images of a request; where the provider takes fewer, that many."
+    )
     max_messages: int | None = _option(
-        None, "int > 1", lambda v: v is None or (_is_int(v) and v > 1), "The most messages that a view may have."
+        None, "int > 1", lambda v: v is None or (is_int(v) and v > 1), "The most messages that a view may have."
     )
     output_reserve_fraction: float = _option(
-        1.0, "0 ≤ share ≤ 1", _share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
+        1.0, "0 ≤ share ≤ 1", share_or_zero, "The share of the provider's `max_output_tokens` that is kept free."
     )
     compact_threshold: float = _option(
-        0.92, "0 < share ≤ 1", _share, "A view at this share of the budget is compacted (also `compaction_threshold`)."
+        0.92, "0 < share ≤ 1", share, "A view at this share of the budget is compacted (also `compaction_threshold`)."
     )
     target_usage: float = _option(
-        0.5, "0 < share < `compact_threshold`", _share, "The share of the budget that compaction goes down to."
+        0.5, "0 < share < `compact_threshold`", share, "The share of the budget that compaction goes down to."
     )
     compact_min_gain: float = _option(
-        0.05, "0 ≤ share ≤ 1", _share_or_zero, "A plan that frees less than this share of the budget is not made."
+        0.05, "0 ≤ share ≤ 1", share_or_zero, "A plan that frees less than this share of the budget is not made."
     )
     compaction_strategy: Strategy = _option(
-        "truncate", ", ".join(f"`{name}`" for name in STRATEGIES), _one_of(*STRATEGIES), "How views are made smaller."
+        "truncate", ", ".join(f"`{name}`" for name in STRATEGIES), one_of(*STRATEGIES), "How views are made smaller."
     )
     keep_recent: int = _option(
         50,
         "int ≥ 0",
-        _at_least(0),
+        at_least(0),
         "`sliding_window`: how many of the newest messages stay, widened to whole tool groups.",
     )
     summary_prompt: str | None = _option(
@@ -191,77 +157,77 @@ class Config:
         lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
         "The prompt that the provider gets, instead of the one in `docs/compaction.md`.",
     )
-    summary_max_tokens: int = _option(2_000, "int ≥ 100", _at_least(100), "The most tokens that a summary may have.")
+    summary_max_tokens: int = _option(2_000, "int ≥ 100", at_least(100), "The most tokens that a summary may have.")
     summary_timeout_s: float = _option(
         120.0,
         "seconds > 0",
-        lambda v: _is_number(v) and 0 < v < math.inf,
+        lambda v: is_number(v) and 0 < v < math.inf,
         "How long a summary may take; then the plan is made without one.",
     )
     protected_recent: float = _option(
-        0.3, "0 ≤ share ≤ 1", _share_or_zero, "The newest share of the target's tokens that is compacted last."
+        0.3, "0 ≤ share ≤ 1", share_or_zero, "The newest share of the target's tokens that is compacted last."
     )
     protected_tool_results: int = _option(
-        5, "int ≥ 0", _at_least(0), "How many of the newest tool results are elided last."
+        5, "int ≥ 0", at_least(0), "How many of the newest tool results are elided last."
     )
     protect_first: int = _option(
-        0, "int ≥ 0", _at_least(0), "How many of the first messages are never compacted, up to half the target."
+        0, "int ≥ 0", at_least(0), "How many of the first messages are never compacted, up to half the target."
     )
     protect_last: int = _option(
-        0, "int ≥ 0", _at_least(0), "How many of the last messages are never compacted, up to half the target."
+        0, "int ≥ 0", at_least(0), "How many of the last messages are never compacted, up to half the target."
     )
-    preserve_system: bool = _option(True, "bool", _flag, "Whether stored system messages are never compacted.")
+    preserve_system: bool = _option(True, "bool", flag, "Whether stored system messages are never compacted.")
     late_system: LateSystem = _option(
         "system",
         "`system`, `reminder`",
-        _one_of("system", "reminder"),
+        one_of("system", "reminder"),
         "How system messages after the first message of the conversation are shown: as system messages, or in the same "
         "places as a user's `<system-reminder>`.",
     )
     truncate_chars: int = _option(
-        1200, "int ≥ 0", _at_least(0), "Characters that stay of an elided tool result, half of them its end."
+        1200, "int ≥ 0", at_least(0), "Characters that stay of an elided tool result, half of them its end."
     )
     truncate_boundary: Boundary = _option(
-        "line", "`line`, `char`", _one_of("line", "char"), "Whether an elided text is cut at the ends of lines."
+        "line", "`line`, `char`", one_of("line", "char"), "Whether an elided text is cut at the ends of lines."
     )
     offload_threshold: int | None = _option(
         None,
         "int > 0",
-        lambda v: v is None or (_is_int(v) and v > 0),
+        lambda v: v is None or (is_int(v) and v > 0),
         "A tool result of more tokens is shown as head and tail from its first view on; decided when it is added.",
     )
     preview_tokens: int = _option(
-        500, "int ≥ 0", _at_least(0), "How many tokens are shown of a result over `offload_threshold`."
+        500, "int ≥ 0", at_least(0), "How many tokens are shown of a result over `offload_threshold`."
     )
     tool_kinds: Mapping[str, str] | None = _option(
         None,
         "names of tools, each with `read`, `change`, `todo`, `run` or `other`; for the first two also `KIND:ARGUMENT`",
-        _tool_kinds,
+        kinds_of_tools,
         "What tools of your own do, where their names do not say it: which ones read and change files (and which "
         "argument names the file), keep the list of what to do, or run commands.",
     )
     compaction_notice_enabled: bool = _option(
-        True, "bool", _flag, "Whether a view says that messages were left out, in each place and in all."
+        True, "bool", flag, "Whether a view says that messages were left out, in each place and in all."
     )
     compaction_notice_verbosity: Verbosity = _option(
-        "normal", "`minimal`, `normal`, `verbose`", _one_of("minimal", "normal", "verbose"), "How much the notice says."
+        "normal", "`minimal`, `normal`, `verbose`", one_of("minimal", "normal", "verbose"), "How much the notice says."
     )
     compaction_notice_min_level: int = _option(
-        1, "int ≥ 0", _at_least(0), "The compaction step from which on there is a notice."
+        1, "int ≥ 0", at_least(0), "The compaction step from which on there is a notice."
     )
     compaction_notice_token_reserve: int = _option(
-        800, "int ≥ 0", _at_least(0), "The most tokens that the notice may take."
+        800, "int ≥ 0", at_least(0), "The most tokens that the notice may take."
     )
     recall: bool = _option(
         True,
         "bool",
-        _flag,
+        flag,
         "Whether the tool `recall` is mounted, which reads back what views leave out (`max_tokens` ≥ 10,000).",
     )
     pin: bool = _option(
         False,
         "bool",
-        _flag,
+        flag,
         "Whether the tool `pin` is mounted, with which the model protects a message from compaction.",
     )
 

@@ -49,6 +49,8 @@ class Question(TypedDict, total=False):
     role: str | None
     tool: str | None
     """Search only calls and results of this tool."""
+    image: int | None
+    """Of the message, only its image or document of this number, from 1 on."""
     since: str | None
     until: str | None
     """ISO 8601; both ends belong to it."""
@@ -61,6 +63,7 @@ class Wanted:
     reference: str = ""
     offset: int = 0
     limit: int | None = None
+    image: int = 0
     query: str = ""
     pattern: Pattern | None = None
     role: str = ""
@@ -107,6 +110,8 @@ class RecallPage:
     hits: tuple[Hit, ...] = ()
     next_offset: int | None = None
     """Where the next page begins (characters, or hits); None if there is none."""
+    media: tuple[Message, ...] = ()
+    """Images and documents that come with the page, as blocks of content, just as they were stored."""
 
 
 def check_wanted(
@@ -118,6 +123,7 @@ def check_wanted(
     regex: Any = False,
     role: Any = None,
     tool: Any = None,
+    image: Any = None,
     since: Any = None,
     until: Any = None,
 ) -> Wanted:
@@ -134,10 +140,11 @@ def check_wanted(
         raise RecallError(f"regex: must be true or false, not {type(regex).__name__}")
     offset = _checked_int("offset", offset, 0, 0)
     limit = _checked_int("limit", limit, None, 1)
+    image = _checked_int("image", image, 0, 1)
     if reference and query:
         raise RecallError("give either reference (the id of one message) or query (a search), not both")
     if reference:
-        return Wanted(reference=reference, offset=offset, limit=limit)
+        return Wanted(reference=reference, offset=offset, limit=limit, image=image)
     if not query or not query.strip():
         raise RecallError("give a reference (the id of a message) or a query that is not empty")
     if role and role not in ROLES:

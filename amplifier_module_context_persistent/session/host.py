@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
 from ..compaction.budget import ModelLimits, read_window
+from ..compaction.request_limits import read_told
 
 logger = logging.getLogger(__name__)
 
@@ -148,8 +150,19 @@ class Host:
         return orjson.dumps(specs, default=str).decode()
 
 
-async def provider_window(provider: Any | None) -> ModelLimits | None:
-    """Ask a provider for its model's window: `get_model_info()`, else `get_info().defaults`."""
+@dataclass(frozen=True, slots=True)
+class ProviderFacts:
+    """What a provider says of itself: its model's window, the model, and limits of its requests."""
+
+    window: ModelLimits | None = None
+    model: str = ""
+    told: Mapping[str, int] = field(default_factory=dict)
+
+
+async def provider_facts(provider: Any | None) -> ProviderFacts:
+    """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`."""
+    own = (getattr(provider, name, None) for name in ("default_model", "model"))
+    model = next((name for name in own if isinstance(name, str)), "")
     for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
         ask = getattr(provider, method, None)
         if not callable(ask):
@@ -164,8 +177,9 @@ async def provider_window(provider: Any | None) -> ModelLimits | None:
             logger.warning("the provider's %s() failed (%s); its window is unknown", method, error)
             continue
         if published is not None and (window := read_window(published)) is not None:
-            return window
-    return None
+            name = getattr(published, "id", None) if attribute is None else published.get("model")
+            return ProviderFacts(window, name if isinstance(name, str) else model, read_told(published))
+    return ProviderFacts(None, model)
 
 
 def provider_name(provider: Any | None) -> str:

@@ -26,6 +26,7 @@ from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of
 from ..messages.text import full_text
 from ..search.pattern import SlowPatternError
+from ..search.recall_media import with_media
 from ..search.recall_page import (
     CHARS_PER_TOKEN,
     HITS,
@@ -167,7 +168,7 @@ class RecallSearch:
         found = list(log.read([*before, live[place], *after]))
         ids = [str(metadata_of(message).get("message_id", "")) for message in found]
         at = len(before)
-        return cut_page(
+        page = cut_page(
             found[at],
             self._wanted,
             before=ids[0] if at else "",
@@ -175,6 +176,7 @@ class RecallSearch:
             most_chars=CHARS_PER_TOKEN * self._most_tokens,
             fits=self._fits,
         )
+        return with_media(page, found[at], self._wanted)
 
     def _fits(self, output: str) -> bool:
         result = {"role": "tool", "name": RECALL_TOOL, "content": output}

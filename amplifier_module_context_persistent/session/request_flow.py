@@ -15,7 +15,7 @@ from ..config import Config
 from ..errors import FloorError, RetentionError
 from ..messages.message import Message
 from ..window.request import ViewRequest, ViewResult, sizes
-from .host import Host, NotRetainedError, provider_name, provider_window
+from .host import Host, NotRetainedError, provider_facts, provider_name
 from .store import Store
 from .summarizer import sum_up
 from .system_prompt import SystemPrompt
@@ -49,9 +49,17 @@ class RequestFlow:
         head_text = str(await self.factory()) if self.factory is not None else await self._prompt.restore(self._store)
         if self.factory is None and head_text is not None and self._prompt.is_first_use():
             await self._host.emit("context:system_prompt_restored", {"characters": len(head_text)})
-        window = await provider_window(provider)
+        facts = await provider_facts(provider)
         return ViewRequest(
-            token_budget, window, provider_name(provider), head_text, self._host.tools_json(), force, provider
+            token_budget,
+            facts.window,
+            provider_name(provider),
+            head_text,
+            self._host.tools_json(),
+            force,
+            provider,
+            model=facts.model,
+            told=facts.told,
         )
 
     async def view(self, ask: ViewRequest) -> list[Message]:
@@ -62,6 +70,8 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         answer = await self._answer(ask, may_plan=False)
+        if answer.compaction is not None:  # one that leaves out images alone, and asks nobody for a summary
+            await self._report(answer)
         if answer.view is None:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
@@ -96,10 +106,15 @@ class RequestFlow:
             await self._host.emit("context:compaction_futile", futile)
         if made is not None:
             messages, tokens = len(made.arrangement.items), made.plan.tokens_after
-            await self._host.emit("context:compaction", after.report())
-            if after.plan_error:
-                await self._host.emit("context:plan_not_stored", {"plan_id": made.plan.id, "error": after.plan_error})
+            await self._report(after)
         else:
             messages, tokens = after.messages, after.tokens
         await self._host.emit("context:post_compact", sizes(messages, tokens))
         return after
+
+    async def _report(self, answer: ViewResult) -> None:
+        """Tell of a plan that was made, and of one that could not be stored."""
+        await self._host.emit("context:compaction", answer.report())
+        if answer.plan_error and answer.compaction is not None:
+            plan_id = answer.compaction.plan.id
+            await self._host.emit("context:plan_not_stored", {"plan_id": plan_id, "error": answer.plan_error})

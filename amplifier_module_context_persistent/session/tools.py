@@ -24,11 +24,12 @@ MOST_REASON_CHARS = 500
 
 _RECALL_DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
-it when a text says "characters elided; recall ID", or when something that was said, read or run earlier is not shown
-any more and you need its exact words. It is cheaper than running a tool again, but a file may have changed since.
-Either by `reference`: the text of one message, from character `offset` on. Or by `query`: messages that hold a text or
-match a regular expression, newest first, each with its id, the place of the match and an excerpt. An answer has at most
-4,000 tokens and says how to get the next page; ask with `offset` and `limit` for no more than you need."""
+it when a text says "characters elided; recall ID" or "image left out; recall ID", or when something that was said, read
+or run earlier is not shown any more and you need its exact words. It is cheaper than running a tool again, but a file
+may have changed since. Either by `reference`: the text of one message, from character `offset` on, and its images. Or
+by `query`: messages that hold a text or match a regular expression, newest first, each with its id, the place of the
+match and an excerpt. An answer has at most 4,000 tokens and says how to get the next page; ask with `offset` and
+`limit` for no more than you need."""
 
 _RECALL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -48,6 +49,7 @@ _RECALL_SCHEMA: dict[str, Any] = {
         "limit": {"type": "integer", "minimum": 1, "description": "The most characters; of a search, hits (10)."},
         "role": {"type": "string", "enum": ["user", "assistant", "tool", "system", "developer", "function"]},
         "tool": {"type": "string", "description": "Search only the calls and results of this tool."},
+        "image": {"type": "integer", "minimum": 1, "description": "Of several images in the message, this one."},
         "since": {"type": "string", "description": "Search from this time on (ISO 8601)."},
         "until": {"type": "string", "description": "Search up to this time (ISO 8601)."},
     },
@@ -72,7 +74,14 @@ class RecallTool:
             page = await self._manager.recall(**input)
         except (RecallError, LogError) as error:
             return _failed(RECALL_TOOL, error)
-        return ToolResult(output=_well_formed(page.output))
+        output = _well_formed(page.output)
+        if not page.media:
+            return ToolResult(output=output)
+        try:
+            return ToolResult(output=output, content=[{"type": "text", "text": output}, *page.media])
+        except ValueError:
+            told = "[it cannot be given here: a tool's result carries base64 images only]"
+            return ToolResult(output=f"{output}\n{told}")
 
 
 _PIN_DESCRIPTION = """\

@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..compaction.budget import budget_tokens
+from ..compaction.request_limits import MARGIN_BYTES, limits_of
 from ..compaction.summary_span import Span
 from ..compaction.thresholds import needs_plan
 from ..config import Config
-from ..errors import LogError, RetentionError, SummaryError
+from ..errors import FloorError, LogError, RetentionError, SummaryError
 from ..log.base import Log
 from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import Item
+from ..view.plan import Plan
+from ..view.provider_bonds import family_of
 from ..view.receipts import Receipt, encode_head, extras_in, render_options, text_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest, ViewResult
@@ -67,7 +70,13 @@ class ViewService:
         log.follow()
         request = self._request(log, ask, budget)
         window = self._side_window(log, request, (budget, frozenset()), self._window) if side else self._window
-        built = window.build(log, request, may_plan=may_plan)
+        followed = window.plan
+        try:
+            built = window.build(log, request, may_plan=may_plan)
+        except FloorError:  # a plan that left out images may be followed all the same
+            if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
+                self._store_plan(log, window, side=side)
+            raise
         if built.view is not None and request.retained and not window.retains(log, request):
             window, side = self._retaining_window(log, request, budget, window), True
             built = window.build(log, request, may_plan=may_plan)
@@ -124,6 +133,8 @@ class ViewService:
             ask,
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
+            limits=limits_of(family_of(ask.provider_name, ask.model), self._config, ask.told),
+            fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
             retained=self._holders.find(log, bodies, has_factory=ask.has_factory),
         )
 
@@ -170,6 +181,7 @@ class ViewService:
             tokens=built.compaction.plan.tokens_after if built.compaction else built.tokens,
             budget_tokens=budget,
             provider=request.provider_name,
+            model=request.model,
             head=head,
             extras=extras_in(built.items),
             hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
@@ -196,6 +208,10 @@ class ViewService:
         if isinstance(outcome, Exception):
             raise outcome
         return ""
+
+
+def _is_stored(log: Log, plan: Plan) -> bool:
+    return log.index.plan is not None and log.index.plan.get("id") == plan.id
 
 
 def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:

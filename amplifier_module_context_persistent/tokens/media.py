@@ -100,7 +100,7 @@ def image_size(head: bytes) -> tuple[int, int] | None:
         Width and height, or `None` where the format is another one, the header is cut off, or a dimension is zero.
     """
     try:
-        if head[:8] == b"\x89PNG\r\n\x1a\n":
+        if head[:8] == b"\x89PNG\r\n\x1a\n" and head[12:16] == b"IHDR":
             size = struct.unpack_from(">II", head, 16)
         elif head[:6] in (b"GIF87a", b"GIF89a"):
             size = struct.unpack_from("<HH", head, 6)
@@ -187,12 +187,33 @@ def image_tokens(data: str | None) -> int:
     Args:
         data: base64 or a `data:` address; `None` for an image that lies elsewhere (an address, a file id).
     """
-    if not data:
-        return IMAGE_DEFAULT_TOKENS
+    size = image_dimensions(data) if data else None
+    return IMAGE_DEFAULT_TOKENS if size is None else size_tokens(*size)
+
+
+def image_dimensions(data: str) -> tuple[int, int] | None:
+    """Read width and height of an image that is given as base64 text or as a `data:` address; `None` if unknown."""
     size = image_size(decode_head(data, _HEADER_BYTES))
     if size is None and data.lstrip().startswith(("/9j/", "data:image/jp")):
         size = image_size(decode_head(data, _JPEG_SCAN_BYTES))
-    return IMAGE_DEFAULT_TOKENS if size is None else size_tokens(*size)
+    return size
+
+
+def type_of_image(data: str) -> str:
+    """The media type that an image's first bytes tell; empty for one of another format."""
+    head = decode_head(data, 16)
+    for beginning, media_type in _BEGINNINGS:
+        if head.startswith(beginning) and (media_type != "image/webp" or head[8:12] == b"WEBP"):
+            return media_type
+    return ""
+
+
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
 
 
 def pdf_tokens(data: str | None) -> int:

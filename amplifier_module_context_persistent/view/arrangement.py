@@ -44,7 +44,7 @@ class Item:
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored."""
         entry = self.entry
-        if entry is None or not entry.plain or entry.late or entry.offload is not None:
+        if entry is None or not entry.as_stored:
             return False
         if self.cut is not None or self.silent or self.call_ids:
             return False

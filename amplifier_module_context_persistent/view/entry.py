@@ -6,13 +6,14 @@ nothing that a provider accepts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
+from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, calls_of, result_id_of, without_thinking
 from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
 from ..messages.normalize import normalise
@@ -66,11 +67,27 @@ class Entry:
     """A result: whether it says that the tool did nothing."""
     failed_run: bool = False
     """A result: whether it is one of a command that failed, if it is one of a command."""
+    size_bytes: int = 0
+    """About its bytes in a request, without the media that are left out."""
+    media: tuple[Medium, ...] = ()
+    """Its images and documents."""
+    omits: frozenset[int] = frozenset()
+    """The numbers of those media that are left out; their tokens are not counted."""
 
     @property
     def instructs(self) -> bool:
         """Whether it is system text."""
         return self.role in ("system", "developer")
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether it is handed out as it was stored where nothing else changes it."""
+        return self.plain and not self.late and self.offload is None and not self.omits
+
+    @property
+    def shown_media(self) -> Iterator[tuple[int, Medium]]:
+        """Its media that are shown, by their numbers."""
+        return ((number, medium) for number, medium in enumerate(self.media) if number not in self.omits)
 
 
 def classify(
@@ -80,6 +97,7 @@ def classify(
     *,
     late: bool = False,
     kinds: ToolKinds = _KNOWN_TOOLS,
+    size_bytes: int = 0,
 ) -> Entry:
     """Describe a message.
 
@@ -89,6 +107,7 @@ def classify(
         count: counts the form in which it would be sent.
         late: whether system text is shown as a reminder.
         kinds: tells what a tool does.
+        size_bytes: the length of the message as JSON.
     """
     metadata = metadata_of(message)
     accepted = normalise(message)
@@ -125,12 +144,41 @@ def classify(
         uses=kinds.uses_of(accepted) if accepted else (),
         refused=message.get("role") in ("tool", "function") and refuses(message),
         failed_run=message.get("role") in ("tool", "function") and run_failed(message),
+        size_bytes=size_bytes,
+        media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
     """The entries, with those calls closed that `closed` names by message id."""
     return [replace(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries]
+
+
+def without_some_media(
+    entries: Iterable[Entry], left_out: Mapping[str, AbstractSet[int]], count: Callable[[Message], int]
+) -> list[Entry]:
+    """The entries, with those media left out whose numbers `left_out` gives by message id."""
+    if not left_out:
+        return list(entries)
+    return [_lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
+
+
+def _lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
+    going = [(number, medium) for number, medium in entry.shown_media if number in numbers]
+    lines = [medium.line(entry.id, number, len(entry.media)) for number, medium in going]
+    empty = count({"content": ""})
+    return replace(
+        entry,
+        omits=entry.omits | {number for number, _ in going},
+        tokens=max(0, entry.tokens - sum(m.tokens for _, m in going))
+        + sum(count({"content": t}) - empty for t in lines),
+        size_bytes=max(0, entry.size_bytes - sum(m.chars for _, m in going)) + sum(len(line) + 40 for line in lines),
+    )
+
+
+def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:
+    """By message id, the numbers of the media that entries leave out."""
+    return {entry.id: entry.omits for entry in entries if entry.omits and entry.id}
 
 
 def gives_way(role: str, source: Any) -> bool:

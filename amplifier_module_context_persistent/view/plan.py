@@ -70,6 +70,8 @@ class Plan:
     """Kept messages whose thinking is left out."""
     closed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By message id, the calls of kept messages that no message after `upto` can answer."""
+    media: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """By message id, the numbers of images and documents that are left out of kept messages."""
     notice: str = ""
     notice_before: str = ""
     gaps: tuple[Gap, ...] | None = None
@@ -99,6 +101,7 @@ class Plan:
         """The fields of the plan's control record; `runs` are `keep` as first and last ids of runs."""
         silent = {"silent": [list(run) for run in self._silent_runs()]} if self.silent else {}
         closed = {"closed": {key: sorted(ids) for key, ids in self.closed.items()}} if self.closed else {}
+        media = {"media": {key: sorted(numbers) for key, numbers in self.media.items()}} if self.media else {}
         gaps: dict[str, Any] = {"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}
         gaps |= {name: list(paths) for name in ("changed", "read", "in_vain") if (paths := getattr(self, name))}
         return {
@@ -108,6 +111,7 @@ class Plan:
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
             **silent,
             **closed,
+            **media,
             **gaps,
             "notice": self.notice,
             "notice_before": self.notice_before,
@@ -140,6 +144,7 @@ class Plan:
                 cuts={str(key): Cut.from_record(cut) for key, cut in record["cuts"].items()},
                 silent=_between(keep, record.get("silent", [])),
                 closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
+                media={str(key): frozenset(map(int, nos)) for key, nos in record.get("media", {}).items()},
                 gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
                 changed=tuple(map(str, record.get("changed", ()))),
                 read=tuple(map(str, record.get("read", ()))),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..messages.elide import Cut, elide_message
+from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
@@ -42,7 +43,7 @@ def render(
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
-    """A stored message as a view shows it: in accepted form, cut, and late system text as a reminder.
+    """A stored message as a view shows it: in accepted form, cut, without some media, late system text as a reminder.
 
     What is offloaded is always cut at the ends of lines: its bytes depend on nothing but its record.
     """
@@ -52,6 +53,8 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
         cut, boundary = cut or entry.offload, "line"
     if cut is not None:
         message = elide_message(message, cut, reference=entry.refers_to or entry.id, boundary=boundary)
+    if entry.omits:
+        message = without_media(message, entry.omits, entry.id)
     return as_reminder(message) if entry.late else message
 
 

@@ -37,7 +37,14 @@ class MessageSource:
         early = set(index.live[: index.conversation_start()]) if reminds else ()
         messages = zip(ordinals, log.read(ordinals), strict=True)
         return [
-            classify(ordinal, message, self.count, late=reminds and ordinal not in early, kinds=self._kinds)
+            classify(
+                ordinal,
+                message,
+                self.count,
+                late=reminds and ordinal not in early,
+                kinds=self._kinds,
+                size_bytes=index.lengths[ordinal],
+            )
             for ordinal, message in messages
         ]
 

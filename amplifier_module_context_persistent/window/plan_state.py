@@ -15,7 +15,7 @@ from ..log.base import Log
 from ..messages.elide import WHOLE
 from ..messages.message import Message
 from ..view.arrangement import Count
-from ..view.entry import Entry, gives_way, with_closed
+from ..view.entry import Entry, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
@@ -97,6 +97,7 @@ class PlanState:
             upto=next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto),
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.closed for entry in self.entries if entry.closed},
+            media=media_left_out(self.entries),
             notice=plan.notice if self.left_out else "",
             gaps=plan.gaps if self.left_out else (),
             dropped=self.left_out,
@@ -140,7 +141,7 @@ def stored_plan_state(
     ordinals, upto = kept_ordinals(log.index, record)
     entries = classify_all(ordinals)
     plan = Plan.from_record(record, [entry.id for entry in entries])
-    entries = with_closed(entries, plan.closed)
+    entries = without_some_media(with_closed(entries, plan.closed), plan.media, count)
     cut = [entry for entry in entries if entry.id in plan.cuts]
     messages = zip(cut, log.read([entry.ordinal for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..compaction.budget import ModelLimits
 from ..compaction.floor import OTHER_MESSAGES
 from ..compaction.planner import Compaction
+from ..compaction.request_limits import RequestLimits
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
 from ..view.arrangement import Item
@@ -35,10 +36,19 @@ class ViewRequest:
     summary: Summary | None = None
     """What a provider made of the older part, for the plan that is to be made."""
 
+    model: str = ""
+    """The provider's model, where the provider says so."""
+    told: Mapping[str, int] = field(default_factory=dict)
+    """What of `limits` the provider says itself."""
+
     budget_tokens: int = 0
     """The budget by our count: found out."""
     fixed_tokens: int = 0
     """Head text, tool definitions and overhead: found out."""
+    limits: RequestLimits | None = None
+    """What the request may have besides tokens: found out; None where nothing limits it."""
+    fixed_bytes: int = 0
+    """The bytes of head text, tool definitions and overhead: found out."""
     retained: frozenset[int] = frozenset()
     """Ordinals of the messages that hold what is in `retain`: found out."""
 
@@ -109,6 +119,7 @@ class ViewResult:
             "after_tokens": plan.tokens_after,
             "dropped_messages": plan.dropped,
             "shortened_messages": len(plan.cuts),
+            "left_out_media": sum(map(len, plan.media.values())),
             "budget": plan.budget_tokens,
             "target": plan.target_tokens,
         }

@@ -10,6 +10,7 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..compaction.plan_request import PlanRequest
@@ -29,12 +30,15 @@ from ..view.render import render
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
+from .media_plan import media_plan, with_room_for_bytes
 from .message_source import MessageSource
 from .plan_record import plan_record
 from .plan_state import PlanState, hidden, mark, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .trigger import Breaker
+
+_ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
 
 class ViewState:
@@ -75,17 +79,18 @@ class ViewState:
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        arrangement = self._arrange(self._entries(log, request))
+        entries = self._entries(log, request)
+        arrangement, made = self._within_media_limits(log, request, entries, self._arrange(entries))
         self._breaker.demand(request.retained, log.index.pins)
+        request = with_room_for_bytes(request, arrangement)
         tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
-        messages, made = len(arrangement.items), None
+        messages = len(arrangement.items)
         if self._breaker.wants_plan(request, tokens, messages):
             if not may_plan:
-                return ViewResult(None, tokens, messages, budget)
-            with collector_paused():
-                made = self._plan(log, request, tokens, messages)
-            if made is not None:
-                arrangement = made.arrangement
+                return ViewResult(None, tokens, messages, budget, made)
+            planned = self._plan_within_bytes(log, request, tokens, messages)
+            if planned is not None:
+                arrangement, made = planned.arrangement, planned
         view = render(
             arrangement,
             lambda wanted: self._source.fetch(log, wanted),
@@ -94,6 +99,45 @@ class ViewState:
         )
         floor, self._floor = self._floor, None
         return ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, self._kept.last(log))
+
+    def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
+        """Make a plan, and where its view still has too many bytes, a smaller one."""
+        planned = None
+        for _ in range(_ATTEMPTS):
+            with collector_paused():
+                made = self._plan(log, request, tokens, messages)
+            if made is None:
+                break
+            entries = self._kept.entries(log, has_factory=request.has_factory)
+            arrangement, lighter = self._within_media_limits(log, request, entries, made.arrangement)
+            planned = lighter or made
+            smaller = with_room_for_bytes(request, arrangement)
+            if smaller is request:
+                break
+            request = smaller
+        return planned
+
+    def _within_media_limits(
+        self, log: Log, request: ViewRequest, entries: list[Entry], arrangement: Arrangement
+    ) -> tuple[Arrangement, Compaction | None]:
+        """A view, its images and documents brought within the limits, and the plan that was made for that."""
+        state = self._kept.state
+        made = media_plan(
+            state,
+            entries,
+            arrangement,
+            request,
+            new_id=self._new_id,
+            last=self._kept.last(log),
+            count=self._source.count,
+            fetch=lambda wanted: self._source.fetch(log, wanted),
+            boundary=self._config.truncate_boundary,
+        )
+        if made is None:
+            return arrangement, None
+        self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
+        arrangement = self._arrange(self._kept.entries(log, has_factory=request.has_factory))
+        return arrangement, replace(made, arrangement=arrangement)
 
     def span(self, log: Log, request: ViewRequest) -> Span:
         """What a summary in the next plan would replace, and the request for it.

@@ -30,6 +30,8 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "tokenizer": (["auto", "estimate", "o200k_base"], ["", 3, True, "no_such_encoding"]),
     "token_meter": (["actual", "estimate"], ["exact", "", True]),
     "max_tokens": ([1, 10**7], [0, -1, 1000.0, "1000", True]),
+    "max_request_bytes": ([100_000, 50_000_000], [0, 99_999, 1e6, "20 MB", True]),
+    "max_images": ([0, 90], [-1, 1.0, "1", True]),
     "max_messages": ([None, 2, 500], [1, 0, 2.0, "2", True]),
     "compact_threshold": SHARES,
     "target_usage": ([0.01, 0.9], [0, 0.92, 1, -1, "0.5", True]),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.config.table import TOOL_KINDS
+from amplifier_module_context_persistent.config.checks import TOOL_KINDS
 from amplifier_module_context_persistent.messages.tool_kinds import (
     KINDS,
     Replaced,

@@ -52,8 +52,8 @@ class Recorded:
         for message in messages:
             await self.manager.add_message(message)
 
-    async def view(self, budget: int | None = None) -> list[Message]:
-        self.views.append(copy.deepcopy(await self.manager.get_messages_for_request(budget)))
+    async def view(self, budget: int | None = None, provider: Any | None = None) -> list[Message]:
+        self.views.append(copy.deepcopy(await self.manager.get_messages_for_request(budget, provider)))
         return self.views[-1]
 
     async def head(self, text: str) -> None:

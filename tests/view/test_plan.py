@@ -19,6 +19,7 @@ plans = st.builds(
     keep=st.lists(ids, max_size=5).map(tuple),
     cuts=st.dictionaries(ids, st.builds(Cut, numbers, numbers), max_size=3),
     closed=st.dictionaries(ids, st.frozensets(ids, min_size=1, max_size=2), max_size=2),
+    media=st.dictionaries(ids, st.frozensets(st.integers(0, 9), min_size=1, max_size=3), max_size=2),
     notice=st.text(max_size=20),
     notice_before=ids,
     step=numbers,

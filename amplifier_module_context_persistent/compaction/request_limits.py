@@ -1,0 +1,227 @@
+"""What a request may have besides tokens: bytes, images, the size of each; and which images a view leaves out for it.
+
+The oldest images go first, down to half of the limit that was passed, so that it happens rarely. The newest one and
+those of the turn in progress stay if they fit alone. What the provider would refuse by itself goes wherever it is.
+
+The table says what providers publish; `told` is what a provider says of itself, where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ..config import Config
+from ..messages.media_blocks import IMAGE, Medium
+from ..view.arrangement import Item
+from ..view.entry import Entry
+
+MARGIN_BYTES = 20_000
+"""What a request holds besides messages, system text and definitions of tools."""
+KEPT_SHARE = 0.5
+_MANY = 1 << 40
+_COMMON = frozenset({"image/png", "image/jpeg", "image/jpg", "image/webp"})
+_GIF, _HEIF = frozenset({"image/gif"}), frozenset({"image/heic", "image/heif"})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """The limits of one provider's requests; sizes of images and documents are those of their base64 text."""
+
+    request_bytes: int = _MANY
+    images: int = _MANY
+    image_bytes: int = _MANY
+    image_edge: int = _MANY
+    """The most pixels of an image's longer edge."""
+    few_images: int = _MANY
+    """In a request with more images than these, the longer edge has at most `edge_of_many` pixels."""
+    edge_of_many: int = _MANY
+    document_bytes: int = _MANY
+    types: frozenset[str] = _COMMON | _GIF | _HEIF
+    """The media types of images that are understood."""
+
+    def takes(self, medium: Medium) -> bool:
+        """Whether an image or a document can be sent at all."""
+        if medium.kind != IMAGE and not medium.media_type.startswith("image/"):
+            return medium.chars <= min(self.document_bytes, self.request_bytes)
+        known = medium.chars == 0 or medium.media_type in self.types
+        return known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
+
+
+PUBLISHED: Mapping[str, RequestLimits] = {
+    # platform.claude.com/docs/en/build-with-claude/vision, .../docs/en/api/overview (request size limits)
+    "anthropic": RequestLimits(32_000_000, 100, 5_000_000, 8_000, 20, 2_000, 32_000_000, _COMMON | _GIF),
+    # platform.openai.com/docs/guides/images-vision, .../docs/guides/pdf-files
+    "openai": RequestLimits(50_000_000, 500, 20_000_000, document_bytes=50_000_000, types=_COMMON | _GIF),
+    # ai.google.dev/gemini-api/docs/image-understanding (inline data)
+    "gemini": RequestLimits(20_000_000, 3_600, 20_000_000, document_bytes=20_000_000, types=_COMMON | _HEIF),
+}
+"""By family of providers, what the public documentation says, each with its page; read in 2026."""
+
+_NUMBERS = tuple(field.name for field in fields(RequestLimits) if field.name != "types")
+STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.values()) for name in _NUMBERS})
+"""For a provider that is not in the table: of each number the lowest one, and every type that any of them knows."""
+
+
+def limits_of(family: str, config: Config, told: Mapping[str, int] | None = None) -> RequestLimits:
+    """The limits of a request to a provider of some family, none above what is configured."""
+    limits = PUBLISHED.get(family, STRICTEST)
+    said: dict[str, Any] = {name: number for name, number in (told or {}).items() if name in _NUMBERS}
+    limits = replace(limits, **said)
+    most_bytes, most_images = config.max_request_bytes, config.max_images
+    return replace(limits, request_bytes=min(limits.request_bytes, most_bytes), images=min(limits.images, most_images))
+
+
+_TOLD = {
+    "request_bytes": ("max_request_bytes",),
+    "images": ("max_images", "max_images_per_request"),
+    "image_bytes": ("max_image_bytes",),
+    "image_edge": ("max_image_edge", "max_image_dimension"),
+    "document_bytes": ("max_document_bytes",),
+}
+
+
+def read_told(published: Any) -> dict[str, int]:
+    """Read from what a provider publishes of its model (attributes, keys, or keys of `defaults`) the limits in it."""
+    found: dict[str, int] = {}
+    for limit, names in _TOLD.items():
+        for name in names:
+            value = _said(published, name)
+            if isinstance(value, int) and not isinstance(value, bool) and value >= (limit == "request_bytes"):
+                found[limit] = value
+    return found
+
+
+def _said(published: Any, name: str) -> Any:
+    if isinstance(published, Mapping):
+        return published.get(name)
+    defaults = getattr(published, "defaults", None)
+    return defaults.get(name) if isinstance(defaults, Mapping) and name in defaults else getattr(published, name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A medium that a view shows."""
+
+    position: int
+    """Of its message in the view."""
+    entry: Entry
+    number: int
+    medium: Medium
+
+
+def view_bytes(items: Iterable[Item]) -> int:
+    """About how many bytes the messages of a view have, rather more than fewer."""
+    total = 0
+    for item in items:
+        entry = item.entry
+        if entry is None:
+            total += 200 + 4 * len(str(item.inserted))
+        elif item.cut is None or not item.cut.shortens or entry.tokens <= 0:
+            total += entry.size_bytes
+        else:  # a cut shortens text alone; its share of the tokens tells its share of the bytes
+            media = sum(medium.chars for _, medium in entry.shown_media)
+            rest = entry.size_bytes - media
+            total += media + min(rest, 400 + 2 * rest * max(0, item.tokens) // entry.tokens)
+    return total
+
+
+def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int) -> dict[int, frozenset[int]]:
+    """Choose which media of a view are left out: by the ordinal of their message, their numbers in it.
+
+    Args:
+        items: the view.
+        limits: what the request may have.
+        fixed_bytes: system text, definitions of tools, and what is around them.
+    """
+    shown = list(_media_in(items))
+    if not shown:
+        return {}
+    gone = [one for one in shown if not limits.takes(one.medium)]
+    left = [one for one in shown if limits.takes(one.medium)]
+    rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
+    rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
+    goal = _goal(_Sums.of(left, limits), rest, limits)
+    if goal is not limits and left:
+        turn = _turn_start(items)
+        kept = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
+        older = [one for one in left[:-1] if not (one.position >= turn or one.entry.pinned or one.entry.protected)]
+        last = left[-1:]
+        going = _dropped(older, kept + last, rest, goal)
+        if len(going) == len(older) and not _Sums.of(kept + last, limits).fit(rest, limits):
+            going = older + _dropped(kept, last, rest, goal)
+            if len(going) == len(left) - 1 and not _Sums.of(last, limits).fit(rest, limits):
+                going += last
+        gone += going
+    chosen: dict[int, set[int]] = {}
+    for one in gone:
+        chosen.setdefault(one.entry.ordinal, set()).add(one.number)
+    return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What some media come to."""
+
+    images: int = 0
+    chars: int = 0
+    large: int = 0
+    """Images whose longer edge is more than a request with many of them may have."""
+
+    @classmethod
+    def of(cls, media: Iterable[_Shown], limits: RequestLimits) -> _Sums:
+        """The sums of media."""
+        sums = cls()
+        for one in media:
+            sums.add(one.medium, limits, 1)
+        return sums
+
+    def add(self, medium: Medium, limits: RequestLimits, times: int) -> None:
+        """Add a medium, or take it out."""
+        is_image = medium.kind == IMAGE
+        self.images += times * is_image
+        self.chars += times * medium.chars
+        self.large += times * (is_image and medium.edge > limits.edge_of_many)
+
+    def fit(self, rest: int, limits: RequestLimits) -> bool:
+        """Whether they fit beside so many bytes of everything else."""
+        small = self.images <= limits.few_images or not self.large
+        return small and self.images <= limits.images and rest + self.chars <= limits.request_bytes
+
+
+def _goal(sums: _Sums, rest: int, limits: RequestLimits) -> RequestLimits:
+    """The limits with those halved that are passed; the very same where none is."""
+    goal = limits
+    if rest + sums.chars > limits.request_bytes:
+        half = int(limits.request_bytes * KEPT_SHARE)
+        goal = replace(goal, request_bytes=max(half, rest + int((limits.request_bytes - rest) * KEPT_SHARE * 0.9)))
+    if sums.images > limits.images:
+        goal = replace(goal, images=int(limits.images * KEPT_SHARE))
+    if sums.images > limits.few_images and sums.large:
+        goal = replace(goal, images=min(goal.images, int(limits.few_images * KEPT_SHARE)))
+    return goal
+
+
+def _media_in(items: Sequence[Item]) -> Iterator[_Shown]:
+    """The media of a view that can be left out: those of messages that a plan can name."""
+    for position, item in enumerate(items):
+        if item.entry is not None and item.entry.media and item.entry.id:
+            for number, medium in item.entry.shown_media:
+                yield _Shown(position, item.entry, number, medium)
+
+
+def _turn_start(items: Sequence[Item]) -> int:
+    """Where in a view the turn in progress begins."""
+    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
+    return next(humans, 0)
+
+
+def _dropped(media: Sequence[_Shown], others: Sequence[_Shown], rest: int, goal: RequestLimits) -> list[_Shown]:
+    """The oldest of some media that go until a goal is reached."""
+    sums = _Sums.of([*media, *others], goal)
+    for at, one in enumerate(media):
+        if sums.fit(rest, goal):
+            return list(media[:at])
+        sums.add(one.medium, goal, -1)
+    return list(media)

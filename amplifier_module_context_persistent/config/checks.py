@@ -1,0 +1,60 @@
+"""What values a configuration's keys may have: each a function that says whether a value is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+TOOL_KINDS = ("read", "change", "todo", "run", "other")
+
+
+def is_int(value: Any) -> bool:
+    """Whether it is a whole number, and no truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def path(value: Any) -> bool:
+    """Whether it is the path of a file, or nothing."""
+    return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
+
+
+def share(value: Any) -> bool:
+    """Whether it is a share above 0."""
+    return is_number(value) and 0 < value <= 1
+
+
+def share_or_zero(value: Any) -> bool:
+    """Whether it is a share, 0 among them."""
+    return is_number(value) and 0 <= value <= 1
+
+
+def flag(value: Any) -> bool:
+    """Whether it is true or false."""
+    return isinstance(value, bool)
+
+
+def kinds_of_tools(value: Any) -> bool:
+    """Whether it names tools with their kinds."""
+    if value is None:
+        return True
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(kind, str) and kind.split(":", 1)[0] in TOOL_KINDS
+        for name, kind in value.items()
+    )
+
+
+def one_of(*names: str) -> Check:
+    """A check for one of some texts."""
+    return lambda value: value in names
+
+
+def at_least(least: int) -> Check:
+    """A check for a whole number from one on."""
+    return lambda value: is_int(value) and value >= least

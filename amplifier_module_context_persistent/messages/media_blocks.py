@@ -1,0 +1,168 @@
+"""Images and documents in a message: where they are, how large, and how a view shows a message without some of them.
+
+A medium is a block of the content, or one in the output of a `tool_result` block. Media are numbered in their order, in
+the message's accepted form. Of a body only its first bytes are decoded, once, when the message is described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from ..tokens.media import decoded_bytes, image_dimensions, type_of_image
+from .message import Message
+
+IMAGE = "image"
+_KINDS = {
+    "image": IMAGE,
+    "image_url": IMAGE,
+    "input_image": IMAGE,
+    "document": "document",
+    "file": "document",
+    "input_file": "document",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+}
+_SOURCES = ("source", "image_url", "input_audio", "audio", "file", "image", "video")
+_BODIES = ("data", "file_data", "url")
+_TYPES = ("media_type", "mime_type", "mimeType", "format")
+_ELSEWHERE = ("http://", "https://", "file:", "gs:", "s3:")
+_MOST_DEPTH = 8
+_MOST_EDGE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """One image, document, or other file in a message."""
+
+    kind: str
+    media_type: str
+    """What the block says, else what the image's first bytes say; empty where neither does."""
+    chars: int
+    """The length of its base64 text; 0 where it lies elsewhere."""
+    width: int = 0
+    height: int = 0
+    bytes: int = 0
+    """About the length of the file itself."""
+    tokens: int = 0
+
+    @property
+    def edge(self) -> int:
+        """The longer edge of an image in pixels; 0 where it is not known."""
+        return max(self.width, self.height)
+
+    def line(self, reference: str, number: int, of: int) -> str:
+        """What a view shows instead of it."""
+        which = f"{self.kind} {number + 1} of {of}" if of > 1 else self.kind
+        size = [f"{self.width} x {self.height} px"] if self.width else []
+        size += [f"{self.bytes:,} bytes"] if self.chars else []
+        told = ", ".join([part for part in (self.media_type[:40], *size) if part])
+        recall = f"recall {reference}{f' image={number + 1}' if of > 1 else ''}" if reference else ""
+        return f"[{which} left out{': ' * bool(told)}{told}{'; ' * bool(recall)}{recall}]"
+
+
+def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None = None) -> tuple[Medium, ...]:
+    """The media of a message in order; `count` counts a message, for their tokens."""
+    found: list[Medium] = []
+
+    def describe(block: Message, _: int) -> Message:
+        found.append(_medium(block, count))
+        return block
+
+    _Walk(describe).blocks(message.get("content"))
+    return tuple(found)
+
+
+def medium_blocks(message: Mapping[str, Any]) -> list[Message]:
+    """The blocks of a message's media, in order."""
+    found: list[Message] = []
+
+    def take(block: Message, _: int) -> Message:
+        found.append(block)
+        return block
+
+    _Walk(take).blocks(message.get("content"))
+    return found
+
+
+def without_media(message: Message, numbers: AbstractSet[int], reference: str) -> Message:
+    """The message with a line instead of each of some media; copies that hosts keep beside the content go too."""
+    of, gone = len(medium_blocks(message)), set[str]()
+
+    def replaced(block: Message, number: int) -> Message:
+        if number not in numbers:
+            return block
+        gone.add(_body(block) or "")
+        return {"type": "text", "text": _medium(block, None).line(reference, number, of)}
+
+    content = _Walk(replaced).blocks(message.get("content"))
+    changed = {**message, "content": content}
+    copies = message.get("content_blocks")
+    if isinstance(copies, list):
+        changed["content_blocks"] = [block for block in copies if not (_is_medium(block) and _body(block) in gone)]
+    return changed
+
+
+class _Walk:
+    """Visits the media of a content; what is visited is replaced by what the visitor gives."""
+
+    def __init__(self, visit: Callable[[Message, int], Message]) -> None:
+        self._visit, self._number = visit, 0
+
+    def blocks(self, value: Any, depth: int = 0) -> Any:
+        """Visit a list of blocks; the same object where nothing was replaced."""
+        if not isinstance(value, list) or depth > _MOST_DEPTH:
+            return value
+        visited = [self._block(block, depth) for block in value]
+        same = all(new is old for new, old in zip(visited, value, strict=True))
+        return value if same else visited
+
+    def _block(self, block: Any, depth: int) -> Any:
+        if not isinstance(block, dict):
+            return block
+        if _is_medium(block):
+            self._number += 1
+            return self._visit(block, self._number - 1)
+        key = "output" if block.get("type") == "tool_result" else "content" if depth else ""
+        inner = block.get(key) if key else None
+        if isinstance(inner, dict):
+            visited = self._block(inner, depth + 1) if depth < _MOST_DEPTH else inner
+        else:
+            visited = self.blocks(inner, depth + 1)
+        return block if visited is inner else {**block, key: visited}
+
+
+def _is_medium(block: Any) -> bool:
+    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in _KINDS
+
+
+def _source(block: Message) -> Mapping[str, Any]:
+    source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
+    return source if isinstance(source, Mapping) else {"url": source}
+
+
+def _body(block: Message) -> str | None:
+    source = _source(block)
+    body = next((value for key in _BODIES if isinstance(value := source.get(key), str)), None)
+    return None if body is None or body.startswith(_ELSEWHERE) else body
+
+
+def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
+    source, body, kind = _source(block), _body(block), _KINDS[block["type"]]
+    tokens = count({"content": [block]}) - count({"content": []}) if count is not None else 0
+    said = next((value for key in _TYPES if isinstance(value := source.get(key), str)), "")
+    if body is None:
+        return Medium(kind, said.lower(), 0, tokens=tokens)
+    if body.startswith("data:"):
+        said = said or body[5:200].partition(";")[0].partition(",")[0]
+    if kind == IMAGE or said.lower().startswith("image/"):
+        width, height = image_dimensions(body) or (0, 0)
+        if max(width, height) > _MOST_EDGE:
+            width = height = 0  # of something that only begins like an image
+        said = said or type_of_image(body)
+    else:
+        width = height = 0
+    return Medium(kind, said.lower(), len(body), width, height, decoded_bytes(body), tokens)

@@ -1,0 +1,56 @@
+"""Images and documents of a message that is recalled: which of them a page gives back, as they were stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..errors import RecallError
+from ..messages.media_blocks import Medium, media_of, medium_blocks
+from ..messages.message import Message
+from ..messages.normalize import normalise
+from .recall_page import RecallPage, Wanted
+
+MOST_CHARS = 4_000_000
+"""Of base64 in one page; one image is given whatever its size."""
+
+
+def with_media(page: RecallPage, message: Message, wanted: Wanted) -> RecallPage:
+    """Add to the first page of a message its images and documents, or to any page the one that is asked for.
+
+    Raises:
+        RecallError: the message has no image of that number.
+    """
+    accepted = normalise(message) or message
+    media, blocks = media_of(accepted), medium_blocks(accepted)
+    if wanted.image > len(media):
+        has = f"it has {len(media)}" if media else "it has none"
+        raise RecallError(f"image: {wanted.reference} has no image {wanted.image}; {has}")
+    if wanted.image:
+        number = wanted.image - 1
+        told = _told(page, media, [number])
+        return replace(page, media=(blocks[number],), output=f"{page.output}\n{told}")
+    if not media or wanted.offset:
+        return page
+    given = _first(media)
+    lines = [_told(page, media, range(given))]
+    if given < len(media):
+        lines.append(f"[for the others: recall reference={page.reference} image={given + 1}, up to {len(media)}]")
+    return replace(page, media=tuple(blocks[:given]), output="\n".join([page.output, *lines]))
+
+
+def _first(media: Sequence[Medium]) -> int:
+    """How many of the first media a page has room for."""
+    chars = 0
+    for number, medium in enumerate(media):
+        chars += medium.chars
+        if chars > MOST_CHARS and number:
+            return number
+    return len(media)
+
+
+def _told(page: RecallPage, media: Sequence[Medium], numbers: Sequence[int]) -> str:
+    """Say which media come with a page."""
+    named = [f"{media[n].kind} {n + 1} of {len(media)}" for n in (numbers[0], numbers[-1])]
+    which = named[0] if len(numbers) == 1 else f"{named[0]} to {named[1]}"
+    return f"[with this page: {which} of {page.reference}]"

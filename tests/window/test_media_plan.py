@@ -1,0 +1,64 @@
+"""The plan that leaves out images and nothing else."""
+
+from dataclasses import replace
+
+from amplifier_module_context_persistent.compaction.request_limits import RequestLimits
+from amplifier_module_context_persistent.view.arrangement import Arrangement, Item
+from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.window.media_plan import with_room_for_bytes
+from amplifier_module_context_persistent.window.request import ViewRequest
+from tests.support.messages import user
+from tests.support.pictures import images_in, shot
+from tests.support.windows import Desk
+
+FEW = RequestLimits(images=4)
+
+
+def test_messages_and_cuts_stay_as_they_were() -> None:
+    """After a plan that shortened texts, one for images takes over all of it."""
+    desk = Desk(compact_threshold=0.9, target_usage=0.5)
+    desk.talk(30)
+    first = desk.ask(4_000)
+    assert first.compaction is not None
+    assert desk.window.plan is not None
+    desk.store()
+    before = desk.window.plan
+    desk.add(user("Look."))
+    for message in [m for n in range(6) for m in shot(n, width=64, height=64)]:
+        desk.add(message)
+    built = desk.ask(9_000, limits=FEW)
+    made = built.compaction
+    assert made is not None
+    assert built.view is not None
+    assert len(images_in(built.view)) == 2
+    assert (made.plan.cuts, made.plan.notice, made.plan.gaps) == (before.cuts, before.notice, before.gaps)
+    assert set(before.keep) <= set(made.plan.keep)
+    assert sorted(map(len, made.plan.media.values())) == [1, 1, 1, 1]
+    assert made.plan.tokens_after == built.counted_tokens < made.plan.tokens_before
+    desk.store()
+    assert desk.ask(9_000, desk.new_window(), limits=FEW).view == built.view
+
+
+def test_a_plan_without_images_left_out_shows_them_all() -> None:
+    """As plans from before did: their record names none."""
+    desk = Desk()
+    desk.add(user("Look."))
+    for message in [m for n in range(6) for m in shot(n)]:
+        desk.add(message)
+    assert desk.ask(90_000, limits=None).compaction is None
+    view = desk.ask(90_000, limits=FEW).view or []
+    assert len(images_in(view)) == 2
+    assert desk.window.plan is not None
+    record = desk.window.plan.to_record([("m0", "m12")])
+    assert record.pop("media")
+    assert len(images_in(desk.ask(90_000, desk.new_window()).view or [])) == 6
+
+
+def test_a_budget_leaves_room_for_bytes() -> None:
+    """It is lowered by as much as the text is too large, and stays the same where it is not."""
+    items = [Item(entry=Entry(0, "m0", "user", 100, size_bytes=1_000), tokens=100)]
+    view, request = Arrangement(items, 100), ViewRequest(budget_tokens=500, limits=RequestLimits(request_bytes=1_100))
+    assert with_room_for_bytes(request, view) is request
+    small = replace(request, fixed_bytes=600)
+    assert with_room_for_bytes(small, view).budget_tokens == 45
+    assert with_room_for_bytes(replace(small, limits=None), view).budget_tokens == 500
