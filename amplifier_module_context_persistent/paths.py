@@ -2,7 +2,8 @@
 
 Order: `transcript_path` (a file), `storage_path` (a directory), else the directory where the host's command line keeps
 its sessions, `~/.amplifier/projects/<slug>/sessions/<session-id>/`. Child sessions inherit a configured file with the
-rest of the configuration; each gets a file of its own beside it.
+rest of the configuration; each gets a file of its own beside it. In a database (`storage`) a log is named by project
+and session id.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from .config import Config
 from .errors import ConfigError
+from .log.location import is_postgres
 
 LOG_NAME = "context-messages.jsonl"
 
@@ -42,6 +44,22 @@ def log_path(
     if session_id is None:
         return None
     return Path.home() / ".amplifier" / "projects" / project_slug(base) / "sessions" / session_id / LOG_NAME
+
+
+def log_name(session_id: str, working_dir: str | Path) -> str:
+    """The name that a session's log has in a database: its project and its id, as its directory is named on disk."""
+    return f"{project_slug(working_dir)}/{session_id}"
+
+
+def session_id_of(location: str) -> str | None:
+    """The session's id that a log's place gives: its directory's name, or the end of its name in a database.
+
+    None for a file of another name.
+    """
+    if is_postgres(location):
+        return location.partition("#")[2].rpartition("/")[2]
+    path = Path(location).absolute()
+    return path.parent.name if path.name == LOG_NAME else None
 
 
 def project_slug(working_dir: str | Path) -> str:

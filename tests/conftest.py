@@ -4,7 +4,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
+from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
@@ -39,6 +40,19 @@ def impossible(tmp_path: Path) -> Path:
     """A path where nothing can be created, not even by root: below a file."""
     (tmp_path / "file").write_text("not a directory", encoding="utf-8")
     return tmp_path / "file" / "below" / "log.jsonl"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[TestServer]:
+    """A PostgreSQL server for all tests of this process that ask for it; they skip where no package carries one."""
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def storage(server: TestServer) -> str:
+    """A schema of this test's own in that server: what `storage` is configured with."""
+    return server.new_location()
 
 
 @pytest_asyncio.fixture

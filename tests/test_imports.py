@@ -232,6 +232,7 @@ def test_every_module_has_its_test_file() -> None:
 
 
 TESTED_ELSEWHERE = {
+    "cli.copy": "tests/cli/test_stored_sessions.py: sessions are copied into a database and back",
     "cli.exit_codes": "tests/cli/test_main.py: numbers, which commands return",
     "cli.import_": "tests/cli/test_export.py: an import is checked by an export",
     "cli.import_report": "tests/cli/test_export.py: what an import says",
@@ -249,6 +250,10 @@ TESTED_ELSEWHERE = {
     "log.memory": "tests/log/test_group_commit.py: the same tests as for a file",
     "log.one_bit": "tests/log/test_one_fault.py: every kind of record, with a bit flipped",
     "log.open_log": "tests/log/test_reader.py: one open file",
+    "log.postgres_bytes": "tests/transfer/test_copy_log.py: rows as the bytes of a file",
+    "log.postgres_columns": "tests/transfer/test_copy_log.py: an index from columns is the one from lines",
+    "log.postgres_names": "tests/cli/test_stored_sessions.py: sessions by name, and what is missing",
+    "log.postgres_new": "tests/transfer/test_copy_log.py: a new log appears whole or not at all",
     "log.postgres_reader": "tests/log/test_postgres.py: reading, as the log and its writers use it",
     "log.postgres_rows": "tests/log/test_postgres.py: statements, through a log",
     "log.postgres_server": "tests/log/test_postgres.py: connections that break, and servers that stay away",
@@ -258,6 +263,7 @@ TESTED_ELSEWHERE = {
     "log.reset_writer": "tests/log/test_base.py: a reset on every kind of log",
     "log.salvage": "tests/log/test_scanner.py: whole records in lines that are none",
     "maintenance.ever_live": "tests/maintenance/test_purge_rewrite.py: hidden and interrupted history",
+    "maintenance.purge_lines": "tests/maintenance/test_purge_rewrite.py: what a purge writes",
     "maintenance.purge_file": "tests/maintenance/test_purge_faults.py: every call of it fails",
     "search.expression": "tests/search/test_pattern.py: expressions, as patterns are written",
     "report": "tests/report/test_report.py: the page, read and driven as a whole",

@@ -57,6 +57,7 @@ SECTIONS = {
             "or a directory of such.",
         ),
         "fork": Entry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
+        "copy": Entry("cli.copy:copy", "Copy a session's log byte for byte between file and database."),
         "rewind": Entry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
     },
     "Maintain logs": {

@@ -17,10 +17,12 @@ from ..transfer.import_all import PLACES, ImportedFile, import_all, session_path
 from .exit_codes import DONE, FINDINGS
 from .import_report import show_report, show_summary
 from .progress import progress
+from .session_argument import storage, storage_option
 from .terminal import UnusableError, about, reason
 
 
 @click.command("import")
+@storage_option
 @click.argument("source", metavar="[SOURCE]", required=False, type=click.Path())
 @click.option("--from", "agent", type=click.Choice(tuple(PLACES)), help="All sessions of this agent.")
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default the source's.")
@@ -75,6 +77,7 @@ def import_(
                 place,
                 session_id=session_id,
                 path=output,
+                storage=storage(),
                 source_format=source_format,
                 strict=strict,
                 dry_run=dry_run,
@@ -99,7 +102,7 @@ def _all(place: str, source_format: str, *, strict: bool, dry_run: bool) -> list
         raise UnusableError(f"{about(OSError(), place)}: there are no files of sessions in it")
     files = []
     shows = sys.stderr.isatty()
-    for file in import_all(paths, source_format=source_format, strict=strict, dry_run=dry_run):
+    for file in import_all(paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run):
         files.append(file)
         if shows:
             click.echo(f"\rimporting: {len(files):,} of {len(paths):,} files", nl=False, err=True)

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,9 +25,10 @@ from ..search.pattern import text_pattern
 from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, look_at
 from ..transcript.search import search
-from ..transcript.sessions import SessionFile, files_in, session_files, sessions_above, where_else
+from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
 from .progress import progress
+from .session_argument import sessions_here, storage, storage_option
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
 _COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
@@ -62,6 +64,7 @@ class Since(_TimeBase):
 
 
 @click.command("list")
+@storage_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
@@ -88,8 +91,10 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
-    if directories and everywhere:
-        raise click.UsageError("give either --all or DIRECTORY")
+    if directories and (everywhere or storage()):
+        raise click.UsageError(
+            "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
+        )
     matches = _matching(words) if words is not None else None
     sessions = _sessions(directories, everywhere=everywhere)
     seen = _newest(sessions, most, since, matches, count_failed=in_full)
@@ -124,7 +129,7 @@ def _newest(
     A file is written no earlier than its last message: once the files are older than what is wanted, no more are read.
     """
     counter, sessions = open_counter("estimate"), list(sessions)
-    held = held_for_writing({session.path.name for session in sessions})
+    held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     seen: list[Overview] = []
     for session in sorted(sessions, key=lambda session: -session.modified_s):
         if since is not None and session.modified_s < since:
@@ -170,7 +175,7 @@ def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> 
         return "no session matches"
     if directories or everywhere:
         return "no sessions"
-    if sessions_above() is None:
+    if storage() or sessions_above() is None:
         return "no sessions in this project; --all shows others"
     return f"no sessions in this project; {one_line(where_else())}"
 
@@ -187,10 +192,8 @@ def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
 
 
 def _sessions(directories: Iterable[str], *, everywhere: bool) -> list[SessionFile]:
-    if everywhere:
-        return session_files()
     if not directories:
-        return session_files(project_slug("."))
+        return sessions_here(None if everywhere else project_slug("."))
     found = []
     for directory in directories:
         try:

@@ -18,24 +18,30 @@ from rich.console import Console
 from ..clock import utc_now
 from ..errors import ContextPersistentError, RecallError
 from ..log.file import FileLog
+from ..log.location import is_postgres
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
 from ..maintenance.verify import Finding, Report, verify_log
 from ..search.pattern import compile_regex, replace_matches
-from ..transcript.sessions import SessionNameError, find_session, last_session
 from ..transfer.host_files import host_copies
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
-from .session_argument import complete, complete_place, session_argument
+from .session_argument import complete, complete_place, find_path, last_path, session_argument, storage_option
 from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
+
+VACUUM_ADVICE = (
+    "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
+    "and stay in its write-ahead log, replicas and backups until those are removed; see docs/postgres.md."
+)
 
 _MOST_SHOWN = 50  # findings of a log; --json has all
 
 
 @click.command()
+@storage_option
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
@@ -49,10 +55,10 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_
     if bool(sessions) == last:
         raise click.UsageError("name at least one SESSION, or give --last")
     output, code, logs = console(), DONE, []
-    for name in sessions or (_last(),):
-        path = name
+    for name in sessions or (last_path(),):
+        path = "the location" if is_postgres(name) else name
         try:
-            path = str(find_session(name))
+            path = find_path(name)
             with progress(path, title="verifying", passes=2) as files:
                 report = verify_log(path, files=files)
         except (OSError, ValueError) as error:
@@ -72,13 +78,6 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_
     context.exit(code)
 
 
-def _last() -> str:
-    try:
-        return str(last_session().path)
-    except SessionNameError as error:
-        raise UnusableError(reason(error)) from error
-
-
 @click.command()
 @session_argument
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -89,6 +88,8 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
     else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
     """
+    if is_postgres(path):
+        raise UnusableError(f"{one_line(path)}: only a file can have a torn end; in a database there is none to repair")
     output = console()
     report = _run(path, lambda: verify_log(path))
     todo = [found for found in report.damage if found.kind in ("torn_tail", "no_newline")]
@@ -136,7 +137,7 @@ def purge(
     """Remove history from a log for good.
 
     Takes one of --before, --cleared, --all and --redact, and --torn beside it or alone. A new file replaces the log in
-    one step; running sessions go on with the new file. Copies and backups are not touched.
+    one step (in a database, new rows); running sessions go on with it. Copies and backups are not touched.
     """
     chosen = sum((before is not None, cleared, everything, redact is not None))
     if chosen > 1 or not (chosen or torn):
@@ -159,6 +160,8 @@ def purge(
     ask("Remove it for good?", yes=yes)
     done = _run(path, lambda: purge_log(path, what, now=utc_now))
     _say(output, "Done.")
+    if is_postgres(path):
+        _say(output, VACUUM_ADVICE)
     if done != planned:
         _say(output, "The log had changed in the meantime; this was removed:")
         _show_counts(output, done)

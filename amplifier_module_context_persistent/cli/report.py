@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from ..errors import ContextPersistentError
+from ..paths import session_id_of
 from ..transcript.cost import Prices
 from ..transcript.transcript import Transcript
 from .progress import progress
@@ -97,7 +98,7 @@ def report(
 def _own_name(transcript: Transcript) -> str:
     """A name in this directory by the session's id, with what a name may hold."""
     known = transcript.header.get("session_id")
-    name = known if isinstance(known, str) and known else Path(transcript.path).stem
+    name = known if isinstance(known, str) and known else session_id_of(transcript.path) or Path(transcript.path).stem
     return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
 
 

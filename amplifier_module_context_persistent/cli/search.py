@@ -19,11 +19,11 @@ from ..paths import project_slug
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
 from ..transcript.search import search
-from ..transcript.sessions import SessionFile, SessionNameError, last_session, session_files
+from ..transcript.sessions import SessionFile
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .match_printer import MatchPrinter
 from .progress import progress
-from .session_argument import complete, complete_tool, path_of
+from .session_argument import complete, complete_tool, last_path, path_of, sessions_here, storage, storage_option
 from .terminal import UnusableError, check_tool, one_line, open_transcript, reason
 
 FindPlaces = Callable[[LogReader], list[int] | None]
@@ -31,6 +31,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 
 
 @click.command("search")
+@storage_option
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all projects.")
@@ -82,7 +83,7 @@ def search_command(
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
     printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
     one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines)
-    if files and not no_index:
+    if files and not no_index and storage() is None:  # the index is about files
         code = _search_with_index(one, files)
     else:
         code = _searched(one, ((path, None) for path in paths))
@@ -138,21 +139,16 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
 
 
 def _paths(sessions: Iterable[str], *, last: bool) -> list[str]:
-    if not last:
-        return list(dict.fromkeys(path_of(name) for name in sessions))
-    try:
-        return [str(last_session().path)]
-    except SessionNameError as error:
-        raise UnusableError(reason(error)) from error
+    return [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
 
 
 def _all_sessions(*, everywhere: bool) -> list[SessionFile]:
     """The sessions of this project, or of all.
 
     Raises:
-        UnusableError: there is none.
+        UnusableError: there is none, or the database cannot be asked.
     """
-    if found := session_files(None if everywhere else project_slug(".")):
+    if found := sessions_here(None if everywhere else project_slug(".")):
         return found
     where = "there is no session" if everywhere else "this project has no session; --all searches all projects"
     raise UnusableError(where)

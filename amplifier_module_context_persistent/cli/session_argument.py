@@ -1,4 +1,4 @@
-"""The argument SESSION and the option --last."""
+"""The argument SESSION, the option --last, and where sessions are: on disk, or in a database by --storage."""
 
 from __future__ import annotations
 
@@ -11,32 +11,107 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import LogError
+from ..log.location import is_postgres, without_password
 from ..messages.metadata import given_id
-from ..paths import LOG_NAME
-from ..transcript.sessions import SessionNameError, find_session, last_session, session_files
+from ..paths import session_id_of
+from ..transcript.sessions import SessionFile, SessionNameError, find_session, last_session, session_files
 from ..transcript.transcript import Transcript
 from .terminal import UnusableError, one_line, reason
 
 R = TypeVar("R")
 
+STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
+_STORAGE = f"{__name__}.storage"
 _MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
 
 
-def path_of(name: str) -> str:
-    """Find the path of the log that a name means.
+def storage_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--storage`; `storage()` says what it names.
+
+    The connection is kept for as long as the command runs. A password in the URL is shown nowhere.
+    """
+
+    @click.option(
+        "--storage",
+        "url",
+        metavar="URL",
+        envvar=STORAGE_VARIABLE,
+        help="Look for sessions in this PostgreSQL database.",
+    )
+    @functools.wraps(command)
+    def stored(*arguments: Any, url: str | None, **options: Any) -> R:
+        if url:
+            context = click.get_current_context()
+            try:
+                context.meta[_STORAGE] = without_password(url.partition("#")[0].rstrip())
+            except ValueError as error:
+                raise UnusableError(f"--storage: {reason(error)}") from error
+            from ..log.postgres_names import kept_connection
+
+            context.with_resource(kept_connection(context.meta[_STORAGE]))
+        return command(*arguments, **options)
+
+    return stored
+
+
+def storage() -> str | None:
+    """The database in which the command at hand looks for sessions, without a password; None for the disk."""
+    found: str | None = click.get_current_context().meta.get(_STORAGE)
+    return found
+
+
+def find_path(name: str) -> str:
+    """Find the path of the log that a name means, or its location in a database, without a password.
 
     Raises:
-        UnusableError: no session has that name, or more than one.
+        SessionNameError: no session has that name, or more than one.
+        ValueError: the name is a location that cannot be read.
+        LogUnreadableError: the database cannot be asked.
+    """
+    found = str(find_session(name, storage=storage()))
+    return without_password(found) if is_postgres(found) else found
+
+
+def path_of(name: str) -> str:
+    """Find a path as `find_path` does.
+
+    Raises:
+        UnusableError: no session has that name, or more than one; or the database cannot be asked.
     """
     try:
-        return str(find_session(name))
+        return find_path(name)
+    except (SessionNameError, ValueError, OSError) as error:
+        shown = "the location" if is_postgres(name) else one_line(name)
+        raise UnusableError(f"{shown}: {reason(error)}") from error
+
+
+def last_path() -> str:
+    """The path, or the location, of the session of this project that was written last.
+
+    Raises:
+        UnusableError: there is none, or the database cannot be asked.
+    """
+    try:
+        return str(last_session(storage=storage()).path)
     except (SessionNameError, OSError) as error:
-        raise UnusableError(f"{one_line(name)}: {reason(error)}") from error
+        raise UnusableError(reason(error)) from error
+
+
+def sessions_here(project: str | None) -> list[SessionFile]:
+    """The sessions of one project, or of all, on disk or in the database.
+
+    Raises:
+        UnusableError: the database cannot be asked.
+    """
+    try:
+        return session_files(project, storage=storage())
+    except OSError as error:
+        raise UnusableError(reason(error)) from error
 
 
 def session_name(path: str) -> str:
-    """What a log's session is called: its id, which is its directory's name, or the path of another file."""
-    return Path(path).absolute().parent.name if Path(path).name == LOG_NAME else path
+    """What a log's session is called: its id, or the path of a file that is not named by one."""
+    return session_id_of(path) or path
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,7 +145,7 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
     name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
     try:
         path = find_session(str(name)) if name else last_session().path if given.get("last") else None
-        if path is None or path.stat().st_size > _MOST_BYTES:
+        if not isinstance(path, Path) or path.stat().st_size > _MOST_BYTES:
             return []
         with Transcript(path) as transcript:
             return look(transcript)
@@ -79,19 +154,18 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
 
 
 def session_argument(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`."""
+    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`.
 
+    With `--storage` it gets the log's location instead.
+    """
+
+    @storage_option
     @click.argument("session", required=False, shell_complete=complete)
     @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
     @functools.wraps(command)
     def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
         if (session is None) != last:
             raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last")
-        if session is not None:
-            return command(*arguments, path=path_of(session), **options)
-        try:
-            return command(*arguments, path=str(last_session().path), **options)
-        except SessionNameError as error:
-            raise UnusableError(reason(error)) from error
+        return command(*arguments, path=path_of(session) if session is not None else last_path(), **options)
 
     return named

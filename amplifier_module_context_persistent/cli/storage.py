@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from ..log.location import parse_location
-from ..log.postgres_schema import RIGHTS, SCHEMA_VERSION, create_schema, schema_version
+from ..log.postgres_schema import RIGHTS, RIGHTS_TO_PURGE, SCHEMA_VERSION, create_schema, schema_version
 from .terminal import UnusableError, escaped
 
 
@@ -20,7 +20,8 @@ def storage() -> None:
 @storage.command("init")
 @click.argument("url", envvar="AMPLIFIER_CONTEXT_STORAGE")
 @click.option("--grant", "roles", metavar="ROLE", multiple=True, help="Give this role what running sessions need.")
-def init(url: str, roles: tuple[str, ...]) -> None:
+@click.option("--grant-purge", "purging", metavar="ROLE", multiple=True, help="Likewise, and what a purge needs.")
+def init(url: str, roles: tuple[str, ...], purging: tuple[str, ...]) -> None:
     """Create the tables at URL, or bring them to this version; harmless where they are there.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
@@ -41,9 +42,9 @@ def init(url: str, roles: tuple[str, ...]) -> None:
                     "update the package"
                 )
             create_schema(connection, location.schema)
-            for role in roles:
+            for rights, role in [*((RIGHTS, role) for role in roles), *((RIGHTS_TO_PURGE, role) for role in purging)]:
                 names = {"s": sql.Identifier(location.schema), "role": sql.Identifier(role)}
-                connection.execute(sql.SQL(RIGHTS).format(**names))
+                connection.execute(sql.SQL(rights).format(**names))
     except (ValueError, psycopg.Error) as error:
         raise UnusableError((str(error).strip().splitlines() or ["the server refused"])[0]) from error
     done = "created" if before is None else "were there"
@@ -52,3 +53,5 @@ def init(url: str, roles: tuple[str, ...]) -> None:
     )
     for role in roles:
         click.echo(escaped(f"The role {role} may run sessions: it may not delete or change a record."))
+    for role in purging:
+        click.echo(escaped(f"The role {role} may run sessions and purge them."))

@@ -102,7 +102,7 @@ class NewFile:
         try:
             os.link(self._aside, self.path)  # unlike a rename, never over another file
         except FileExistsError as error:
-            raise _taken(self.path) from error
+            raise taken_error(self.path) from error
         except OSError:  # a file system without hard links
             os.rename(self._aside, self.path)
         else:
@@ -126,9 +126,10 @@ def check_free(path: str, *, replace: bool = False) -> None:
     except FileNotFoundError:
         return
     if not (replace and stat.S_ISREG(status.st_mode)):
-        raise _taken(path)
+        raise taken_error(path)
 
 
-def _taken(path: str) -> FileExistsError:
+def taken_error(path: str) -> FileExistsError:
+    """The error that says that something has a path already."""
     what = "a directory" if os.path.isdir(path) else "a file"
     return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", path)

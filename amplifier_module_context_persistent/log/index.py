@@ -185,9 +185,9 @@ class Index:
         """Whether a record is part of the live history."""
         return bool(self.flags[ordinal] & LIVE)
 
-    def count_control(self, kind: str) -> None:
-        """Count a control record."""
-        self.control_counts[kind] = self.control_counts.get(kind, 0) + 1
+    def count_control(self, kind: str, number: int = 1) -> None:
+        """Count control records of one kind."""
+        self.control_counts[kind] = self.control_counts.get(kind, 0) + number
 
 
 _FEW = 8

@@ -6,7 +6,7 @@ without making lines. `record_kinds` says what each kind of control record is to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -104,6 +104,29 @@ class IndexBuilder:
             check=place.check,
             maker=maker,
         )
+
+    def extend_live(
+        self,
+        *,
+        offsets: Iterable[int],
+        lengths: Iterable[int],
+        roles: Iterable[int],
+        flags: Iterable[int],
+        id_hashes: Iterable[int],
+        seeds: Iterable[int],
+        checks: Iterable[int],
+    ) -> None:
+        """Take sound messages that are live as they come (`is_plain`), by their columns; their flags have `LIVE`."""
+        index = self.index
+        first = len(index)
+        index.offsets.extend(offsets)
+        index.lengths.extend(lengths)
+        index.roles.extend(roles)
+        index.flags.extend(flags)
+        index.id_hashes.extend(id_hashes)
+        index.seeds.extend(seeds)
+        index.checks.extend(checks)
+        index.live.extend(range(first, len(index)))
 
     def control(self, value: Control, flags: int, *, intact: bool) -> None:
         """Take a control record.

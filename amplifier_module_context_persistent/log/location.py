@@ -3,7 +3,7 @@
 What stands before `#` is a connection string as libpq knows it, with two parameters of our own: `schema` (the schema of
 the tables) and `prepare=off` (no prepared statements, for poolers that cannot have them). NAME is the log's name.
 Passwords belong in the environment (`PGPASSWORD`), in `.pgpass` or in a service file; one that stands in a location
-works, and is never shown.
+works, and is never shown. `without_password` gives the location to pass on where it may be printed.
 """
 
 from __future__ import annotations
@@ -45,6 +45,28 @@ def is_postgres(location: str) -> bool:
     return location.startswith(PREFIXES)
 
 
+_WITH_PASSWORDS: dict[str, str] = {}
+"""By what is shown of a server, the connection string that `without_password` was given for it."""
+
+
+def without_password(location: str) -> str:
+    """Give a location as it may be shown; in this process it goes on naming the same server, with its password.
+
+    Raises:
+        ValueError: as `parse_location`.
+    """
+    parsed = parse_location(location)
+    server = parsed.shown.partition("#")[0].rstrip()
+    if server != location.partition("#")[0].rstrip():
+        _WITH_PASSWORDS[server] = parsed.conninfo
+    return parsed.shown
+
+
+def location_of(storage: str, name: str) -> str:
+    """The location of the log with a name in a storage (a location without a name)."""
+    return f"{storage}{' #' if storage.startswith('service=') else '#'}{name}"
+
+
 def parse_location(location: str) -> Location:
     """Read a location.
 
@@ -56,7 +78,8 @@ def parse_location(location: str) -> Location:
         words = dict(word.partition("=")[::2] for word in location.split())
         schema, prepares = words.pop("schema", DEFAULT_SCHEMA), words.pop("prepare", "on")
         conninfo = " ".join(f"{key}={value}" for key, value in words.items())
-        shown = " ".join(f"{key}={value}" for key, value in words.items() if key != "password")
+        kept = {key: value for key, value in words.items() if "password" not in key}
+        shown = " ".join(f"{key}={value}" for key, value in {**kept, **_ours(schema, prepares)}.items())
     elif location.startswith(PREFIXES):
         try:
             parts = urlsplit(location)
@@ -69,12 +92,21 @@ def parse_location(location: str) -> Location:
         conninfo = _url(parts.scheme, parts.netloc, parts.path, query)
         user = f"{parts.username}@" if parts.username else ""
         kept = {key: value for key, value in query.items() if "password" not in key}
-        shown = _url(parts.scheme, f"{user}{host}{port}", parts.path, kept)
+        shown = _url(parts.scheme, f"{user}{host}{port}", parts.path, {**kept, **_ours(schema, prepares)})
     else:
         raise ValueError("a storage location begins with postgresql:// or service=")
     if prepares not in ("on", "off"):
         raise ValueError("the storage parameter prepare must be on or off")
-    return Location(conninfo, name, check_schema_name(schema), prepares == "on", shown + (f"#{name}" if name else ""))
+    conninfo = _WITH_PASSWORDS.get(shown, conninfo)
+    return Location(
+        conninfo, name, check_schema_name(schema), prepares == "on", location_of(shown, name) if name else shown
+    )
+
+
+def _ours(schema: str, prepares: str) -> dict[str, str]:
+    """Our own parameters, where they are not the defaults."""
+    given = {"schema": (schema, DEFAULT_SCHEMA), "prepare": (prepares, "on")}
+    return {key: value for key, (value, default) in given.items() if value != default}
 
 
 def _url(scheme: str, host: str, path: str, query: dict[str, str]) -> str:

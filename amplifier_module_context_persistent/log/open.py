@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+
+from ..errors import LogUnreadableError
 from .base import Log, ReadableLog
 from .file import FileLog
 from .filesystem import FileSystem
@@ -12,6 +15,8 @@ from .record import MAX_RECORD_BYTES
 
 IN_MEMORY = "memory:"
 """The location of a log that ends with its process."""
+
+NO_FILE = "there is no such file; check the path"
 
 
 def open_log(
@@ -40,11 +45,39 @@ def open_log(
     return FileLog(location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes)
 
 
-def open_reader(location: str, *, files: FileSystem | None = None) -> ReadableLog:
+def not_there(location: str) -> LogUnreadableError:
+    """The error that says that there is no log at a location."""
+    what = "there is no such log in the database; check its name" if is_postgres(location) else NO_FILE
+    return LogUnreadableError(errno.ENOENT, what, location)
+
+
+def check_is_free(location: str) -> None:
+    """Refuse a location in a database where there is a log.
+
+    Raises:
+        FileExistsError: there is one.
+        LogUnreadableError: the database cannot be asked.
+    """
+    reader = open_reader(location)
+    try:
+        reader.follow()
+        if (found := reader.describe()).exists:
+            reason = "there is a log of that name already; nothing was written"
+            raise FileExistsError(errno.EEXIST, reason, found.location)
+    finally:
+        reader.close()
+
+
+def open_reader(location: str, *, files: FileSystem | None = None, trusting: bool = True) -> ReadableLog:
     """Choose what reads the log of a location, and never writes. Nothing is opened before its first use.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
         files: the system calls, to be told how far the reading of a file is.
+        trusting: believe what is stored beside the lines of sound records; else every line is read and verified.
     """
-    return open_log(location) if is_postgres(location) else LogReader(location, files=files)
+    if is_postgres(location):
+        from .postgres import PostgresLog  # its driver is an extra
+
+        return PostgresLog(location, trusting=trusting)
+    return LogReader(location, files=files)

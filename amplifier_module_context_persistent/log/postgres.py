@@ -26,12 +26,13 @@ from ..errors import AppendError, LogError, LogFailedError
 from . import postgres_rows as rows
 from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
-from .index import Index, fetch_lines
+from .index import Index
 from .location import parse_location
+from .postgres_columns import new_rows
 from .postgres_reader import PostgresReader
-from .postgres_rows import CONTROL, MESSAGE, Head, Row
+from .postgres_rows import Head
 from .postgres_server import DeadlineError, first_line, is_servers
-from .read_back import checked, parsed
+from .read_back import parsed
 from .record import MAX_RECORD_BYTES, Message, seal
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class PostgresLog:
             `synchronous_commit` is off; `write` does not wait, and may lose the last moments when the server crashes.
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
+        trusting: build the index from the columns of sound records; else read and verify every line.
 
     Raises:
         ValueError: the location is none.
@@ -71,9 +73,10 @@ class PostgresLog:
         durability: str = "fsync",
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        trusting: bool = True,
     ) -> None:
         self._reader = PostgresReader(
-            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
+            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
         )
         self._durable = durability == "fsync"
         self._sent: _Sent | None = None
@@ -107,18 +110,26 @@ class PostgresLog:
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order; what is no longer what was read is an error."""
-        return parsed(self.index, self._lines(ordinals), self._reader.shown)
+        return self._reader.checking(parsed(self.index, self._reader.fetch(ordinals), self._reader.shown))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they were written, without LF, in the given order."""
-        return checked(self.index, self._lines(ordinals), self._reader.shown)
-
-    def _lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        return fetch_lines(self.index, ordinals, self._reader.read_bytes)
+        return self._reader.lines(ordinals)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
-        return self._reader.records()
+        return (line.content + b"\n" for line in self._reader.whole_lines())
+
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the bytes of the file that this log was copied from, or would be, line by line."""
+        lines, lacks_newline = self._reader.bytes.lines(self._reader.scanner.offset), self._reader.bytes.lacks_newline()
+        last = b""
+        for line in lines:
+            if last:
+                yield last
+            last = line
+        if last:
+            yield last[:-1] if lacks_newline else last
 
     def close(self) -> None:
         """Let the connection go and forget what was read; a later call opens the log again."""
@@ -191,7 +202,7 @@ class PostgresLog:
         if not lines:
             return sent
         self._sent = sent
-        new = list(_rows(lines, reader.scanner.offset))
+        new = new_rows(lines, reader.scanner)
         size = new[-1].at + len(lines[-1]) + 1
         location = reader.location
         if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):
@@ -254,11 +265,3 @@ class PostgresLog:
         if self._durable and facts.get("synchronous_commit") == "off":
             reason = "synchronous_commit is off there; turn it on for this role, or configure durability: write"
             raise AppendError(errno.EPROTO, reason, self._reader.shown)
-
-
-def _rows(lines: Sequence[bytes], offset: int) -> Iterator[Row]:
-    """The rows of lines of our own, the first of which begins at `offset`."""
-    for line in lines:
-        kind = CONTROL if line.startswith(b'{"_record"') else MESSAGE
-        yield Row(offset, kind, int(line[-10:-2], 16), 0, 0, 0, line)
-        offset += len(line) + 1

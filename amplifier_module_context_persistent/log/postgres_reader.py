@@ -1,7 +1,9 @@
 """Reading a log in PostgreSQL: read all, follow, read back. Nothing here writes, but for making the log's row.
 
 The lines are scanned as those of a file are, with the offsets that they have in a file. So damage, resets and ids that
-are derived from a place mean the same on both sides.
+are derived from a place mean the same on both sides. Of many new rows only the columns are read where these say all
+that the index needs, and their lines are verified when they are read back. A line that fails that check is an error
+once; then the log is read anew, line by line, as a file would be.
 """
 
 from __future__ import annotations
@@ -10,21 +12,20 @@ import errno
 import logging
 import os
 import time
-from array import array
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from zlib import crc32
 
 from ..errors import LogError, LogUnreadableError
 from . import postgres_rows as rows
-from .index import Index
+from .index import Index, fetch_lines
 from .location import Location
+from .postgres_bytes import RowBytes
+from .postgres_columns import Columns, scan_line, take_columns
 from .postgres_rows import Head
 from .postgres_server import DeadlineError, Server, first_line, give_back, is_servers, take_server
-from .record import CRC_TAIL_BYTES
+from .read_back import checked
+from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .scanner import Scanner
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_FEW_ROWS = 64  # their lines are read at once; it costs less than two questions
+_MOST_ROWS = 50_000  # of the columns of so many are read at once
+
 
 class PostgresReader:
     """What is known of a log in PostgreSQL.
@@ -42,22 +46,23 @@ class PostgresReader:
         location: the server, the schema and the name of the log.
         timeout_s: the deadline of every operation.
         max_record_bytes: longer lines are reported and skipped.
+        trusting: believe the columns of rows; else every line is read.
     """
 
-    def __init__(self, location: Location, *, timeout_s: float, max_record_bytes: int) -> None:
+    def __init__(self, location: Location, *, timeout_s: float, max_record_bytes: int, trusting: bool = True) -> None:
         self.location, self.shown = location, location.shown
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._server: Server | None = None
+        self._trusting = trusting
         self._forget()
 
     def _forget(self) -> None:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self._starts: array[int] = array("Q")
-        """Where each line begins: the offset that it has in a file."""
+        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id)
         self._last_line = b""
 
     @property
@@ -68,7 +73,7 @@ class PostgresReader:
     @property
     def lines_known(self) -> int:
         """How many lines were taken in."""
-        return len(self._starts)
+        return len(self.bytes.starts)
 
     @property
     def server(self) -> Server:
@@ -131,6 +136,8 @@ class PostgresReader:
         """
         schema = self.location.schema
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
+        if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
+            head = rows.read_head(connection, schema, self.location.name, lock=lock)
         if head is None and self.head is not None:
             self._forget()
             raise LogUnreadableError(errno.ENOENT, "the log was removed while it was open", self.shown)
@@ -143,54 +150,78 @@ class PostgresReader:
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
+        breaks = chain_breaks(self.index)
+        while self._trusting and head.head - self.lines_known > _FEW_ROWS:
+            stop = min(head.head, self.lines_known + _MOST_ROWS)
+            if not self._take_columns(connection, head.log_id, self.lines_known, stop):
+                break
         while self.lines_known < head.head:
-            self.take(self._block(connection, log_id=head.log_id, start=self.lines_known, stop=head.head))
+            self.take(self.bytes.block(connection, log_id=head.log_id, start=self.lines_known, stop=head.head))
         self.head = head
+        if chain_breaks(self.index) > breaks:
+            self.scanner = read_in_order(self.bytes, self.scanner, self.scanner.offset) or self.scanner
         if not (goes_on or purged):
             self._count_lost(known)
 
     def take(self, lines: Sequence[bytes]) -> None:
         """Scan lines, without LF, that stand in the log after what is known."""
-        scanner = self.scanner
         for line in lines:
-            self._starts.append(scanner.offset)
-            if len(line) > self.max_record_bytes:
-                scanner.skip(len(line) + 1, crc32(line, scanner.seed), line[-CRC_TAIL_BYTES:])
-            else:
-                scanner.feed(line + b"\n")
+            self.bytes.starts.append(self.scanner.offset)
+            scan_line(self.scanner, line)
         self._last_line = lines[-1]
 
-    def read_bytes(self, offset: int, length: int) -> bytes:
-        """Read bytes of the log as it would be in a file."""
-        first = bisect_right(self._starts, offset) - 1
-        stop = bisect_right(self._starts, offset + length - 1)
-        log_id = self.known().log_id
+    def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
+        """Take in rows by their columns; False, and nothing done, if these do not fit together."""
+        schema = self.location.schema
+        packed = rows.read_columns(connection, schema, log_id, start, stop)
+        if packed is None or not (columns := Columns.decode(packed)).continue_at(self.scanner.offset):
+            return False
+        wanted = [start + place for place in columns.unknown()]
+        lines: dict[int, bytes] = {}
+        size, group = 0, list[int]()
+        for number in [*wanted, stop - 1]:
+            group.append(number)
+            size += columns.lengths[number - start]
+            if size > rows.BLOCK_BYTES:
+                lines.update(rows.read_chosen(connection, schema, log_id, group))
+                size, group = 0, []
+        lines.update(rows.read_chosen(connection, schema, log_id, group) if group else {})
+        if any(number not in lines for number in (*wanted, stop - 1)):
+            return False
+        take_columns(self.scanner, columns, {number - start: lines[number] for number in wanted})
+        self.bytes.starts.extend(columns.at)
+        self._last_line = lines[stop - 1]
+        return True
 
-        def fetch(connection: psycopg.Connection[Any]) -> bytes:
-            found = rows.read_lines(connection, self.location.schema, log_id, first, stop)
-            return b"\n".join(found) + b"\n"
-
-        start = offset - self._starts[first]
-        return self.ask(fetch)[start : start + length]
-
-    def records(self) -> Iterator[bytes]:
-        """Give every line that was taken in, each with its LF."""
-        number, stop = 0, self.lines_known
-        while number < stop:
-            block = self.ask(partial(self._block, log_id=self.known().log_id, start=number, stop=stop))
-            number += len(block)
-            yield from (line + b"\n" for line in block)
-
-    def _block(self, connection: psycopg.Connection[Any], *, log_id: int, start: int, stop: int) -> list[bytes]:
-        """Some lines from number `start` on, at least one.
+    def checking(self, read: Iterator[T]) -> Iterator[T]:
+        """Pass on what is read; where a line is not what its row said, the next look reads the log line by line.
 
         Raises:
-            LogUnreadableError: a line is missing.
+            LogUnreadableError: as `read`.
         """
-        lines = rows.read_block(connection, self.location.schema, log_id, start, stop)
-        if not lines:
-            raise LogUnreadableError(errno.EIO, f"line {start + 1} of {stop} is missing in the database", self.shown)
-        return lines
+        try:
+            yield from read
+        except LogUnreadableError as error:
+            if self._trusting and not is_servers(error.__cause__):
+                self._trusting = False
+                self._forget()
+            raise
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they were written, without LF, in the given order.
+
+        Raises:
+            LogUnreadableError: one is not what its row said.
+        """
+        return self.checking(checked(self.index, self.fetch(ordinals), self.shown))
+
+    def fetch(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines, not checked."""
+        return fetch_lines(self.index, ordinals, self.bytes.read)
+
+    def whole_lines(self, start: int = 0) -> Iterator[Line]:
+        """Give the lines that were taken in, from an offset on, in the order in which they were written."""
+        return lines_as_written(self.bytes, self.scanner, self.scanner.offset, start)
 
     def _was_replaced(self, head: Head) -> bool:
         """Whether another log stands in the place of the known one, as after a purge."""

@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[Any]
 
-MESSAGE, CONTROL, OTHER = 0, 1, 2
-"""Kinds of rows: a sound message record, a sound control record, and any other line, which only a scan can judge."""
+MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
+"""Kinds of rows: a message record and a control record, whose lines are to be read; any other line, which only a scan
+can judge; a sound message of which the columns say all that an index needs; a sound receipt, which is only counted."""
 
 NO_NEWLINE = 1 << 14
 """A flag of a log's last row: its line has no LF (it was copied from such a file)."""
 
 BLOCK_BYTES = 4 << 20
 _BLOCK_ROWS = 20_000
+
+_COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
+_NEW_ROWS = """
+    new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, length(new.line), new.line
+      from unnest(%(ats)b::bigint[], %(kinds)b::smallint[], %(crcs)b::bigint[], %(roles)b::smallint[],
+                  %(flags)b::smallint[], %(hashes)b::bigint[], %(lines)b::bytea[])
+           with ordinality as new (at, kind, crc, role, flags, id_hash, line, number)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,12 @@ def create(connection: Connection, schema: str, name: str) -> None:
     connection.execute(f"insert into {schema}.log (name) values (%s) on conflict do nothing".encode(), [name])
 
 
+def insert(connection: Connection, schema: str, log_id: int, start: int, rows: Sequence[Row]) -> None:
+    """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
+    statement = f"insert into {schema}.record {_COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_NEW_ROWS}"
+    connection.execute(statement.encode(), {"log_id": log_id, "start": start, **_values(rows)})
+
+
 def append(
     connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, crc: int, size: int, durable: bool
 ) -> bool:
@@ -89,12 +104,8 @@ def append(
                and log.generation = %(generation)s{"" if durable else " and setting.level = 'off'"}
             returning log.log_id
         )
-        insert into {schema}.record (log_id, seq, at, kind, crc, role, flags, id_hash, length, line)
-        select advanced.log_id, %(head)s + new.number - 1, new.at, new.kind, new.crc, new.role, new.flags, new.id_hash,
-               length(new.line), new.line
-          from advanced, unnest(%(ats)b::bigint[], %(kinds)b::smallint[], %(crcs)b::bigint[], %(roles)b::smallint[],
-                                %(flags)b::smallint[], %(hashes)b::bigint[], %(lines)b::bytea[])
-               with ordinality as new (at, kind, crc, role, flags, id_hash, line, number)
+        insert into {schema}.record {_COLUMNS}
+        select advanced.log_id, %(head)s + new.number - 1, {_NEW_ROWS}, advanced
     """
     values = {
         "count": len(rows),
@@ -104,6 +115,13 @@ def append(
         "head": known.head,
         "known": known.crc,
         "generation": known.generation,
+        **_values(rows),
+    }
+    return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
+
+
+def _values(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {
         "ats": [row.at for row in rows],
         "kinds": [row.kind for row in rows],
         "crcs": [row.crc for row in rows],
@@ -112,7 +130,6 @@ def append(
         "hashes": [row.id_hash for row in rows],
         "lines": [row.line for row in rows],
     }
-    return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
@@ -131,8 +148,52 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
     return [line for number, (line, seq) in enumerate(found, start) if seq == number]
 
 
+def has_no_newline(connection: Connection, *, schema: str, log_id: int, number: int) -> bool:
+    """Whether the line with a number was copied from a file in which it had no LF."""
+    statement = f"select flags from {schema}.record where log_id = %s and seq = %s"
+    row = connection.execute(statement.encode(), [log_id, number]).fetchone()
+    return row is not None and bool(row[0] & NO_NEWLINE)
+
+
 def read_lines(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> Iterator[bytes]:
     """Give the lines from number `start` up to `stop`; fewer where one is missing."""
     while start < stop and (block := read_block(connection, schema, log_id, start, stop)):
         yield from block
         start += len(block)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBytes:
+    """The columns of neighbouring rows, packed by the server: numbers of 8, 4 or 2 bytes, the highest byte first."""
+
+    at: bytes
+    kinds: bytes
+    crcs: bytes
+    roles: bytes
+    flags: bytes
+    id_hashes: bytes
+    lengths: bytes
+
+
+def read_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> ColumnBytes | None:
+    """Read the columns of some rows from number `start` on; None if one of them is missing.
+
+    Only the covering index is read.
+    """
+    statement = f"""
+        select count(*), string_agg(int8send(at), '' order by seq), string_agg(int2send(kind), '' order by seq),
+               string_agg(substring(int8send(crc) from 5), '' order by seq),
+               string_agg(int2send(role), '' order by seq), string_agg(int2send(flags), '' order by seq),
+               string_agg(int8send(id_hash), '' order by seq),
+               string_agg(substring(int8send(length + 1) from 5), '' order by seq)
+          from (select seq, at, kind, crc, role, flags, id_hash, length from {schema}.record
+                 where log_id = %s and seq >= %s and seq < %s order by seq) as rows
+    """
+    row = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchone()
+    return ColumnBytes(*row[1:]) if row is not None and row[0] == stop - start else None
+
+
+def read_chosen(connection: Connection, schema: str, log_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Read the lines with some numbers; one that is missing is not in the answer."""
+    statement = f"select seq, line from {schema}.record where log_id = %s and seq = any(%s::bigint[])"
+    return dict(connection.execute(statement.encode(), [log_id, list(numbers)], binary=True).fetchall())

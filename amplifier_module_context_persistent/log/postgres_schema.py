@@ -63,7 +63,12 @@ grant select on {s}.version to {role};
 grant select, insert, update on {s}.log to {role};
 grant select, insert on {s}.record to {role};
 """
-"""What the role of running sessions needs: no DELETE, and no UPDATE of records. A purge needs DELETE on both tables."""
+"""What the role of running sessions needs: no DELETE, and no UPDATE of records."""
+
+RIGHTS_TO_PURGE = f"""{RIGHTS}
+grant delete on {{s}}.log, {{s}}.record to {{role}};
+"""
+"""What a role needs that also purges."""
 
 
 def create_schema(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> None:

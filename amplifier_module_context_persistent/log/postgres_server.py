@@ -200,7 +200,7 @@ def give_back(server: Server) -> None:
         server.drop()
 
 
-def is_servers(error: Exception) -> bool:
+def is_servers(error: BaseException | None) -> bool:
     """Whether an error is the server's or the connection's, and not one of our own."""
     return isinstance(error, DeadlineError) or hasattr(error, "sqlstate")
 

@@ -18,7 +18,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import LogUnreadableError
 from .base import LogDescription
@@ -28,20 +27,12 @@ from .index import Index, TornTail, fetch_lines
 from .open_log import OpenLog
 from .read_back import checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
-from .reorder import read_in_order
+from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .scanner import Scanner
 
 logger = logging.getLogger(__name__)
 
 _END_BYTES = 32  # enough to hold a record's checksum
-
-
-class Line(NamedTuple):
-    """A line of a log: its number, which counts from 1, its offset, and its bytes without LF."""
-
-    number: int
-    offset: int
-    content: bytes
 
 
 class LogReader:
@@ -209,15 +200,7 @@ class LogReader:
         Args:
             start: the offset of the first one, if it is not the first of the log.
         """
-        number, order = 0, self.scanner.order
-        if order is not None and not start:
-            for number, offset, length in order:
-                yield Line(number, offset, self.file.read(offset, length).removesuffix(b"\n"))
-            number, start = self.scanner.order_lines, self.scanner.order_end
-        for content in self.file.lines(min(self.scanner.offset, self.size), start):
-            number += 1
-            yield Line(number, start, content[:-1])
-            start += len(content)
+        return lines_as_written(self.file, self.scanner, min(self.scanner.offset, self.size), start)
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
@@ -268,10 +251,10 @@ class LogReader:
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
-        chain_breaks = _chain_breaks(self.index)
+        breaks = chain_breaks(self.index)
         try:
             self.size = scan_file(self.file, self.scanner, self.size)
-            if _chain_breaks(self.index) > chain_breaks:
+            if chain_breaks(self.index) > breaks:
                 end = min(self.scanner.offset, self.size)
                 self.scanner = read_in_order(self.file, self.scanner, end) or self.scanner
             self._end = self._bytes_before(self.size)
@@ -287,7 +270,3 @@ class LogReader:
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
         return size >= known and self._bytes_before(min(known, self.size)) == self._known_end
-
-
-def _chain_breaks(index: Index) -> int:
-    return sum(found.kind == "checksum" for found in index.damage)

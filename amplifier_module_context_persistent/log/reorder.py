@@ -6,22 +6,68 @@ This is done once, after a scan that found a line which does not continue the ch
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 from zlib import crc32
 
 from .chain import Link, order_by_chain, seed_of
-from .open_log import OpenLog
+from .index import Index
 from .record import CRC_TAIL_BYTES, stored_crc
 from .scanner import Scanner
 
 _MOST_SEEDS = 10_000  # each costs some 50 microseconds
 
 
-def read_in_order(file: OpenLog, scanned: Scanner, end: int) -> Scanner | None:
+class Line(NamedTuple):
+    """A line of a log: its number, which counts from 1, its offset, and its bytes without LF."""
+
+    number: int
+    offset: int
+    content: bytes
+
+
+class LogBytes(Protocol):
+    """The bytes of a log, wherever it is kept."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Read `size` bytes from `offset`; fewer only where the log ends."""
+        ...
+
+    def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
+        """Give the lines from the offset `start` up to `end`, each with its LF."""
+        ...
+
+
+def lines_as_written(log: LogBytes, scanner: Scanner, end: int, start: int = 0) -> Iterator[Line]:
+    """Give the lines that a scanner took, in the order in which they were written; what stands twice is given once.
+
+    Args:
+        log: its bytes.
+        scanner: has scanned them.
+        end: the offset at which the last line ends.
+        start: the offset of the first one, if it is not the first of the log.
+    """
+    number, order = 0, scanner.order
+    if order is not None and not start:
+        for number, offset, length in order:
+            yield Line(number, offset, log.read(offset, length).removesuffix(b"\n"))
+        number, start = scanner.order_lines, scanner.order_end
+    for content in log.lines(end, start):
+        number += 1
+        yield Line(number, start, content[:-1])
+        start += len(content)
+
+
+def chain_breaks(index: Index) -> int:
+    """How many lines of a scan did not continue the chain: as long as there are none, no line was moved."""
+    return sum(found.kind == "checksum" for found in index.damage)
+
+
+def read_in_order(file: LogBytes, scanned: Scanner, end: int) -> Scanner | None:
     """Scan a log in the order that its checksums give.
 
     Args:
-        file: the open log.
+        file: the log's bytes.
         scanned: what a plain scan made of it.
         end: where its last whole line ends.
 

@@ -158,6 +158,13 @@ class Scanner:
         self.builder.at(Place(number, offset, length))
         self.builder.report("repeated", "a copy of another line; it counts once")
 
+    def pass_sound(self, lines: int, offset: int, crc: int) -> None:
+        """Pass over sound lines that the index has already: so many, up to an offset, the last with that checksum."""
+        self.line += lines
+        self.offset = offset
+        self._chain.stored = self._chain.computed = crc
+        self._chain.begun = True
+
     def go_on(self, other: Scanner) -> None:
         """Go on with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from ..log.reader import LogReader
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from ..log.index import Index
+from ..log.reorder import Line
 from ..log.scanner import Scanner
 
 
-def was_live(reader: LogReader) -> bytearray:
+class ScannedLog(Protocol):
+    """A log that was scanned, wherever it is kept."""
+
+    max_record_bytes: int
+    scanner: Scanner
+
+    @property
+    def index(self) -> Index:
+        """The index of all that is known."""
+        ...
+
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they were written, without LF, in the given order."""
+        ...
+
+    def whole_lines(self, start: int = 0) -> Iterator[Line]:
+        """Give the lines from an offset on, in the order in which they were written."""
+        ...
+
+
+def was_live(reader: ScannedLog) -> bytearray:
     """For each message of a log whether it ever was live."""
     scanner = Scanner(reader.max_record_bytes)
     index, found = scanner.index, bytearray(len(reader.index))

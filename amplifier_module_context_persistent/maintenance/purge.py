@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
+from ..log.location import is_postgres
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
@@ -43,6 +44,10 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
     """
+    if is_postgres(path):
+        from .purge_stored import plan_stored_purge  # its driver is an extra
+
+        return plan_stored_purge(path, purge)
     reader = _open(path, files, writable=False)
     try:
         counts = _begin(reader, purge)
@@ -59,7 +64,7 @@ def purge_log(
     """Remove history for good; what was removed. Where nothing goes, nothing is written.
 
     Args:
-        path: the log's file.
+        path: the log's file, or its location in a database.
         purge: what goes.
         now: gives ISO 8601 timestamps.
         files: the system calls, for tests to replace.
@@ -72,6 +77,10 @@ def purge_log(
         LockTimeoutError: another process holds the lock.
         LogUnreadableError: there is no log, or it cannot be read.
     """
+    if is_postgres(path):
+        from .purge_stored import purge_stored
+
+        return purge_stored(path, purge, now=now, lock_timeout_s=lock_timeout_s)
     reader = _open(path, files, writable=True)
     try:
         with _locked(reader, lock_timeout_s):  # no append is half written then
@@ -82,7 +91,7 @@ def purge_log(
         _check_file(reader)
         time = now()
         with PurgeFile(reader) as new:
-            rewrite = Rewrite(reader, purge, counts, new.put, new.put_raw, time=time)
+            rewrite = Rewrite(reader, purge, counts, new.lines.put, new.lines.put_raw, time=time)
             end = reader.scanner.offset
             with new.refusing():
                 rewrite.run()
@@ -180,7 +189,7 @@ def _finish(
 ) -> None:
     """Under the lock: add what was appended, and put the new file in the log's place."""
     rewrite.take_appended(reader.whole_lines(end))
-    new.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
+    new.lines.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
     new.sync()
     new.check(rewrite.expected())
     if (torn := reader.torn) and not purge.torn:

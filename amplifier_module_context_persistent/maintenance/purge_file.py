@@ -8,18 +8,16 @@ import os
 import re
 from collections.abc import Iterator
 from secrets import token_hex
-from zlib import crc32
 
-from ..errors import AppendError, LogError, PurgeError
+from ..errors import AppendError, LogError
 from ..log.filesystem import WINDOWS, FileSystem
 from ..log.reader import LogReader
-from ..log.record import seal, stored_crc
+from .purge_lines import ChainedLines, check_written
 
 PURGING_SUFFIX = ".purging"
 """What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
 
 _BLOCK_BYTES = 1 << 20
-_TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
 
 
 def unfinished_purges(path: str) -> list[str]:
@@ -41,8 +39,9 @@ class PurgeFile:
         self._path = f"{reader.path}{PURGING_SUFFIX}-{token_hex(4)}"
         self._check = LogReader(self._path, files=self._files, max_record_bytes=reader.max_record_bytes)
         self._fd: int | None = None
-        self._seed = 0
         self._waiting = bytearray()
+        self.lines = ChainedLines(self._write)
+        """Takes what the file is to hold."""
         self._in_place = False
 
     def __enter__(self) -> PurgeFile:
@@ -70,19 +69,6 @@ class PurgeFile:
         except OSError as error:
             raise self._refused(error) from error
 
-    def put(self, body: bytes) -> None:
-        """Write a record."""
-        line, self._seed = seal(body, self._seed)
-        self._waiting += line
-        self._flush(_BLOCK_BYTES)
-
-    def put_raw(self, line: bytes) -> None:
-        """Carry over bytes that are no record; the chain goes through them as a reader's does."""
-        stored = stored_crc(line)
-        self._seed = crc32(line, self._seed) if stored is None else stored
-        self._waiting += line + b"\n"
-        self._flush(_BLOCK_BYTES)
-
     def sync(self) -> None:
         """Bring what was written to the disk."""
         self._flush(0)
@@ -99,10 +85,8 @@ class PurgeFile:
             PurgeError: it does not.
         """
         self._check.follow()
-        index = self._check.index
-        wrong = [found for found in index.damage if found.kind not in _TOLERATED]
-        if wrong or self._check.torn or [index.id_hashes[ordinal] for ordinal in index.live] != expected:
-            raise PurgeError("the damage in this log is such that it cannot be purged so; only --all works")
+        assert self._check.torn is None  # noqa: S101 - only whole lines are written
+        check_written(self._check.index, expected)
 
     def take_place(self) -> None:
         """Rename the file over the log."""
@@ -117,6 +101,10 @@ class PurgeFile:
     def _descriptor(self) -> int:
         assert self._fd is not None  # noqa: S101 - between __enter__ and __exit__ it is open
         return self._fd
+
+    def _write(self, line: bytes) -> None:
+        self._waiting += line
+        self._flush(_BLOCK_BYTES)
 
     def _flush(self, more_than_bytes: int) -> None:
         if len(self._waiting) > more_than_bytes:

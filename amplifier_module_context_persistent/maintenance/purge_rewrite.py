@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
-from ..log.reader import Line, LogReader
 from ..log.record import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -27,9 +26,10 @@ from ..log.record import (
     name_of,
 )
 from ..log.record_kinds import kind_of
+from ..log.reorder import Line
 from ..log.reset_writer import reset_bodies
 from ..log.scanner import Scanner, message_id_of
-from .ever_live import was_live
+from .ever_live import ScannedLog, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_records import control_body, pieces_of, strings_of
 from .redact import redact_control, redact_message
@@ -57,7 +57,7 @@ class Rewrite:
     """
 
     def __init__(
-        self, reader: LogReader, purge: Purge, counts: PurgeCounts, put: Put, put_raw: Put, *, time: str
+        self, reader: ScannedLog, purge: Purge, counts: PurgeCounts, put: Put, put_raw: Put, *, time: str
     ) -> None:
         self._reader, self._purge, self._counts, self._time = reader, purge, counts, time
         self._put, self._put_raw = put, put_raw

@@ -1,4 +1,4 @@
-"""What is to be said about a log's file: its records, its damage, its tail, and what to do about each finding.
+"""What is to be said about a log: its records, its damage, its tail, and what to do about each finding.
 
 Reads only. A report holds counts, places and kinds, and nothing of what a message says.
 """
@@ -6,7 +6,6 @@ Reads only. A report holds counts, places and kinds, and nothing of what a messa
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import stat
@@ -14,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import LogError, LogUnreadableError
+from ..errors import LogError
+from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import lock_log, unlock_log
+from ..log.open import not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..log.strange import check_is_log
@@ -117,25 +118,33 @@ class Report:
 def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """Read a whole log and report on it.
 
+    Args:
+        path: a file's path, or `postgresql://…#NAME`.
+        files: the system calls, to be told how far the reading of a file is.
+
     Raises:
         LogUnreadableError: there is no log, it cannot be read, or no line of it is a record.
     """
-    reader = LogReader(path, files=files)
+    reader = open_reader(path, files=files, trusting=False)
     try:
         reader.follow()
-        if reader.file.fd is None:
-            raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
+        if not reader.describe().exists:
+            raise not_there(reader.describe().location)
         check_is_log(reader)
-        if reader.torn:  # perhaps an append that is on its way: look again when no writer is at it
-            with contextlib.suppress(LogError):
+        if isinstance(reader, LogReader) and reader.torn:  # perhaps an append that is on its way: look again
+            with contextlib.suppress(LogError):  # when no writer is at it
                 unlock_log(reader, lock_log(reader, wait=True, timeout_s=_WAIT_S))
-        return _report(reader)
+        report = _report(reader)
+        if isinstance(reader, LogReader):
+            _add_file(report, reader)
+        return report
     finally:
         reader.close()
 
 
-def _report(reader: LogReader) -> Report:
-    index, report = reader.index, Report(reader.path, reader.size)
+def _report(reader: ReadableLog) -> Report:
+    described, index = reader.describe(), reader.index
+    report = Report(described.location, described.size_bytes)
     for role in index.roles:
         report.messages[ROLES[role]] = report.messages.get(ROLES[role], 0) + 1
     report.live = len(index.live)
@@ -143,16 +152,21 @@ def _report(reader: LogReader) -> Report:
         name = kind if _KIND_NAME.fullmatch(kind) else "unknown"
         report.controls[name] = report.controls.get(name, 0) + count
     report.damage = [Finding(found.kind, found.detail, found.line, found.offset) for found in index.damage]
+    report.notes = [*_unmatched(reader)]
+    return report
+
+
+def _add_file(report: Report, reader: LogReader) -> None:
+    """Add what only a file can have: a tail, others beside it, a mode."""
     if torn := reader.torn:
         detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
     if reader.lacks_newline:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
-    report.notes = [*_unmatched(reader), *_beside(reader)]
-    return report
+    report.notes += _beside(reader)
 
 
-def _unmatched(reader: LogReader) -> Iterator[Finding]:
+def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
     """Calls of the live history without results, and results without calls."""
     index = reader.index
     ordinals = [ordinal for ordinal in index.live if index.roles[ordinal] in (ASSISTANT, TOOL)]

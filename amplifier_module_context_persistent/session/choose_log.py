@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ..config import Config
 from ..errors import ConfigError
 from ..log.base import Log
+from ..log.location import location_of
 from ..log.open import IN_MEMORY, open_log
-from ..paths import check_session_id, log_path, project_slug
+from ..paths import check_session_id, log_name, log_path
 
 _NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"
 
@@ -47,8 +48,7 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
     if session_id is None:
         raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
     check_session_id(session_id)
-    separator = " #" if f"{config.storage}".startswith("service=") else "#"
-    return f"{config.storage}{separator}{project_slug(working_dir or os.getcwd())}/{session_id}"
+    return location_of(f"{config.storage}", log_name(session_id, working_dir or os.getcwd()))
 
 
 def _open(config: Config, location: str) -> Log:

@@ -41,7 +41,7 @@ class ProjectSearch:
 
     def __init__(self, project: str, sessions: Iterable[SessionFile], pattern: Searched) -> None:
         self.path = projects_dir() / project / INDEX_NAME
-        self._paths = {session.id: session.path for session in sessions}
+        self._paths = {session.id: Path(session.path) for session in sessions}
         self._index = open_index(self.path)
         self._asked = asked_of(pattern)
         self._found: dict[str, list[tuple[int, int]]] = {}
@@ -90,7 +90,7 @@ class ProjectSearch:
         end, status = min(reader.scanner.offset, reader.size), reader.file.opened_status
         is_as_noted = known is not None and status is not None and known.stamp == Stamp.of(status)
         if done < end or not is_as_noted:
-            self._stale[session.id] = session.path, done
+            self._stale[session.id] = Path(session.path), done
             self._lacking_bytes += max(end - done, BLOCK_BYTES if is_as_noted else 0)  # the rest of a long log is due
         if not done or not self._asked:
             return None

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from pathlib import Path
 from typing import Any
 
 from ..errors import LogError
@@ -140,7 +141,7 @@ def look_at(
                 damage=len(reader.index.damage),
                 torn_bytes=described.torn_bytes,
                 open_calls=_open_calls(transcript),
-                is_open=None if held is None else identity_of(session.path) in held,
+                is_open=_is_open(session.path, held),
                 first_line=_first_line(transcript),
                 first_message=_time_near(transcript, range(len(transcript))),
                 last_message=_time_near(transcript, range(len(transcript) - 1, -1, -1)),
@@ -150,6 +151,11 @@ def look_at(
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session, error=str(said or error))
+
+
+def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:
+    """Whether a process of this machine holds a log open; nobody knows that of one in a database."""
+    return None if held is None or isinstance(path, str) else identity_of(path) in held
 
 
 def _tokens(transcript: Transcript, counter: TokenCounter) -> int:

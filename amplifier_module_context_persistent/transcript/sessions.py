@@ -1,8 +1,9 @@
-"""Finding sessions by name, where the host's command line keeps them.
+"""Finding sessions by name, where the host's command line keeps them, or in a database.
 
-A name is the path of a log or of a session's directory, else a session's id, else the beginning of one id and no other,
-but for those of its sub-sessions and branches.
-This project's sessions are looked at first, then those of all projects.
+A name is the path of a log or of a session's directory, or a whole location in a database; else a session's id, else
+the beginning of one id and no other, but for those of its sub-sessions and branches. With `storage` (a location without
+a log's name) ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are
+looked at first, then those of all projects.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ContextPersistentError
+from ..log.location import is_postgres, location_of
 from ..paths import LOG_NAME, project_slug
 
 _HEADER = b'{"_record":"header"'
@@ -30,10 +32,11 @@ class SessionNameError(ContextPersistentError, ValueError):
 class SessionFile:
     """A session's log: its path, the session's id, the host's name of its project, when it was written last.
 
-    Of a log that lies elsewhere, the id is the name of its directory or its file, and the project is empty.
+    Of a log that lies elsewhere, the id is the name of its directory or its file, and the project is empty. In a
+    database the path is the log's location.
     """
 
-    path: Path
+    path: Path | str
     id: str
     project: str
     modified_s: float
@@ -44,11 +47,27 @@ def projects_dir() -> Path:
     return Path.home() / ".amplifier" / "projects"
 
 
-def session_files(project: str | None = None) -> list[SessionFile]:
-    """The sessions of one project, or of all, the one that was written last first."""
+def session_files(project: str | None = None, *, storage: str | None = None) -> list[SessionFile]:
+    """The sessions of one project, or of all, the one that was written last first.
+
+    Raises:
+        LogUnreadableError: the database of `storage` cannot be asked.
+    """
+    if storage is not None:
+        return _stored(storage, project)
     place = projects_dir() / project / "sessions" if project is not None else projects_dir()
     paths = place.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
     return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
+
+
+def _stored(storage: str, project: str | None) -> list[SessionFile]:
+    from ..log.postgres_names import stored_logs  # its driver is an extra
+
+    sessions = []
+    for log in stored_logs(storage, project):
+        project_of, _, session_id = log.name.rpartition("/")
+        sessions.append(SessionFile(location_of(storage, log.name), session_id, project_of, log.changed_s))
+    return sessions
 
 
 def files_in(directory: str | Path) -> list[SessionFile]:
@@ -102,48 +121,58 @@ def sessions_above(working_dir: str | Path = ".") -> tuple[Path, int] | None:
     return None
 
 
-def last_session(working_dir: str | Path = ".") -> SessionFile:
+def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -> SessionFile:
     """The session of the project of `working_dir` that was written last.
 
     Raises:
         SessionNameError: there is none.
+        LogUnreadableError: the database cannot be asked.
     """
-    found = session_files(project_slug(working_dir))
+    found = session_files(project_slug(working_dir), storage=storage)
     if not found:
-        raise SessionNameError(f"this project has no session; {where_else(working_dir)}")
+        raise SessionNameError(f"this project has no session{_there(storage)}; {where_else(working_dir, storage)}")
     return found[0]
 
 
-def where_else(working_dir: str | Path = ".") -> str:
+def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
     """Say where sessions are, if this project has none."""
-    above = sessions_above(working_dir)
+    above = sessions_above(working_dir) if storage is None else None
     if above is None:
         return "`context-persistent list --all` shows those of others"
     directory, count = above
     return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
 
 
-def find_session(name: str, working_dir: str | Path = ".") -> Path:
-    """Find the log that a name means.
+def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
+    """Find the log that a name means: its path, or its location in a database.
 
     Raises:
         SessionNameError: nothing or more than one session has that name.
+        LogUnreadableError: the database cannot be asked.
     """
+    if is_postgres(name):
+        if not name.partition("#")[2]:
+            raise SessionNameError("a location in a database names its log after #; or give it as --storage")
+        return name
     path = Path(name)
     if path.is_dir() and (path / LOG_NAME).exists():
         return path / LOG_NAME
-    if os.path.lexists(path) or os.sep in name:
+    if os.path.lexists(path) or (os.sep in name and storage is None):
         return path
     for project in (project_slug(working_dir), None):
-        found = session_files(project)
-        ids = [session for session in found if session.id == name] or [
+        found = session_files(project, storage=storage)
+        ids = [session for session in found if name in (session.id, f"{session.project}/{session.id}")] or [
             session for session in found if session.id.startswith(name)
         ]
         if ids and (first := min(ids, key=lambda session: len(session.id))) and _are_below(first, ids):
             return first.path
         if ids:
             raise SessionNameError(f"more than one session has that name: {_listed(ids)}; give more of it")
-    raise SessionNameError("there is no such file or session; see `context-persistent list --all`")
+    raise SessionNameError(f"there is no such file or session{_there(storage)}; see `context-persistent list --all`")
+
+
+def _there(storage: str | None) -> str:
+    return f" in {storage}" if storage is not None else ""
 
 
 def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:

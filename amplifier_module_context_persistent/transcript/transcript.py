@@ -16,7 +16,8 @@ from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
-from ..log.open import open_reader
+from ..log.location import is_postgres, without_password
+from ..log.open import not_there, open_reader
 from ..log.record import Message
 from ..log.strange import check_is_log
 from ..messages.metadata import is_human
@@ -26,7 +27,6 @@ from .calls import CallLookup, Ending
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
     from .rebuild import Noted, Rebuilt, ReceiptLog
 
-NOT_THERE = "there is no such file"
 _BATCH = 256
 
 
@@ -84,10 +84,13 @@ class Transcript:
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
-        self.reader: ReadableLog = open_reader(os.fspath(path), files=files)
+        location = os.fspath(path)
+        if is_postgres(location):
+            location = without_password(location)  # so that `path` can be shown, and still names it
+        self.reader: ReadableLog = open_reader(location, files=files)
         self.reader.follow()
         if not self.reader.describe().exists:
-            raise LogUnreadableError(2, NOT_THERE, self.path)
+            raise not_there(self.path)
         try:
             check_is_log(self.reader)
         except LogUnreadableError:

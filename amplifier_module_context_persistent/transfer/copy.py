@@ -10,16 +10,21 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError, RecordError
 from ..log.atomic_file import NewFile
 from ..log.base import ReadableLog
 from ..log.batch import SEAL_BYTES
+from ..log.location import is_postgres
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, seal, to_plain
 from ..log.scanner import message_id_of
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
+
+if TYPE_CHECKING:
+    from ..log.postgres_new import NewStoredLog
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
@@ -114,32 +119,40 @@ class NewLog:
     Use it in a `with` statement, `append` the bodies of its records, and `finish` it.
 
     Args:
-        path: the new log's file; None writes nothing, for a dry run.
+        path: the new log's file, or its location in a database; None writes nothing, for a dry run.
 
     Raises:
         OSError: it cannot be written, or something has its name already.
     """
 
     def __init__(self, path: str | None) -> None:
-        self._file = NewFile(path, with_directories=True) if path is not None else None
+        self._new: NewFile | NewStoredLog | None = None
+        if path is not None and is_postgres(path):
+            from ..log.postgres_new import NewStoredLog  # its driver is an extra
+
+            self._new = NewStoredLog(path)
+        elif path is not None:
+            self._new = NewFile(path, with_directories=True)
         self._seed = 0
 
     def __enter__(self) -> NewLog:
-        if self._file is not None:
-            self._file.__enter__()
+        if self._new is not None:
+            self._new.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.__exit__(*_)
+        if self._new is not None:
+            self._new.__exit__(*_)
 
     def append(self, body: bytes) -> None:
         """Write one record."""
         line, self._seed = seal(body, self._seed)
-        if self._file is not None:
-            self._file.write(line)
+        if isinstance(self._new, NewFile):
+            self._new.write(line)
+        elif self._new is not None:
+            self._new.write(line[:-1])
 
     def finish(self) -> None:
         """Give the log its name."""
-        if self._file is not None:
-            self._file.finish()
+        if self._new is not None:
+            self._new.finish()

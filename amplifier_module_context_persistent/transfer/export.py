@@ -27,6 +27,7 @@ from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import REDACTED, redact_value
+from ..paths import session_id_of
 from ..transcript.transcript import Transcript
 from .copy import unread_lines
 from .exporters.registry import EXPORTERS
@@ -118,8 +119,8 @@ class Export:
             yield _printable((line.removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
 
     def _markdown(self) -> Iterator[str]:
-        known = self._transcript.header.get("session_id")
-        yield f"# Session {inline(str(known or Path(self._transcript.path).stem))}\n\n"
+        known, path = self._transcript.header.get("session_id"), self._transcript.path
+        yield f"# Session {inline(str(known or session_id_of(path) or Path(path).stem))}\n\n"
         begins = {turn.start: turn.number for turn in self._transcript.turns()}
         place = self._start
         for message in self._transcript.messages(self._start, self._stop):

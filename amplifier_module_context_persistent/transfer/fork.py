@@ -22,8 +22,10 @@ from ..errors import ConfigError
 from ..log.atomic_file import check_free
 from ..log.filesystem import FileSystem
 from ..log.index import USER
+from ..log.location import is_postgres, location_of, without_password
+from ..log.open import check_is_free
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
-from ..paths import LOG_NAME, log_path
+from ..paths import LOG_NAME, log_name, log_path, session_id_of
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from .copy import Carried, NewLog, carry, refused_messages
@@ -82,11 +84,11 @@ def fork_session(
     """Make a new session's log with the history of another one, up to a place in it.
 
     Args:
-        origin: the log that it begins with; it is not changed, and may be in use.
+        origin: the log that it begins with (a file, or a location in a database); it is not changed, and may be in use.
         at: the number of the last turn, from 1, which is taken in whole; or the id of the last message; None for all.
         session_id: the new session's id; one is made where neither it nor a path is given.
-        path: the new log's file; else it lies beside the origin where that lies as the host keeps sessions, and
-            otherwise where the sessions of `working_dir` lie.
+        path: the new log's file, or its location in a database; else it lies beside the origin where that lies as the
+            host keeps sessions, or in a database, and otherwise where the sessions of `working_dir` lie.
         working_dir: the directory that the new session works in; else the current one.
         dry_run: only say what would be done.
         now: gives ISO 8601 timestamps.
@@ -102,8 +104,7 @@ def fork_session(
     session_id = _new_id(session_id, path)
     with Transcript(origin, files=files) as transcript:
         past = history_at(transcript, at)
-        target = os.path.abspath(path or _place(transcript, str(session_id), working_dir))
-        check_free(target)
+        target = _checked(str(path or _place(transcript, str(session_id), working_dir)))
         plan = following_plan(transcript.book, past.ordinals)
         created, parent_id = now(), _session_id(transcript)
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
@@ -125,6 +126,19 @@ def fork_session(
             host_files=host_files,
             host_turn=sum(transcript.reader.index.roles[ordinal] == USER for ordinal in past.ordinals),
         )
+
+
+def _checked(target: str) -> str:
+    """The new log's whole path, or its location as it may be shown.
+
+    Raises:
+        FileExistsError: something has it already.
+    """
+    if is_postgres(target):
+        check_is_free(target)
+        return without_password(target)
+    check_free(path := os.path.abspath(target))
+    return path
 
 
 def _new_id(session_id: str | None, path: str | Path | None) -> str | None:
@@ -180,14 +194,18 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
 def _session_id(transcript: Transcript) -> str | None:
     """The id of a log's session: its header's, else the name of the directory that the host would give it."""
     named = transcript.header.get("session_id")
-    place = Path(transcript.path)
     if isinstance(named, str) and named:
         return named
-    return place.parent.name if place.name == LOG_NAME else None
+    return session_id_of(transcript.path)
 
 
-def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path:
-    """Beside the origin, where that lies in a directory of its own among other sessions."""
+def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
+    """Beside the origin: in its database, or where that lies in a directory of its own among other sessions."""
+    if is_postgres(transcript.path):
+        storage, _, name = transcript.path.partition("#")
+        project = name.rpartition("/")[0]
+        own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")
+        return location_of(storage.rstrip(), own)
     usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
     assert usual is not None  # noqa: S101 - the session has an id
     origin = Path(transcript.path)

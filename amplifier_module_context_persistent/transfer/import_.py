@@ -24,7 +24,7 @@ from .importers.events import Importer
 from .importers.own import HIDDEN
 from .importers.registry import FORMATS, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
-from .targets import Target, directory_of, targets_of
+from .targets import Places, Target, directory_of, targets_of
 from .write_import import write_all
 
 _FRAME = frozenset({"header", "reset", "keep", "commit", "reset_begin", "reset_commit"})
@@ -136,6 +136,7 @@ def import_session(
     session_id: str | None = None,
     path: str | Path | None = None,
     working_dir: str | None = None,
+    storage: str | None = None,
     in_own_directory: bool = False,
     source_format: str = "auto",
     strict: bool = False,
@@ -149,8 +150,9 @@ def import_session(
     Args:
         source: the file; it is only read.
         session_id: the new session's id; else it is derived from the source, so that a second import finds it.
-        path: the new log's file; else it lies where the sessions of `working_dir` lie.
+        path: the new log's file, or its location; else it lies where the sessions of `working_dir` lie.
         working_dir: the directory that the new session works in; else the current one.
+        storage: the database (a location without a log's name) that gets the sessions, instead of files.
         in_own_directory: let it work in the directory that the source names, if it names one.
         source_format: one of `FORMATS`; of a log, all but `auto` and `log` take hidden messages too.
         strict: refuse if anything would be lost.
@@ -181,9 +183,8 @@ def import_session(
             raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
         if in_own_directory:
             working_dir = directory_of(drafts) or working_dir
-        targets = targets_of(
-            opened.path, importer.name, drafts, session_id=session_id, path=path, working_dir=working_dir
-        )
+        places: Places = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
+        targets = targets_of(opened.path, importer.name, drafts, **places)
         report = _report(opened.path, importer, targets, account)
         facts = {"file": opened.path, "account": account.to_json()}
         added = write_all(drafts, targets, importer.name, facts, dry_run=dry_run, now=now, new_id=new_id)

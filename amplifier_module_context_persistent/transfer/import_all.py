@@ -73,6 +73,7 @@ def import_all(
     paths: list[str],
     *,
     working_dir: str | None = None,
+    storage: str | None = None,
     source_format: str = "auto",
     strict: bool = False,
     dry_run: bool = False,
@@ -82,7 +83,8 @@ def import_all(
     Args:
         paths: as `session_paths` gives them.
         working_dir: the directory that the new sessions work in; else the one that each session names, or the current.
-        source_format: as for `import_session`.
+        storage: as for `import_session`.
+        source_format: likewise.
         strict: likewise.
         dry_run: likewise.
     """
@@ -91,6 +93,7 @@ def import_all(
             report = import_session(
                 path,
                 working_dir=working_dir,
+                storage=storage,
                 in_own_directory=working_dir is None,
                 source_format=source_format,
                 strict=strict,

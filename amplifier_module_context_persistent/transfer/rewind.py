@@ -16,8 +16,8 @@ from typing import Any
 from .. import clock
 from ..errors import ContextPersistentError
 from ..log.base import Log
-from ..log.file import FileLog
 from ..log.index import Index
+from ..log.open import open_log
 from ..log.record import Message, encode_object
 from ..log.reset_writer import ids_in, reset_bodies, upgrade
 from ..messages.metadata import given_id
@@ -78,7 +78,7 @@ def rewind_session(
     The host's own `transcript.jsonl` beside the log is cut too, unless the session is open.
 
     Args:
-        path: the session's log, which may be in use.
+        path: the session's log (a file, or a location in a database), which may be in use.
         to: the number of the last turn that stays, from 1; or the id of the last message that stays.
         dry_run: only say what would be done.
         lock_timeout_s: how long to wait for another process that holds the log's lock.
@@ -112,7 +112,7 @@ def rewind_session(
     if not hidden or dry_run:
         return done
     reset_id, time = new_id(), now()
-    log = FileLog(found, lock_timeout_s=lock_timeout_s)
+    log = open_log(found, lock_timeout_s=lock_timeout_s)
     _append(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
     changed, because = update_host_files(found, stamp="".join(filter(str.isdigit, time)))
     return replace(done, host_files=changed, host_files_because=because)
@@ -133,7 +133,7 @@ def _reset(
     return prepare
 
 
-def _append(log: FileLog, prepare: Callable[[Index], list[bytes]]) -> None:
+def _append(log: Log, prepare: Callable[[Index], list[bytes]]) -> None:
     try:
         (outcome,) = log.append([prepare])
     finally:

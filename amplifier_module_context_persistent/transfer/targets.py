@@ -11,11 +11,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
-from ..log.record import decode
-from ..paths import check_session_id, log_path
+from ..log.location import is_postgres, location_of
+from ..log.open import open_reader
+from ..log.record import Message, decode
+from ..paths import check_session_id, log_name, log_path
 from .drafts import Draft, Drafts
 from .importers.fields import session_name
 
@@ -34,27 +37,30 @@ class Target:
     parent_id: str | None = None
 
 
-def targets_of(
-    source: str,
-    format_name: str,
-    drafts: Drafts,
-    *,
-    session_id: str | None,
-    path: str | Path | None,
-    working_dir: str | None,
-) -> list[Target]:
-    """Find the places of all sessions of an import, the main one first.
+class Places(TypedDict):
+    """Where sessions are to go; see `import_session`."""
+
+    session_id: str | None
+    path: str | Path | None
+    working_dir: str | None
+    storage: str | None
+
+
+def targets_of(source: str, format_name: str, drafts: Drafts, **places: Unpack[Places]) -> list[Target]:
+    """Find the places of all sessions of an import, the main one first; with `storage` they are in that database.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
     """
+    session_id, path = places["session_id"], places["path"]
+    working_dir, storage = places["working_dir"], places["storage"]
     main = drafts.sessions[0]
     first = hashlib.sha256(next(body for body, is_message in drafts.bodies(main) if is_message)).hexdigest()
     given = main.start.source_id or main.start.parent_source_id
     source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     if session_id is None and path is None:
         session_id = _derived(session_name(given), source_key, main)
-        if _key_at(_place(None, session_id, "", working_dir)) not in (None, source_key):
+        if _key_at(_place(None, session_id, "", working_dir, storage)) not in (None, source_key):
             session_id = f"{session_id}-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if session_id is not None:
         check_session_id(session_id)
@@ -63,7 +69,7 @@ def targets_of(
         Target(
             main,
             session_id,
-            _place(base, session_id, "", working_dir),
+            _place(base, session_id, "", working_dir, storage),
             source_key,
             main.start.parent_source_id or None,
         )
@@ -77,7 +83,9 @@ def targets_of(
         mark = "_" if draft.start.kind == "subagent" else "-"
         own = f"{session_id}{mark}{name}" if session_id is not None else None
         targets.append(
-            Target(draft, own, _place(base, own, f"{mark}{name}", working_dir), f"{source_key}:{name}", session_id)
+            Target(
+                draft, own, _place(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}", session_id
+            )
         )
     return targets
 
@@ -96,6 +104,12 @@ def _derived(given: str, source_key: str, main: Draft) -> str:
 
 def _key_at(path: str) -> str | None:
     """The key of the import that made a log; empty for what is something else, None where nothing is."""
+    if is_postgres(path):
+        reader = open_reader(path)
+        reader.follow()
+        described, headers = reader.describe(), reader.index.headers
+        reader.close()
+        return _key_of(headers[0] if headers else {}) if described.exists else None
     try:
         with open(path, "rb") as log:
             header = decode(log.readline(_MOST_HEADER_BYTES))
@@ -103,12 +117,20 @@ def _key_at(path: str) -> str | None:
         return None
     except (OSError, ValueError):
         return ""
+    return _key_of(header)
+
+
+def _key_of(header: Message) -> str:
     source = header.get("source")
     return str(source.get("key")) if isinstance(source, dict) else ""
 
 
-def _place(base: str | None, session_id: str | None, suffix: str, working_dir: str | None) -> str:
-    """The file of a session: where the host keeps its sessions, or beside the file that was named."""
+def _place(base: str | None, session_id: str | None, suffix: str, working_dir: str | None, storage: str | None) -> str:
+    """The file of a session: where the host keeps its sessions, or beside the file that was named; or its location."""
+    if base is not None and is_postgres(base):
+        return f"{base}{suffix}"
+    if base is None and storage is not None and session_id is not None:
+        return location_of(storage, log_name(session_id, working_dir or "."))
     if base is None:
         return str(log_path(Config(), session_id=session_id, working_dir=working_dir))
     stem, ending = os.path.splitext(os.path.expanduser(base))

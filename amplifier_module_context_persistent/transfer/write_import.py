@@ -10,9 +10,11 @@ from itertools import islice
 from typing import Any
 
 from ..errors import ContextPersistentError, LogUnreadableError
-from ..log.atomic_file import check_free
-from ..log.file import FileLog
+from ..log.atomic_file import check_free, taken_error
+from ..log.base import Log
 from ..log.index import Index
+from ..log.location import is_postgres
+from ..log.open import check_is_free, open_log
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..messages.metadata import given_id
 from ..transcript.transcript import Transcript
@@ -52,8 +54,8 @@ def write_all(
 ) -> list[int]:
     """Write all sessions; how many messages each of them got.
 
-    Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, those
-    that this import made are removed.
+    Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the files
+    that this import made are removed; logs in a database stay, and the next import of the same source goes on there.
 
     Raises:
         FileExistsError: something that is no earlier import of the same session has the name of a log.
@@ -80,7 +82,7 @@ def write_all(
                 os.rmdir(os.path.dirname(path))
         raise
     for target in targets:
-        if target.path in made:
+        if target.path in made and not is_postgres(target.path):
             write_host_files(target.path, created=now(), parent_id=target.parent_id)
     return added
 
@@ -133,19 +135,33 @@ def _earlier(drafts: Drafts, target: Target) -> _Found | None:
         FileExistsError: what has its name is something else.
         ImportConflictError: it went on here, and in its source too.
     """
+    if is_postgres(target.path):
+        try:
+            check_is_free(target.path)
+        except FileExistsError as taken:
+            return _compared(drafts, target, taken)
+        return None
     if not os.path.lexists(target.path) or os.path.islink(target.path) or not os.path.isfile(target.path):
         check_free(target.path)
         return None
+    return _compared(drafts, target, taken_error(target.path))
+
+
+def _compared(drafts: Drafts, target: Target, taken: FileExistsError) -> _Found:
+    """Compare what is there with the source.
+
+    Raises:
+        FileExistsError: `taken`; it is something else.
+        ImportConflictError: it went on here, and in its source too.
+    """
     try:
         opened = Transcript(target.path)
-    except LogUnreadableError:  # no log at all
-        check_free(target.path)
-        raise
+    except LogUnreadableError as error:  # no log at all
+        raise taken from error
     with opened as there:
         source = there.header.get("source")
         if not isinstance(source, dict) or source.get("key") != target.key:
-            check_free(target.path)
-        assert isinstance(source, dict)  # noqa: S101 - refused otherwise
+            raise taken
         reader, live = there.reader, there.reader.index.live
         common = 0
         bodies = (body for body, is_message in drafts.bodies(target.draft) if is_message)
@@ -185,7 +201,7 @@ def _add(drafts: Drafts, target: Target, old: _Found, header: bytes) -> None:
     if old.common < old.live:
         rewind_session(target.path, old.last_common_id)
     start = _first_new(target.draft, old)
-    log = FileLog(target.path)
+    log = open_log(target.path)
     try:
         batch, size = [header], 0
         for body, _ in drafts.bodies(target.draft, start):
@@ -208,7 +224,7 @@ def _first_new(draft: Draft, old: _Found) -> int:
     return start + next((number for number, is_message in enumerate(rest) if is_message), there)
 
 
-def _append(log: FileLog, bodies: list[bytes]) -> None:
+def _append(log: Log, bodies: list[bytes]) -> None:
     def prepare(_: Index) -> list[bytes]:
         return bodies
 

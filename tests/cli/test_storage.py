@@ -1,21 +1,14 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
-from collections.abc import Iterator
-
 import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.log.postgres import PostgresLog
-from tests.support.logs import append, numbers
-from tests.support.postgres import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    """A server for this file's tests."""
-    with running_server() as running:
-        yield running
+from amplifier_module_context_persistent.maintenance.purge import purge_log
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from tests.support.logs import STAMP, append, numbers
+from tests.support.postgres import TestServer
 
 
 def init(*arguments: str) -> tuple[int, str]:
@@ -50,6 +43,22 @@ def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
     for statement in ("delete from granted.record", "update granted.record set at = 0", "delete from granted.log"):
         with pytest.raises(Exception, match="permission denied"):
             server.execute(f"set role agent; {statement}")
+
+
+def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
+    """It needs to delete rows, and to change none."""
+    server.execute("create role cleaner login")
+    url = f"{server.server.get_uri()}&schema=cleaned"
+    code, output = init(url, "--grant-purge", "cleaner")
+    assert (code, "purge" in output) == (0, True)
+    location = f"{url.replace('postgres:@', 'cleaner:@', 1)}#s"
+    log = PostgresLog(location)
+    append(log, 1, 2)
+    purge_log(location, Purge(everything=True), now=lambda: STAMP)
+    assert numbers(log) == []
+    log.close()
+    with pytest.raises(Exception, match="permission denied"):
+        server.execute("set role cleaner; update cleaned.record set at = 0")
 
 
 def test_what_cannot_be_done_is_said(server: TestServer) -> None:

@@ -13,17 +13,10 @@ from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.log.postgres import PostgresLog
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
-from tests.support.postgres import CuttingProxy, TestServer, running_server
+from tests.support.postgres import CuttingProxy, TestServer
 
 CUTS = 120
 KILLS = 5
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    """A server for this file's tests."""
-    with running_server() as running:
-        yield running
 
 
 @pytest.fixture
@@ -63,12 +56,6 @@ def proxy(server: TestServer) -> Iterator[CuttingProxy]:
     cutting.close()
 
 
-def through(proxy: CuttingProxy, location: str) -> str:
-    """The same log by way of a proxy."""
-    schema = location.rpartition("schema=")[2]
-    return f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres?sslmode=disable&schema={schema}"
-
-
 def schema_of(location: str) -> str:
     """The schema that a location names."""
     return location.rpartition("schema=")[2].partition("#")[0]
@@ -92,7 +79,7 @@ def test_a_location_opens_a_log_in_postgres(location: str) -> None:
 def test_connections_are_cut_anywhere(proxy: CuttingProxy, location: str) -> None:
     """Whatever the number of bytes after which it breaks, a message is stored once and acknowledged, in order."""
     rng, expected = random.Random(7), []
-    cut, direct = PostgresLog(through(proxy, location), lock_timeout_s=60), PostgresLog(location)
+    cut, direct = PostgresLog(proxy.location(location), lock_timeout_s=60), PostgresLog(location)
     for number in range(0, 2 * CUTS, 2):
         if rng.random() < 0.5:
             proxy.cut_after = rng.randrange(1, 1500)

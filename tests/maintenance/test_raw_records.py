@@ -2,7 +2,8 @@
 
 import json
 
-from amplifier_module_context_persistent.log.reader import Line, LogReader
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.reorder import Line
 from amplifier_module_context_persistent.maintenance.raw_records import pieces_of
 from tests.support.logs import body, sealed, write_file
 

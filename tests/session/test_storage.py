@@ -1,26 +1,12 @@
 """Sessions whose log is in a database: chosen by `storage`, resumed from another process, shared by two."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent import ConfigError, PersistentContextManager
 from tests.support.checker import assert_valid
-from tests.support.postgres import TestServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[TestServer]:
-    """A server for this file's tests."""
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture
-def storage(server: TestServer) -> str:
-    """Where this test's sessions are."""
-    return server.new_location()
+from tests.support.postgres import TestServer
 
 
 def user(text: str) -> dict[str, str]:

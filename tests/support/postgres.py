@@ -120,6 +120,11 @@ class CuttingProxy:
         """The port that clients connect to."""
         return int(self.listener.getsockname()[1])
 
+    def location(self, storage: str) -> str:
+        """The same storage by way of this proxy."""
+        schema = storage.rpartition("schema=")[2]
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres?sslmode=disable&schema={schema}"
+
     def close(self) -> None:
         """Take no more clients."""
         with contextlib.suppress(OSError):

@@ -1,0 +1,43 @@
+"""`context-persistent copy`: a whole log from a file to a database, or back.
+
+Exit codes: 0 done, 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ..errors import ContextPersistentError
+from ..log.location import is_postgres, without_password
+from ..transfer.copy_log import copy_log, copy_target
+from .progress import progress
+from .session_argument import complete, path_of, storage_option
+from .terminal import UnusableError, counted, one_line, reason, say
+
+
+@click.command("copy")
+@storage_option
+@click.argument("source", metavar="FROM", shell_complete=complete)
+@click.argument("target", metavar="TO")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def copy(source: str, target: str, *, as_json: bool) -> None:
+    """Copy a session's log byte for byte between file and database.
+
+    FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
+    location; without a #NAME the copy keeps the session's name. The copy is read back before it appears. FROM stays.
+    Close the session first: what it writes meanwhile may be missing in the copy.
+    """
+    path = path_of(source)
+    try:
+        place = copy_target(path, without_password(target) if is_postgres(target) else target)
+        with progress(path, title="copying", passes=2) as files:
+            done = copy_log(path, place, files=files)
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+    if as_json:
+        click.echo(json.dumps(done.to_json()))
+        return
+    say(f"Copied {counted(done.messages, 'message')}, {done.size_bytes:,} bytes; read back and the same.")
+    say(done.path)

@@ -1,0 +1,67 @@
+"""Which logs a PostgreSQL database holds, by their names."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..errors import LogError, LogUnreadableError
+from .location import parse_location
+from .postgres_server import first_line, give_back, is_servers, take_server
+
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLog:
+    """A log's name, and when it was written last, in seconds since 1970."""
+
+    name: str
+    changed_s: float
+
+
+@contextmanager
+def kept_connection(storage: str) -> Iterator[None]:
+    """Keep this process's connection open from one log to the next, until the block ends."""
+    server = take_server(parse_location(storage))
+    try:
+        yield
+    finally:
+        give_back(server)
+
+
+def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
+    """The logs of one project, or of all, the one that was written last first.
+
+    Args:
+        storage: a location without a log's name.
+        project: what stands before the last `/` of a name.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the server cannot be asked, or has no tables of ours.
+    """
+    location = parse_location(storage)
+    statement = f"""
+        select name, extract(epoch from changed)::float8 from {location.schema}.log
+         where %s::text is null or starts_with(name, %s::text) order by changed desc, name
+    """
+    beginning = None if project is None else f"{project}/"
+    server = take_server(location)
+    try:
+        with server.connected(time.monotonic() + TIMEOUT_S) as connection:
+            found = connection.execute(statement.encode(), [beginning, beginning]).fetchall()
+    except LogError:
+        raise
+    except Exception as error:
+        if not is_servers(error):
+            raise
+        server.drop()
+        reason = f"the sessions cannot be read from the server: {first_line(error)}"
+        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+    finally:
+        give_back(server)
+    return [StoredLog(name, changed_s) for name, changed_s in found]

@@ -1,0 +1,231 @@
+"""A new log in a database that appears whole or not at all: what copies, forks, imports and purges write.
+
+All of it is one transaction on this process's connection, which is held until it ends; reading from the same server
+meanwhile is part of it. A new log either gets a name of its own, or takes the place of another one.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AppendError, LogError, LogFailedError
+from . import postgres_rows as rows
+from .index import Index
+from .location import parse_location
+from .postgres_columns import rows_of
+from .postgres_rows import Head
+from .postgres_server import Server, first_line, give_back, is_servers, take_server
+from .record import MAX_RECORD_BYTES
+from .scanner import Scanner
+
+if TYPE_CHECKING:
+    import psycopg
+
+_BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
+
+
+class NewStoredLog:
+    """A log that is being written; use it in a `with` statement, and `finish` it.
+
+    Args:
+        location: its location; another log must not have its name.
+        timeout_s: how long each step may wait for the server.
+        max_record_bytes: longer lines are stored, and reported and skipped when they are read.
+
+    Raises:
+        FileExistsError: a log has its name already.
+        AppendError: the server refused or went away; nothing is stored.
+        LogFailedError: the server did not say whether the last step was done.
+    """
+
+    def __init__(self, location: str, *, timeout_s: float = 10.0, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        self.location, self._timeout_s = parse_location(location), timeout_s
+        self._scanner = Scanner(max_record_bytes)
+        self._stack = ExitStack()
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = self._count = 0
+        self._digest = hashlib.sha256()
+        self._server: Server | None = None
+        self._connection: psycopg.Connection[Any] | None = None
+        self._log_id = -1
+        self._is_done = False
+
+    @property
+    def index(self) -> Index:
+        """What a reader finds in the lines that were stored."""
+        return self._scanner.index
+
+    def __enter__(self) -> NewStoredLog:
+        self._server = take_server(self.location)
+        self._stack.callback(give_back, self._server)
+        try:
+            with self.refusing():
+                connection = self._stack.enter_context(self._server.connected(self._deadline()))
+                self._connection = connection
+                connection.execute(b"begin")
+                row = connection.execute(
+                    f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
+                    "returning log_id".encode(),
+                    [self.location.name],
+                ).fetchone()
+            if row is None:
+                reason = "there is a log of that name already; nothing was written"
+                raise FileExistsError(errno.EEXIST, reason, self.location.shown)
+            self._log_id = row[0]
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if not self._is_done:
+                self._abandon()
+        finally:
+            self._stack.close()
+
+    @property
+    def connection(self) -> psycopg.Connection[Any]:
+        """The connection, in the transaction, with a deadline from now.
+
+        Raises:
+            AppendError: it broke while something was read, so the transaction ended without a trace.
+        """
+        server, connection = self._server, self._connection
+        if server is None or connection is None or server.connection is not connection:
+            raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
+        connection.deadline = self._deadline()  # type: ignore[attr-defined]
+        return connection
+
+    def write(self, line: bytes) -> None:
+        """Add a line, without LF."""
+        self._waiting.append(line)
+        self._waiting_bytes += len(line)
+        if len(self._waiting) >= _BLOCK_ROWS or self._waiting_bytes >= _BLOCK_BYTES:
+            self.flush()
+
+    def flush(self, *, lacks_newline: bool = False) -> None:
+        """Send what was added; `lacks_newline`: the last line has no LF."""
+        new = list(rows_of(self._waiting, self._scanner, lacks_newline=lacks_newline))
+        with self.refusing():
+            if new:
+                rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
+        for line in self._waiting:
+            self._digest.update(b"%d:" % len(line) + line)
+        self._count += len(new)
+        self._waiting, self._waiting_bytes = [], 0
+
+    def finish(self, *, lacks_newline: bool = False) -> None:
+        """Read back what is stored, and let the log appear."""
+        self.flush(lacks_newline=lacks_newline)
+        schema, end = self.location.schema, self._scanner
+        with self.refusing():
+            self._check()
+            self.connection.execute(
+                f"update {schema}.log set head = %s, size = %s, crc = %s where log_id = %s".encode(),
+                [self._count, end.offset, end.seed, self._log_id],
+            )
+        self._commit(lambda head: head.log_id == self._log_id)
+
+    def take_place(self, of: Head, name: str) -> None:
+        """Read back what is stored, and put it in the place of another log, whose row is held by this transaction."""
+        self.flush()
+        schema, end = self.location.schema, self._scanner
+        with self.refusing():
+            self._check()
+            for table in ("log", "record"):
+                self.connection.execute(f"delete from {schema}.{table} where log_id = %s".encode(), [of.log_id])
+            self.connection.execute(
+                f"""
+                update {schema}.log set name = %s, head = %s, size = %s, crc = %s, generation = %s, changed = now()
+                 where log_id = %s
+                """.encode(),
+                [name, self._count, end.offset, end.seed, of.generation + 1, self._log_id],
+            )
+        self._commit(lambda head: head.generation == of.generation + 1, name=name)
+
+    def _check(self) -> None:
+        """Compare what is stored with what was sent.
+
+        Raises:
+            AppendError: it is not the same.
+        """
+        digest = hashlib.sha256()
+        for line in rows.read_lines(self.connection, self.location.schema, self._log_id, 0, self._count):
+            digest.update(b"%d:" % len(line) + line)
+        if digest.digest() != self._digest.digest():
+            raise AppendError(errno.EIO, "the server does not give back what it was sent", self.location.shown)
+
+    def _commit(self, is_ours: Callable[[Head], bool], *, name: str = "") -> None:
+        """End the transaction; if the connection breaks then, the log's row says what became of it.
+
+        Raises:
+            AppendError: the server refused; nothing is stored.
+            LogFailedError: the server stays away.
+        """
+        server = self._server
+        connection = self.connection
+        assert server is not None  # noqa: S101 - within `with`
+        try:
+            connection.execute(b"commit")
+        except Exception as error:
+            if not is_servers(error):
+                raise
+            answered = server.is_open() and getattr(error, "sqlstate", None) is not None
+            server.drop()
+            if answered or not self._was_done(server, is_ours, name or self.location.name):
+                raise self._refused(error) from error
+        self._is_done = True
+
+    def _was_done(self, server: Server, is_ours: Callable[[Head], bool], name: str) -> bool:
+        deadline = self._deadline()
+        while True:
+            try:
+                with server.connected(deadline) as connection, connection.transaction():
+                    head = rows.read_head(connection, self.location.schema, name, lock=True)
+                    return head is not None and is_ours(head)
+            except Exception as error:
+                if not is_servers(error):
+                    raise
+                server.drop()
+                if time.monotonic() >= deadline:
+                    reason = (
+                        f"the server did not say whether it is done ({first_line(error)}); look before trying again"
+                    )
+                    raise LogFailedError(errno.EIO, reason, self.location.shown) from error
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn an error of the server into one that says that nothing is stored."""
+        try:
+            yield
+        except LogError:
+            raise
+        except Exception as error:
+            if not is_servers(error):
+                raise
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> AppendError:
+        return AppendError(
+            errno.EIO, f"the server refused: {first_line(error)}; nothing is stored", self.location.shown
+        )
+
+    def _abandon(self) -> None:
+        server = self._server
+        if server is None or self._connection is None or server.connection is not self._connection:
+            return  # the server ends the transaction of a connection that is gone
+        try:
+            self.connection.execute(b"rollback")
+        except Exception as error:
+            if not is_servers(error):
+                raise
+            server.drop()
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._timeout_s

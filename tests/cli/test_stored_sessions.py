@@ -1,0 +1,212 @@
+"""The commands on sessions in a database: the same output as on a file, by the same names, without a password."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.location import location_of, without_password
+from amplifier_module_context_persistent.log.open import open_log
+from amplifier_module_context_persistent.paths import log_name
+from fixtures.generate import generate_session
+from tests.support.logs import append
+from tests.support.recorded_sessions import Recorded
+from tests.support.sessions_of_a_home import log_of, run
+
+SECRET = "hunter" + "2"
+
+
+@pytest.fixture
+async def both(storage: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A session with views and plans of this project, on disk and in a database."""
+    (home / "work").mkdir()
+    monkeypatch.chdir(home / "work")
+    session = Recorded(log_of("s1-long-enough"))
+    messages = list(generate_session(5, 60))
+    for start in range(0, len(messages), 20):
+        await session.add(*messages[start : start + 20])
+        await session.view()
+    await session.manager.close()
+    assert run("copy", "s1", storage).exit_code == 0
+    return storage
+
+
+def assert_same(storage: str, *arguments: str) -> None:
+    """A command prints the same and ends in the same way for a file and for its copy in a database."""
+    here, there = run(*arguments), run(*arguments, "--storage", storage)
+    location = location_of(storage, log_name("s1-long-enough", "."))
+    assert there.output.replace(without_password(location), str(log_of("s1-long-enough"))) == here.output
+    assert (there.exit_code, bool(there.output)) == (here.exit_code, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "s1"],
+        ["show", "--last", "--json"],
+        ["tail", "s1-long-enough", "-n", "3"],
+        ["search", "the", "-i", "-l"],
+        ["search", "the", "s1", "--json"],
+        ["search", "the", "--all", "-c"],
+        ["stats", "s1", "--json"],
+        ["views", "s1"],
+        ["view", "s1", "2"],
+        ["export", "s1", "--format", "markdown"],
+        ["verify", "--last"],
+        ["verify", "s1", "--json"],
+        ["rewind", "s1", "--to", "1", "--dry-run"],
+        ["purge", "s1", "--all", "--dry-run"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_says_the_same(both: str, arguments: list[str]) -> None:
+    """By id, prefix, or --last."""
+    assert_same(both, *arguments)
+
+
+def test_policies_are_compared(both: str) -> None:
+    """With the same numbers, apart from times."""
+
+    def measured(*arguments: str) -> list[dict[str, Any]]:
+        compared = json.loads(run("compare", "s1", "--json", *arguments).output)
+        rows = next(value for value in compared.values() if isinstance(value, list))
+        return [{key: row[key] for key in row if not key.endswith("_ms") and key != "session"} for row in rows]
+
+    assert measured("--storage", both) == measured()
+
+
+def test_sessions_are_listed(both: str) -> None:
+    """With the columns that a file has; of other projects with --all."""
+    log = open_log(location_of(both, "-other/s2"))
+    append(log, 1)
+    log.close()
+    (here,) = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
+    (file,) = json.loads(run("list", "--json").output)["sessions"]
+    own = ("path", "modified_s", "open", "state")
+    assert {key: here[key] for key in here if key not in own} == {key: file[key] for key in file if key not in own}
+    found = run("list", "--all", "--storage", both).output
+    assert "s1-long-enough" in found
+    assert "s2" in found
+    assert "-other" in found
+    assert "only one of" in run("list", ".", "--storage", both).output
+
+
+def test_the_environment_names_the_database(both: str) -> None:
+    """A file's path still names a file."""
+    os.remove(path := log_of("s1-long-enough"))
+    assert run("show", "s1").exit_code == 2
+    env = {"COLUMNS": "80", "NO_COLOR": "1", "AMPLIFIER_CONTEXT_STORAGE": both}
+    assert run("show", "s1", env=env).exit_code == 0
+    assert run("copy", "s1", path, env=env).exit_code == 0
+    assert run("show", path, env=env).exit_code == 0
+
+
+def test_a_location_is_a_name(both: str) -> None:
+    """Wherever a session is asked for."""
+    location = location_of(both, log_name("s1-long-enough", "."))
+    assert run("verify", location).exit_code == 0
+    assert run("show", location).output == run("show", "s1").output
+    assert "after #" in run("show", both).output
+
+
+def with_password(storage: str) -> str:
+    """The same database, with a password that it does not ask for."""
+    return storage.replace("postgres:@", f"postgres:{SECRET}@", 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["show", "s1"], ["verify", "s1", "--json"], ["search", "the", "--json"], ["show", "nobody"],
+     ["list", "--json"], ["views", "s1", "--json"], ["purge", "s1", "--all", "--yes"],
+     ["rewind", "s1", "--to", "1", "--yes"], ["report", "s1", "-o", "page.html"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_password_is_not_shown(both: str, arguments: list[str]) -> None:
+    """Neither in what is printed nor in an error."""
+    done = run(*arguments, "--storage", with_password(both))
+    assert done.output
+    assert SECRET not in done.output
+    assert done.exit_code in (0, 2)
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", "s1"], ["verify", "s1"], ["search", "x"], ["copy", "s1", "x"]])
+def test_what_is_missing_is_said(
+    server: Any, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables, a server, the extra, or a location that is none: exit code 2, one line, no password."""
+    monkeypatch.setattr("amplifier_module_context_persistent.log.postgres_names.TIMEOUT_S", 0.2)
+    uri = server.server.get_uri()
+    for storage, said in (
+        (f"{with_password(uri)}&schema=nothing_here", "storage init"),
+        (f"postgresql://u:{SECRET}@localhost:1/db", "cannot"),
+        (f"postgresql://u:{SECRET}@h:port/db", "cannot be read"),
+        (f"mysql://u:{SECRET}@h/db", "postgresql://"),
+    ):
+        done = run(*command, "--storage", storage)
+        assert (done.exit_code, said in " ".join(done.output.split())) == (2, True), done.output
+        assert SECRET not in done.output
+
+
+def test_without_the_extra_the_commands_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And everything else works."""
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    done = run("list", "--storage", "postgresql://h/db")
+    assert (done.exit_code, "pip install" in done.output) == (2, True)
+    assert run("list").exit_code == 0
+
+
+def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tail -f` prints what is appended, and ends when it is interrupted."""
+    location, sleeps = location_of(both, log_name("s1-long-enough", ".")), []
+
+    def appending(_seconds: float) -> None:
+        if sleeps:
+            raise KeyboardInterrupt
+        sleeps.append(1)
+        log = open_log(location)
+        append(log, 77)
+        log.close()
+
+    monkeypatch.setattr("amplifier_module_context_persistent.cli.tail.time.sleep", appending)
+    done = run("tail", "s1", "-f", "-n", "1", "--storage", both)
+    assert done.exit_code == 0
+    assert "77" in done.output
+
+
+def test_a_session_is_forked_and_rewound_there(both: str) -> None:
+    """The fork lies beside it; a second one of the same name is refused."""
+    done = json.loads(run("fork", "s1", "--at", "2", "--session", "other", "--json", "--storage", both).output)
+    assert done["path"] == without_password(location_of(both, log_name("other", ".")))
+    shown = run("show", "other", "--json", "--storage", both).output.splitlines()
+    assert len(shown) >= done["messages"]
+    assert "already" in run("fork", "s1", "--session", "other", "--storage", both).output
+    done = run("rewind", "other", "--to", "1", "--yes", "--storage", both)
+    assert done.exit_code == 0, done.output
+    assert len(run("show", "other", "--json", "--storage", both).output.splitlines()) < len(shown)
+    assert run("verify", "other", "--storage", both).exit_code == 0
+
+
+def test_a_session_is_imported_into_it(both: str, tmp_path: Path) -> None:
+    """A second import adds what is new; what is no earlier import is refused."""
+    source = tmp_path / "messages.jsonl"
+    lines = [json.dumps({"role": "user", "content": f"message {number}"}) + "\n" for number in range(4)]
+    source.write_text("".join(lines[:2]))
+    first = json.loads(run("import", source, "--session", "new", "--json", "--storage", both).output)
+    assert first["path"] == without_password(location_of(both, log_name("new", ".")))
+    source.write_text("".join(lines))
+    assert json.loads(run("import", source, "--session", "new", "--json", "--storage", both).output)["added"] == 2
+    assert "message 3" in run("show", "new", "--storage", both).output
+    assert "already" in run("import", source, "--session", "s1-long-enough", "--storage", both).output
+
+
+def test_a_purge_leaves_nothing_in_the_table(both: str, server: Any) -> None:
+    """And says where bytes may still be."""
+    done = run("purge", "s1", "--all", "--yes", "--storage", both)
+    assert done.exit_code == 0, done.output
+    assert "VACUUM" in done.output
+    schema = both.rpartition("schema=")[2]
+    assert server.execute(f"select count(*) from {schema}.record where line like '{{\"role\"%%'::bytea") == [(0,)]
+    assert server.execute(f"select count(*) from {schema}.log") == [(1,)]
+    assert run("verify", "s1", "--storage", both).exit_code == 0

@@ -1,0 +1,150 @@
+"""Purges in a database: they leave what a purge of the file leaves, and running sessions go on."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError, PurgeError
+from amplifier_module_context_persistent.log.location import location_of
+from amplifier_module_context_persistent.log.open import open_log
+from amplifier_module_context_persistent.log.postgres import PostgresLog
+from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
+from amplifier_module_context_persistent.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.transfer.copy_log import copy_log
+from tests.support.logs import STAMP, append, body, numbers, old_reset_bodies, reset_bodies, sealed
+from tests.support.postgres import CuttingProxy, TestServer
+from tests.support.purges import before, plan, redact
+
+LINES = sealed([*map(body, range(20)), plan(10, (0, 3)), *reset_bodies("r", body(30)), *map(body, range(40, 60))])
+OLD = sealed([*map(body, range(20)), *old_reset_bodies("r", body(30)), *map(body, range(40, 60))])
+LOGS = {
+    "sound": b"".join(LINES),
+    "old": b"".join(OLD),
+    "edited": b"".join(LINES).replace(b"4", b"5", 9),
+    "lost": b"".join(LINES[:7] + LINES[8:]),
+    "moved": b"".join([*LINES[:3], LINES[4], LINES[3], *LINES[5:]]),
+}
+
+
+@pytest.fixture
+def stored(storage: str) -> str:
+    """The location of this test's log."""
+    return location_of(storage, "p/s")
+
+
+@pytest.mark.parametrize(
+    "purge",
+    [before(45), Purge(cleared=True), Purge(everything=True), redact("4"), redact("nothing"), Purge(torn=True)],
+    ids=["before", "cleared", "all", "redact", "redact nothing", "torn"],
+)
+@pytest.mark.parametrize("name", list(LOGS))
+def test_what_stays_is_what_stays_in_a_file(name: str, purge: Purge, stored: str, tmp_path: Path) -> None:
+    """Byte for byte, with the same counts; or the same refusal, and nothing done."""
+    path, back = str(tmp_path / "log.jsonl"), str(tmp_path / "back.jsonl")
+    Path(path).write_bytes(LOGS[name])
+    copy_log(path, stored)
+    said = []
+    for place in (path, stored):
+        try:
+            planned = plan_purge(place, purge)
+            said.append((planned, purge_log(place, purge, now=lambda: STAMP)))
+        except PurgeError as error:
+            said.append(str(error))
+    copy_log(stored, back)
+    assert Path(back).read_bytes() == Path(path).read_bytes()
+    assert said[0] == said[1]
+
+
+def test_running_sessions_notice(stored: str) -> None:
+    """They read the log anew, lose nothing that stays, and append after it."""
+    log, other = PostgresLog(stored), PostgresLog(stored)
+    append(log, *range(10))
+    other.follow()
+    purge_log(stored, before(5), now=lambda: STAMP)
+    append(other, 10)
+    assert numbers(log) == numbers(other) == [*range(5, 11)]
+    assert (log.describe().lost_messages, log.index.damage) == (0, [])
+    purge_log(stored, Purge(everything=True), now=lambda: STAMP)
+    assert numbers(log) == []
+    for one in (log, other):
+        one.close()
+
+
+def test_what_is_appended_meanwhile_stays(stored: str) -> None:
+    """A writer goes on through purges: all that it was told is stored is there, in order, but what they removed."""
+    log = PostgresLog(stored, lock_timeout_s=60)
+    append(log, *range(50))
+    done, failures, written = threading.Event(), list[Exception](), list[int]()
+
+    def write() -> None:
+        writer, number = PostgresLog(stored, lock_timeout_s=60), 1_000
+        while not done.is_set() or number < 1_010:
+            try:
+                append(writer, number)
+            except Exception as error:  # reported below
+                failures.append(error)
+                return
+            written.append(number)
+            number += 1
+        writer.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for first in (10, 20, 30):
+            purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60)
+    finally:
+        done.set()
+        thread.join()
+    assert not failures
+    assert numbers(log) == [*range(30, 50), *written]
+    assert log.index.damage == []
+    log.close()
+
+
+def test_of_two_purges_the_second_is_refused_or_comes_after(stored: str) -> None:
+    """Both at once: each removes what it says, or says that it removed nothing."""
+    log = PostgresLog(stored)
+    append(log, *range(40))
+    outcomes: list[object] = []
+
+    def purge(first: int) -> None:
+        try:
+            outcomes.append(purge_log(stored, before(first), now=lambda: STAMP, lock_timeout_s=60).messages_removed)
+        except (PurgeError, AppendError) as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=purge, args=(first,)) for first in (10, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    removed = sum(one for one in outcomes if isinstance(one, int))
+    assert removed in (10, 20)
+    assert numbers(log) == [*range(removed, 40)]
+    log.close()
+
+
+def test_a_purge_is_cut_anywhere(server: TestServer, stored: str) -> None:
+    """An error says that nothing was changed, and nothing was; a success is one."""
+    log, proxy, first = open_log(stored, lock_timeout_s=60), CuttingProxy(server.socket_path), 0
+    append(log, *range(400))
+    try:
+        through = proxy.location(stored)
+        for cut in (700, 2_000, 9_000, 40_000, 50_000, 60_000, None):
+            proxy.cut_after = cut
+            try:
+                purge_log(through, before(first + 10), now=lambda: STAMP, lock_timeout_s=60)
+                first += 10
+            except (AppendError, LogUnreadableError):
+                pass
+            proxy.cut_after = None
+            append(log, 1_000 + first)
+            assert [n for n in numbers(log) if n < 1_000] == [*range(first, 400)]
+            assert log.index.damage == []
+    finally:
+        proxy.close()
+        log.close()
+    assert first
+    assert proxy.cuts
