@@ -210,16 +210,24 @@ async def test_a_session_goes_on_behind_a_purge(path: str, start_session: StartS
 
 def test_purges_beside_writers_that_are_killed_lose_nothing(path: str) -> None:
     """While processes append and are killed, the log is purged again and again: all they acknowledged is there."""
-    command = [sys.executable, "-m", "tests.support.writer", path, "--kills", "24", "--writers", "2", "--seed", "11"]
-    root = str(ROOT)
-    purges, notes = 0, path + ".notes"
-    with open(notes, "w") as output, subprocess.Popen(command, cwd=root, stdout=output) as writing:
-        while writing.poll() is None:
-            if os.path.exists(path):
-                purges += not purged(path, redact("x{9,}")).is_nothing
-    told = [json.loads(line) for line in content_of(notes).splitlines()]
+    command = [sys.executable, "-m", "tests.support.writer", path, "--kills", "8", "--writers", "2", "--seed", "11"]
+    told, purges, pipe = list[dict[str, list[int]]](), 0, subprocess.PIPE
+    with subprocess.Popen([*command, "--paced"], cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as writing:
+        assert writing.stdin is not None
+        assert writing.stdout is not None
+        for line in writing.stdout:
+            if (one := json.loads(line)) is not None:
+                told.append(one)
+                continue
+            if len(told) % 4:  # they are killed while the log is purged
+                writing.stdin.write("\n")
+                writing.stdin.flush()
+            purges += not purged(path, redact("x{9,}")).is_nothing
+            if not len(told) % 4:  # they live while it is
+                writing.stdin.write("\n")
+                writing.stdin.flush()
     assert writing.returncode == 0
-    assert len(told) == 24
+    assert len(told) == 8
     stored = stored_numbers(path)
     assert len(set(stored)) == len(stored)
     for one in told:
@@ -227,7 +235,7 @@ def test_purges_beside_writers_that_are_killed_lose_nothing(path: str) -> None:
         assert set(one["acknowledged"]) <= set(own)
         assert own == one["begun"][: len(own)]
     assert findings(path) == []
-    assert purges > 0
+    assert purges > 0  # a purge may have taken what the next one would have found
     print(f"purges beside writers: {purges}, acknowledged: {sum(len(one['acknowledged']) for one in told)}")
 
 

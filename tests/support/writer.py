@@ -2,7 +2,7 @@
 
     python -m tests.support.writer PATH --kills N --seed S
 
-Prints one JSON line for each kill: the numbers that were begun, in order, and those that were acknowledged. A writer is
+With `--paced` it says before each kill that the writers are at work, and waits for a line. Prints one JSON line for each kill: the numbers that were begun, in order, and those that were acknowledged. A writer is
 forked from this process, so that a kill costs milliseconds; with `--writers` above 1 so many write at the same time.
 """
 
@@ -127,6 +127,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--writers", type=int, default=1)
+    parser.add_argument("--paced", action="store_true", help="before each kill print `null` and wait for a line")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     first = 0
@@ -138,8 +139,11 @@ def main() -> None:
             first += NUMBERS_EACH
         if rng.random() < 0.8:  # otherwise it may be killed while it opens the log
             select.select([notes for _, notes in writers], [], [], 5)
-        if rounds % 8 == 0:  # on a machine that is busy, others may not come so far
+        if rounds % 8 == 0 or options.paced:  # on a machine that is busy, others may not come so far
             wait_for_acknowledgement([notes for _, notes in writers])
+        if options.paced:
+            print("null", flush=True)
+            sys.stdin.readline()
         rounds += 1
         time.sleep(rng.uniform(0.0, 0.1))
         for pid, _ in writers:
