@@ -82,5 +82,5 @@ def _expand(path: str, session_id: str | None) -> str:
     if "{session_id}" in path:
         if session_id is None:
             raise ConfigError(f"{path!r} names {{session_id}}, and this session has none")
-        path = path.replace("{session_id}", session_id)
+        return os.path.expanduser(path).replace("{session_id}", session_id)  # an id that begins with `~` is no user
     return os.path.expanduser(path)

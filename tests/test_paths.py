@@ -46,6 +46,18 @@ def test_the_home_directory_may_be_written_as_a_tilde(home: Path) -> None:
     assert log_path(Config.load({"transcript_path": "~/log.jsonl"}), session_id=None) == home / "log.jsonl"
 
 
+def test_a_session_id_is_no_users_home(home: Path) -> None:
+    """A tilde in an id is a letter like any other."""
+    for config in ({"transcript_path": "{session_id}/log"}, {"storage_path": "{session_id}"}, {"storage_path": "a"}):
+        for session_id in ("~root", "~"):
+            found = log_path(Config.load(config), session_id=session_id, working_dir="/work")
+            assert found is not None
+            assert Path("/work") in found.parents
+            assert session_id in found.parts
+    own = log_path(Config.load({"transcript_path": "~/{session_id}"}), session_id="~root", working_dir="/work")
+    assert own == home / "~root"
+
+
 def test_a_path_that_names_the_session_needs_one() -> None:
     """The error says which path."""
     with pytest.raises(ConfigError, match=r"\{session_id\}\.jsonl"):

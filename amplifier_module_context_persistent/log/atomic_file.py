@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from secrets import token_hex
 
@@ -91,8 +92,12 @@ class NewFile:
             with contextlib.suppress(OSError):
                 files.remove(self._aside)
             raise
-        for directory in directories_above(self.path):
-            files.sync_directory(directory)
+        try:
+            for directory in directories_above(self.path):
+                files.sync_directory(directory)
+        except OSError as error:
+            reason = f"it was written, but its name may not survive a power cut: a directory cannot be synced ({error})"
+            raise OSError(error.errno or errno.EIO, reason, self.path) from error
 
     def _give_name(self) -> None:
         check_free(self.path, replace=self._replace)
@@ -106,13 +111,29 @@ class NewFile:
         except OSError:  # a file system without hard links
             os.rename(self._aside, self.path)
         else:
-            self._files.remove(self._aside)
+            with contextlib.suppress(OSError):  # the file is there; a purge removes the other name
+                self._files.remove(self._aside)
 
     def _flush(self) -> None:
         assert self._fd is not None  # noqa: S101 - as above
         content, self._waiting = bytes(self._waiting), bytearray()
         if content and (written := self._files.write(self._fd, content)) != len(content):
             raise OSError(errno.ENOSPC, f"only {written} of {len(content)} bytes were taken", self.path)
+
+
+def remove_other_name(path: str, files: FileSystem) -> None:
+    """Remove the second name of a file whose writer was killed between giving it its name and removing the other one.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    directory, name = os.path.split(path)
+    aside = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.part")
+    status = files.stat(path)
+    for other in filter(aside.fullmatch, os.listdir(directory)):
+        beside = os.path.join(directory, other)
+        if os.path.samestat(files.stat(beside), status):
+            files.remove(beside)
 
 
 def check_free(path: str, *, replace: bool = False) -> None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .base import LogDescription, Outcome, Prepare
 from .batch import check_version, prepare_part, reset_parts
-from .filesystem import FileSystem, check_trust, directories_above, make_directories
+from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
@@ -152,6 +152,8 @@ class FileLog:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
         self._check_opened()
+        if self._durable and self._unsynced_directories is None:
+            check_can_sync(self.path, exists=reader.file.fd is not None)
         if reader.file.fd is None:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if not part.bodies:

@@ -13,7 +13,7 @@ import stat
 import sys
 from pathlib import Path
 
-from ..errors import LogUnreadableError
+from ..errors import AppendError, LogCreateError, LogUnreadableError
 
 logger = logging.getLogger(__name__)
 
@@ -166,6 +166,20 @@ def directories_above(path: str) -> list[str]:
         if above == found[-1] or os.stat(found[-1]).st_uid != own or not os.access(above, os.R_OK | os.X_OK):
             return found[::-1]
         found.append(above)
+
+
+def check_can_sync(path: str, *, exists: bool) -> None:
+    """Refuse a log whose directory cannot be opened, since its entries could not be synced.
+
+    Raises:
+        AppendError: the log is there.
+        LogCreateError: it is not.
+    """
+    directory = os.path.dirname(path)
+    if WINDOWS or not os.path.isdir(directory) or os.access(directory, os.R_OK):
+        return
+    reason = f"{directory} cannot be read, so its entries cannot be synced; chmod u+r it; nothing was stored"
+    raise (AppendError if exists else LogCreateError)(errno.EACCES, reason, path)
 
 
 def distrust(status: os.stat_result) -> str:

@@ -56,8 +56,10 @@ def encode_message(message: Mapping[str, Any], *, message_id: str, timestamp: st
 
     Args:
         message: the message; `role` must be one of `ROLES`. It is not altered.
-        message_id: stamped as `metadata.message_id` (what the message carries is replaced by it).
-        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there or at its top level.
+        message_id: stamped as `metadata.message_id`; what the message carries there and is no id (a number, an empty
+            text) moves to `metadata.given_message_id`.
+        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there, whatever it is but None,
+            or at its top level.
 
     Raises:
         RecordError: reserved keys, a wrong role, keys that are not strings, types that JSON lacks (with the path).
@@ -103,9 +105,11 @@ def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, memb
     metadata = dict(plain.get("metadata") or {})
     marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
     timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
-    metadata.pop("message_id", None)
-    if timestamp is not None:
-        metadata["timestamp"] = given or plain.get("timestamp") or timestamp
+    brought = metadata.pop("message_id", None)
+    if brought is not None and not (isinstance(brought, str) and brought):
+        metadata["given_message_id"] = brought
+    if given is None and timestamp is not None:
+        metadata["timestamp"] = plain.get("timestamp") or timestamp
     elif timed:
         metadata["timestamp"] = given
     metadata.update(marks, message_id=message_id)

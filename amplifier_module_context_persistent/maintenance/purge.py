@@ -20,6 +20,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
+from ..log.atomic_file import remove_other_name
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.location import is_postgres
@@ -169,8 +170,12 @@ def _matches(files: FileSystem, name: str, purge: Purge) -> bool:
 
 def _check_file(reader: LogReader) -> None:
     """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
+    files = reader.file.files
     try:
-        status = reader.file.files.fstat(reader.file.descriptor)
+        status = files.fstat(reader.file.descriptor)
+        if status.st_nlink > 1:
+            remove_other_name(reader.path, files)
+            status = files.fstat(reader.file.descriptor)
     except OSError as error:
         raise unreadable(error, reader.path) from error
     if status.st_nlink > 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.atomic_file import NewFile
+from amplifier_module_context_persistent.log.atomic_file import NewFile, remove_other_name
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 
 
@@ -97,12 +97,12 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("call", ["write", "sync", "remove"])
+@pytest.mark.parametrize("call", ["write", "sync"])
 def test_a_full_disk_leaves_nothing_of_that_name(tmp_path: Path, call: str) -> None:
     """The error is raised, and there is no half of a file."""
     with pytest.raises(OSError, match="no space"):
         write(tmp_path / "file", files=Refusing(call))
-    assert call == "remove" or os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == []
 
 
 def test_without_hard_links_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,3 +115,29 @@ def test_without_hard_links_it_is_renamed(tmp_path: Path, monkeypatch: pytest.Mo
     write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_file_that_is_there_is_not_called_failed(tmp_path: Path) -> None:
+    """If only its directory cannot be synced, the error names the new file and says what is uncertain."""
+    with pytest.raises(OSError, match="it was written") as raised:
+        write(tmp_path / "file", files=Refusing("sync_directory"))
+    assert raised.value.filename == str(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_name_that_could_not_be_removed_is_no_failure(tmp_path: Path) -> None:
+    """The file is there under its own name."""
+    write(tmp_path / "file", files=Refusing("remove"))
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_the_other_name_that_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    """Between link and unlink a file has two names; other files beside it stay."""
+    write(tmp_path / "file")
+    os.link(tmp_path / "file", tmp_path / "file.0123abcd.part")
+    os.link(tmp_path / "file", tmp_path / "file.copy")
+    (tmp_path / "file.89abcdef.part").write_bytes(b"being written")
+    (tmp_path / "other.0123abcd.part").write_bytes(b"of another file")
+    remove_other_name(str(tmp_path / "file"), FileSystem())
+    assert sorted(os.listdir(tmp_path)) == ["file", "file.89abcdef.part", "file.copy", "other.0123abcd.part"]

@@ -264,12 +264,26 @@ def test_the_message_is_not_altered() -> None:
         ({"metadata": None}, STAMP),
         ({"timestamp": "2020-01-01T00:00:00Z"}, "2020-01-01T00:00:00Z"),
         ({"metadata": {"timestamp": "2021"}, "timestamp": "2020"}, "2021"),
+        ({"metadata": {"timestamp": None}}, STAMP),
+        *(({"metadata": {"timestamp": given}}, given) for given in (0, "", False, 17.5, [], {"at": 1})),
+        *(({"metadata": {"timestamp": given}, "timestamp": "2020"}, given) for given in (0, "", False)),
     ],
 )
-def test_a_timestamp_that_is_there_is_kept(message: dict[str, Any], expected: str) -> None:
-    """The log stamps the time only where the message has none."""
+def test_a_timestamp_that_is_there_is_kept(message: dict[str, Any], expected: Any) -> None:
+    """Whatever it is; the log stamps the time only where the message has none."""
     line, _ = seal(encode_message({"role": "user", **message}, message_id="x", timestamp=STAMP), 0)
     assert decode(line)["metadata"]["timestamp"] == expected
+
+
+@pytest.mark.parametrize("given", [5, 0, "", False, True, ["a"], {"id": "a"}, 2**70])
+def test_what_is_given_as_an_id_and_is_none_is_kept_beside_it(given: Any) -> None:
+    """Ids are texts that are not empty; nothing else is replaced in silence."""
+    message = {"role": "user", "metadata": {"message_id": given}}
+    line, _ = seal(encode_message(message, message_id="x", timestamp=STAMP), 0)
+    assert decode(line)["metadata"] == {"given_message_id": given, "timestamp": STAMP, "message_id": "x"}
+    for absent in ({}, {"message_id": None}, {"message_id": "old"}):
+        line, _ = seal(encode_message({"role": "user", "metadata": absent}, message_id="x", timestamp=STAMP), 0)
+        assert decode(line)["metadata"] == {"timestamp": STAMP, "message_id": "x"}
 
 
 def test_keys_stand_in_the_order_that_readers_may_rely_on() -> None:

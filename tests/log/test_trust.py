@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.errors import LogUnreadableError, LogVersionError, PurgeError
+from amplifier_module_context_persistent.errors import (
+    AppendError,
+    LogCreateError,
+    LogUnreadableError,
+    LogVersionError,
+    PurgeError,
+)
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
@@ -189,3 +195,27 @@ def test_a_damaged_bit_of_the_version_does_not_stop_a_session(path: str) -> None
         append(log, 1)
         assert numbers(log) == [0, 1]
         log.close()
+
+
+# -- directories -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_directory_that_cannot_be_read_is_refused_before_anything_is_stored(
+    path: str, exists: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its entries cannot be synced (mode 0300): the caller is told that nothing was stored, and it is so."""
+    if exists:
+        append_to(path, 0)
+    before, access = content_of(path) if exists else None, os.access
+    monkeypatch.setattr(os, "access", lambda name, mode: name != os.path.dirname(path) and access(name, mode))
+    log = FileLog(path)
+    for _ in range(2):
+        with pytest.raises(AppendError if exists else LogCreateError, match=r"chmod u\+r"):
+            append(log, 1)
+    assert (content_of(path) if os.path.exists(path) else None) == before
+    append(FileLog(path, durability="write"), 2)
+    monkeypatch.undo()
+    append(log, 3)
+    assert numbers(log) == ([0] if exists else []) + [2, 3]
+    log.close()

@@ -239,3 +239,22 @@ async def test_messages_that_the_log_lost_are_told_by_an_event(
     await context.get_messages_for_request()
     assert named(events, "context:log_lost_tail") == [{"lost_messages": 2, "path": str(path)}]
     assert texts(await context.get_messages()) == ["one", "four"]
+
+
+async def test_what_a_host_gives_as_id_and_time_is_kept(path: Path) -> None:
+    """What is no id stands beside the id that the log gives; a time that is none stays what it is."""
+    manager = open_manager(path)
+    await manager.add_message({**user("one"), "metadata": {"message_id": 7, "timestamp": 0}})
+    await manager.add_message({**user("two"), "metadata": {"message_id": "", "timestamp": ""}})
+    before = await manager.get_messages()
+    await manager.get_messages_for_request()
+    await manager.close()
+    manager = open_manager(path)
+    for message in before:
+        await manager.add_message(message)
+    stored = await manager.get_messages()
+    assert stored == before
+    assert [m["metadata"]["given_message_id"] for m in stored] == [7, ""]
+    assert [m["metadata"]["timestamp"] for m in stored] == [0, ""]
+    assert all(isinstance(m["metadata"]["message_id"], str) and m["metadata"]["message_id"] for m in stored)
+    await manager.close()

@@ -2,7 +2,9 @@
 
     python -m tests.support.writer PATH --kills N --seed S
 
-With `--paced` it says before each kill that the writers are at work, and waits for a line. Prints one JSON line for each kill: the numbers that were begun, in order, and those that were acknowledged. A writer is
+With `--paced` it says before each kill that the writers are at work, and waits for a line.
+
+Prints one JSON line for each kill: the numbers that were begun, in order, and those that were acknowledged. A writer is
 forked from this process, so that a kill costs milliseconds; with `--writers` above 1 so many write at the same time.
 """
 
