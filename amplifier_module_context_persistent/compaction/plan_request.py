@@ -10,6 +10,7 @@ from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
+from ..view.provider_bonds import Reader
 from .draft import Draft
 from .summary_span import Summary
 
@@ -44,6 +45,8 @@ class PlanRequest:
     """By ordinal, where messages are in the live history; None where ordinals are positions in it."""
     shown_anyway: frozenset[int] = frozenset()
     """Ordinals of messages that are not among `entries` and do not count as left out."""
+    reader: Reader | None = None
+    """Who gets the view."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""
 

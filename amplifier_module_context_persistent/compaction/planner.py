@@ -197,6 +197,7 @@ def _arranged(
         notice=placed.notice,
         notice_before=placed.before,
         gaps=marked.gaps,
+        reader=request.reader,
         groups=[draft.groups[position] for position in draft.left()],
     )
     tokens = request.fixed_tokens + arrangement.tokens

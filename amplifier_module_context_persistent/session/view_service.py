@@ -20,7 +20,7 @@ from ..tokens.meter import Meter
 from ..view.arrangement import Item
 from ..view.plan import Plan
 from ..view.provider_bonds import family_of
-from ..view.receipts import Receipt, encode_head, extras_in, render_options, text_hash
+from ..view.receipts import BONDS, Receipt, encode_head, extras_in, leaves_out_bonds, render_options, text_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
@@ -185,7 +185,7 @@ class ViewService:
             head=head,
             extras=extras_in(built.items),
             hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
-            render=self._render,
+            render={**self._render, BONDS: True} if leaves_out_bonds(built.items) else self._render,
         )
         self._history.defer(receipt.encode())
 

@@ -21,7 +21,7 @@ from ..log.record_kinds import control_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan
-from ..view.receipts import RENDERING, Receipt, text_hash, view_hash
+from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
 from ..window.plan_record import kept_ordinals, live_positions
 from ..window.request import ViewRequest
@@ -123,13 +123,18 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         config = Config.load({key: value for key, value in receipt.render.items() if key in RENDERING})
     except ConfigError as error:
         return Rebuilt(None, [*reasons, str(error)])
-    if unknown := receipt.render.keys() - RENDERING:
+    if unknown := receipt.render.keys() - RENDERING - {BONDS}:
         reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
     record = book.plans.get(receipt.plan)
     if receipt.plan and record is None:
         return Rebuilt(None, reasons)
     text = book.heads.get(receipt.head)
-    request = ViewRequest(budget_tokens=sys.maxsize, head_text=(text or "") if receipt.head else None)
+    request = ViewRequest(
+        budget_tokens=sys.maxsize,
+        head_text=(text or "") if receipt.head else None,
+        provider_name=receipt.provider,
+        model=receipt.model,
+    )
     head = request.head
     known = _index_of(book.index, noted.records)
     first: Rebuilt | None = None
@@ -137,7 +142,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         index = _as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = ViewState(config, _Uncounted(), Extras(), lambda: "", store=True)
+        window = ViewState(config, _Uncounted(), Extras(), lambda: "", store=True, bound=BONDS in receipt.render)
         view = window.build(_Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -170,13 +175,13 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
 
 
 class _Uncounted:
-    """Counts nothing: a view that was made is made again whatever it costs."""
+    """Counts characters: a view that was made is made again whatever it costs, but nothing is not something."""
 
     name = "estimate"
 
     def count_text(self, text: str) -> int:
-        """No tokens."""
-        return 0
+        """Its characters."""
+        return len(text)
 
 
 def _damaged(view: Sequence[Message], index: Index) -> list[str]:

@@ -16,6 +16,7 @@ from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from .entry import Entry
 from .plan import Gap
+from .provider_bonds import Reader
 from .rules import Group, needs_user_before, tool_groups, unique_call_ids
 
 INTERRUPTED = "[interrupted: this call has no result]"
@@ -33,6 +34,8 @@ class Item:
     cut: Cut | None = None
     silent: bool = False
     """Whether its thinking is left out."""
+    bare: str = ""
+    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays."""
     call_ids: tuple[str, ...] = ()
     """A message with calls: the ids that they have in the view, where they differ from their own."""
     result: tuple[str, str] | None = None
@@ -46,7 +49,7 @@ class Item:
         entry = self.entry
         if entry is None or not entry.as_stored:
             return False
-        if self.cut is not None or self.silent or self.call_ids:
+        if self.cut is not None or self.silent or self.bare or self.call_ids:
             return False
         return self.result is None or (entry.named and self.result[0] == entry.result_of)
 
@@ -86,11 +89,12 @@ class _How:
     notice: str
     notice_before: str
     gaps: Sequence[Gap]
+    reader: Reader | None = None
 
     def is_that_of(self, other: _How) -> bool:
         """Whether both are made of the very same objects."""
         names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps")
-        return all(getattr(self, name) is getattr(other, name) for name in names)
+        return self.reader == other.reader and all(getattr(self, name) is getattr(other, name) for name in names)
 
 
 def arrange(
@@ -103,6 +107,7 @@ def arrange(
     notice: str = "",
     notice_before: str = "",
     gaps: Sequence[Gap] = (),
+    reader: Reader | None = None,
     after: Arrangement | None = None,
     groups: Sequence[Group] | None = None,
 ) -> Arrangement:
@@ -117,10 +122,11 @@ def arrange(
         notice: a text to insert as a user's message.
         notice_before: the id of the message that it is put before; else it comes first.
         gaps: where messages are left out; the notice takes the place of the marker before the same message.
+        reader: who gets the view; what others made for themselves alone is left out.
         after: an arrangement made before; where it began alike, only what came since is arranged. The same comes out.
         groups: the tool groups of the entries, where the caller knows them.
     """
-    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps), list(entries)
+    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
@@ -202,8 +208,12 @@ class _Arranger:
     def _store(self, entry: Entry, *, silent: bool = False, more: int = 0, **how: Any) -> None:
         cut = self._cuts.get(entry.id)
         tokens = self._cut_tokens.get(entry.id, entry.tokens) if cut else entry.tokens
-        thinking = entry.thinking_tokens if silent else 0
-        item = Item(entry=entry, cut=cut, silent=thinking > 0, tokens=tokens - thinking + more, **how)
+        bare, reader = "", self._how.reader
+        if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
+            bare = "text" if reader.takes_plain_thinking else "all"
+        thinking = entry.thinking_tokens if silent or bare == "all" else 0
+        silent = silent and thinking > 0
+        item = Item(entry=entry, cut=cut, silent=silent, bare=bare, tokens=tokens - thinking + more, **how)
         self._items.append(item)
 
 

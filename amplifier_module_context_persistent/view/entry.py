@@ -19,6 +19,7 @@ from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offlo
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use, refuses, run_failed
+from .provider_bonds import Bond, bond_of, names_chain
 
 _KNOWN_TOOLS = ToolKinds()
 
@@ -73,6 +74,12 @@ class Entry:
     """Its images and documents."""
     omits: frozenset[int] = frozenset()
     """The numbers of those media that are left out; their tokens are not counted."""
+    bond: Bond | None = None
+    """Who made what only its maker understands of it; None where there is nothing of that."""
+    chained: bool = False
+    """Whether it names a server's copy of the conversation so far."""
+    chain_ends: bool = False
+    """Whether that name is left out: a plan came after it."""
 
     @property
     def instructs(self) -> bool:
@@ -82,7 +89,7 @@ class Entry:
     @property
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored where nothing else changes it."""
-        return self.plain and not self.late and self.offload is None and not self.omits
+        return self.plain and not self.late and self.offload is None and not self.omits and not self.chain_ends
 
     @property
     def shown_media(self) -> Iterator[tuple[int, Medium]]:
@@ -98,6 +105,7 @@ def classify(
     late: bool = False,
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
+    asked: tuple[str, str] | None = None,
 ) -> Entry:
     """Describe a message.
 
@@ -108,12 +116,11 @@ def classify(
         late: whether system text is shown as a reminder.
         kinds: tells what a tool does.
         size_bytes: the length of the message as JSON.
+        asked: the provider and the model that were asked for it; None where nothing is looked at that is bound to one.
     """
-    metadata = metadata_of(message)
-    accepted = normalise(message)
+    metadata, accepted = metadata_of(message), normalise(message)
     late = late and message.get("role") in ("system", "developer")
-    message_id = metadata.get("message_id")
-    source = metadata.get("source")
+    message_id, source = metadata.get("message_id"), metadata.get("source")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
     shown = accepted
     if accepted is not None and offload is not None:
@@ -145,6 +152,8 @@ def classify(
         refused=message.get("role") in ("tool", "function") and refuses(message),
         failed_run=message.get("role") in ("tool", "function") and run_failed(message),
         size_bytes=size_bytes,
+        bond=bond_of(message, asked) if asked is not None else None,
+        chained=asked is not None and names_chain(message),
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )
 
@@ -174,6 +183,11 @@ def _lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message],
         + sum(count({"content": t}) - empty for t in lines),
         size_bytes=max(0, entry.size_bytes - sum(m.chars for _, m in going)) + sum(len(line) + 40 for line in lines),
     )
+
+
+def end_chains(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries as a view shows them that comes after a plan: none names a server's copy of what was before it."""
+    return [replace(entry, chain_ends=True) if entry.chained and not entry.chain_ends else entry for entry in entries]
 
 
 def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:

@@ -31,6 +31,9 @@ _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "hash")
 RENDERING = frozenset({"truncate_boundary", "late_system"})
 """The options that the bytes of a view depend on; what it leaves out is in its plan."""
 
+BONDS = "bonds"
+"""Among them, where the view leaves out what is bound to another provider than its own or to a server's state."""
+
 
 def canonical(message: Any) -> bytes:
     """The canonical bytes of a message: JSON without spaces, keys sorted, UTF-8, as `orjson` writes it.
@@ -172,6 +175,11 @@ def render_options(config: Config) -> dict[str, Any]:
     """The options that a view's bytes depend on beside history, plan and head text, where they are not the default."""
     options = Config.options()
     return {key: value for key in RENDERING if (value := getattr(config, key)) != options[key].default}
+
+
+def leaves_out_bonds(items: Sequence[Item]) -> bool:
+    """Whether items leave out what is bound to another provider, or the name of what a server keeps."""
+    return any(item.bare != "" or (item.entry is not None and item.entry.chain_ends) for item in items)
 
 
 def extras_in(items: Sequence[Item]) -> int:

@@ -17,6 +17,7 @@ from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
+from .provider_bonds import without_bonds, without_chain
 
 
 def render(
@@ -62,6 +63,10 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
     message = shorten(entry, message, item.cut, boundary)
     if item.silent:
         message = without_thinking(message)
+    if item.bare:
+        message = without_bonds(message, keep_text=item.bare == "text")
+    elif entry.chain_ends:
+        message = without_chain(message)
     if item.call_ids:
         new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
         message = _rename_calls(message, new_ids)

@@ -15,7 +15,7 @@ from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
 from ..log.index import Index
-from ..view.entry import Entry, gives_way, with_closed, without_some_media
+from ..view.entry import Entry, end_chains, gives_way, with_closed, without_some_media
 from ..view.plan import Plan
 from .cold_start import near_and_older
 from .message_source import MessageSource
@@ -151,7 +151,7 @@ class KeptEntries:
         kept = [e for e in state.entries if e.ordinal in made.kept_ordinals or e.ordinal in hidden]
         self._taken = len(log.index.live)
         entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
-        entries = without_some_media(entries, made.plan.media, self._source.count)
+        entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
         self.state, self._far_budget = PlanState(entries, made.plan, dict(made.cut_tokens), left_out), 0
         self._dropped -= made.kept_ordinals
         self._dropped |= self._source.extras.ordinals() - made.kept_ordinals
@@ -170,5 +170,5 @@ class KeptEntries:
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
         """Show some messages whole, by a plan of this window's own."""
         state = self.with_whole(log, ordinals)
-        self.state = replace(state, plan=state.as_plan(plan_id, self.last(log)), entries=list(state.entries))
+        self.state = replace(state, plan=state.as_plan(plan_id, self.last(log)), entries=end_chains(state.entries))
         self._dropped -= ordinals

@@ -20,11 +20,13 @@ class MessageSource:
         config: the policy.
         counter: counts tokens.
         extras: the messages that are in no log.
+        bound: whether entries say what is bound to a provider.
     """
 
-    def __init__(self, config: Config, counter: TokenCounter, extras: Extras) -> None:
+    def __init__(self, config: Config, counter: TokenCounter, extras: Extras, *, bound: bool = True) -> None:
         self._reminds, self._boundary = config.late_system == "reminder", config.truncate_boundary
         self._counter, self.extras = counter, extras
+        self._bound = bound
         self._kinds = ToolKinds(config.tool_kinds)
 
     def count(self, message: Message) -> int:
@@ -44,6 +46,7 @@ class MessageSource:
                 late=reminds and ordinal not in early,
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
+                asked=index.maker_of(ordinal) if self._bound else None,
             )
             for ordinal, message in messages
         ]

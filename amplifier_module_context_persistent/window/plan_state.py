@@ -15,7 +15,7 @@ from ..log.base import Log
 from ..messages.elide import WHOLE
 from ..messages.message import Message
 from ..view.arrangement import Count
-from ..view.entry import Entry, gives_way, media_left_out, with_closed, without_some_media
+from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
@@ -141,7 +141,7 @@ def stored_plan_state(
     ordinals, upto = kept_ordinals(log.index, record)
     entries = classify_all(ordinals)
     plan = Plan.from_record(record, [entry.id for entry in entries])
-    entries = without_some_media(with_closed(entries, plan.closed), plan.media, count)
+    entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, count))
     cut = [entry for entry in entries if entry.id in plan.cuts]
     messages = zip(cut, log.read([entry.ordinal for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}

@@ -23,8 +23,9 @@ from ..errors import FloorError
 from ..log.base import Log
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
-from ..view.entry import Entry
+from ..view.entry import Entry, end_chains
 from ..view.plan import Plan
+from ..view.provider_bonds import Reader
 from ..view.receipts import Chain
 from ..view.render import render
 from .ephemeral import Extras
@@ -50,16 +51,26 @@ class ViewState:
         extras: messages that are in no log; shared between a session's windows.
         new_id: makes the ids of plans.
         store: whether plans go to the log.
+        bound: whether views leave out what is bound to another provider, or to a server's copy of what a plan left out.
     """
 
     def __init__(
-        self, config: Config, counter: TokenCounter, extras: Extras, new_id: Callable[[], str], *, store: bool = True
+        self,
+        config: Config,
+        counter: TokenCounter,
+        extras: Extras,
+        new_id: Callable[[], str],
+        *,
+        store: bool = True,
+        bound: bool = True,
     ) -> None:
         self._config, self._new_id = config, new_id
-        self._source = MessageSource(config, counter, extras)
+        self._source, self._bound = MessageSource(config, counter, extras, bound=bound), bound
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._breaker = Breaker(config)
         self._arranged = Arrangement()
+        self._reader: Reader | None = None
+        """Who gets the view of the request at hand."""
         self._floor: dict[str, int] | None = None
         self.chain = Chain()
 
@@ -180,6 +191,7 @@ class ViewState:
     def _entries(self, log: Log, request: ViewRequest) -> list[Entry]:
         """All entries of the view, what is new in the log among them."""
         log.follow()
+        self._reader = Reader.of(request.provider_name, request.model) if self._bound else None
         if self._kept.take_in(log, request.budget_tokens):
             self._breaker.forget()
             if self.plan is not None:
@@ -192,7 +204,7 @@ class ViewState:
         """Make a plan and follow it; None where it would free too little."""
         budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
-        entries = mark(entries, pins=log.index.pins, retained=request.retained)
+        entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
         try:
             made = self._compact_protected(log, request, state, entries)
         except FloorError as error:
@@ -243,15 +255,16 @@ class ViewState:
                 cut_tokens=state.cut_tokens,
                 left_out=state.left_out,
                 positions=self._kept.positions(log, state),
+                reader=self._reader,
                 shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,
             )
         )
 
     def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
-        how: dict[str, Any] = {}
+        how: dict[str, Any] = {"reader": self._reader}
         if (plan := self.plan) is not None:
-            how = {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
+            how |= {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
             how |= {"notice": plan.notice, "notice_before": plan.notice_before, "gaps": plan.gaps or ()}
         self._arranged = arrange(entries, self._source.count, after=self._arranged, **how)
         return self._arranged

@@ -1,8 +1,22 @@
-"""Families of providers."""
+"""What is bound to the provider that made it: recognised, and left out."""
+
+import copy
+from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.view.provider_bonds import family_of
+from amplifier_module_context_persistent.messages.normalize import normalise
+from amplifier_module_context_persistent.view.provider_bonds import (
+    Bond,
+    Reader,
+    bond_of,
+    family_of,
+    names_chain,
+    without_bonds,
+    without_chain,
+)
+from tests.support.answers import FAMILIES, answer
+from tests.support.messages import Message
 
 
 @pytest.mark.parametrize(
@@ -21,3 +35,111 @@ from amplifier_module_context_persistent.view.provider_bonds import family_of
 def test_a_family_is_told_by_the_model_and_then_by_the_name(provider: str, model: str, family: str) -> None:
     """Who serves a model matters less than whose it is."""
     assert family_of(provider, model) == family
+
+
+NOBODY = ("", "")
+TEXT: Message = {"type": "text", "text": "So."}
+
+
+def says(*blocks: Message, **more: Any) -> Message:
+    return {"role": "assistant", "content": [*blocks, TEXT], **more}
+
+
+@pytest.mark.parametrize(
+    ("message", "family", "may_be"),
+    [
+        (says({"type": "redacted_thinking", "data": "x"}), "anthropic", {"anthropic"}),
+        (says({"type": "thinking", "thinking": "a", "content": ["x", "rs_1"]}), "openai", {"openai"}),
+        (says({"type": "reasoning", "content": [], "summary": []}), "openai", {"openai"}),
+        (says({"type": "thinking", "thinking": "a", "signature": "x"}), "", {"anthropic", "gemini"}),
+        (says({"type": "thinking", "thinking": "a"}), "", set(FAMILIES)),
+        (says(tool_calls=[{"id": "c", "tool": "t", "arguments": {}, "signature": "x"}]), "gemini", {"gemini"}),
+        (says(metadata={"openai:reasoning_items": ["rs_1"]}), "openai", set(FAMILIES)),
+        (says(metadata={"anthropic": {"wire_content": []}}), "anthropic", set(FAMILIES)),
+        (says({"type": "thinking", "thinking": "a"}, metadata={"provider": "ollama"}), "ollama", set(FAMILIES)),
+        (says(thinking_block={"type": "thinking", "thinking": "a", "signature": "x"}), "", {"anthropic", "gemini"}),
+    ],
+)
+def test_a_message_tells_its_maker(message: Message, family: str, may_be: set[str]) -> None:
+    """By the form of its blocks, by the names of its metadata, or in words."""
+    bond = bond_of(message, NOBODY)
+    assert bond is not None
+    assert (bond.family, bond.may_be) == (family, may_be)
+
+
+@pytest.mark.parametrize(
+    "message", [says(), says(metadata={"openai:status": "completed"}), {"role": "user", "content": "Hello"}]
+)
+def test_what_is_bound_to_nobody_has_no_bond(message: Message) -> None:
+    """Text and calls are for everybody."""
+    assert bond_of(message, ("anthropic", "")) is None
+
+
+def test_the_request_tells_whose_an_answer_is_where_it_does_not_say() -> None:
+    """But never against the answer's own form: it may have been copied from another session."""
+    signed = says({"type": "thinking", "thinking": "a", "signature": "x"})
+    assert bond_of(signed, ("gemini", "gemini-3-pro")) == Bond(
+        "gemini", "gemini", "gemini-3-pro", frozenset({"anthropic", "gemini"})
+    )
+    redacted = says({"type": "redacted_thinking", "data": "x"})
+    assert bond_of(redacted, ("openai", "gpt-5")) == Bond("anthropic", "", "", frozenset({"anthropic"}))
+
+
+@pytest.mark.parametrize("maker", FAMILIES)
+@pytest.mark.parametrize("keep_text", [True, False])
+def test_what_is_left_is_for_everybody(maker: str, keep_text: bool) -> None:
+    """Nothing bound is left in any copy, the message is accepted as it is, and the original is not changed."""
+    message = answer(maker, 1, calls=True)
+    before = copy.deepcopy(message)
+    bare = without_bonds(message, keep_text=keep_text)
+    assert message == before
+    assert "bound-to" not in str(bare)
+    assert ("Thought 1" in str(bare)) == keep_text
+    assert normalise(bare) is bare
+    assert bare["tool_calls"][0]["id"] == "c1"
+    again = bond_of(bare, NOBODY)
+    assert again is None or keep_text
+
+
+def test_thinking_alone_beside_calls_leaves_empty_content() -> None:
+    """Which is what providers accept there."""
+    message = {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "a", "signature": "x"}],
+        "tool_calls": [1],
+    }
+    assert without_bonds(message, keep_text=False)["content"] == ""
+
+
+def test_chains_are_found_by_one_table_of_names() -> None:
+    """With and without a namespace, and below the name of a family; other metadata stays."""
+    for metadata in (
+        {"openai:response_id": "r", "openai:status": "done"},
+        {"azure_openai:response_id": "r", "n": 1},
+        {"previous_response_id": "r"},
+        {"gemini:interaction_id": "r"},
+        {"anthropic": {"wire_content": [1], "stop_reason": "end"}},
+    ):
+        message = {"role": "assistant", "content": "So.", "metadata": metadata}
+        assert names_chain(message)
+        bare = without_chain(message)
+        assert not names_chain(bare)
+        assert bare["content"] == "So."
+    assert without_chain({"metadata": {"openai:response_id": "r", "n": 1}})["metadata"] == {"n": 1}
+    assert without_chain({"metadata": {"anthropic": {"wire_content": [], "x": 1}}})["metadata"] == {
+        "anthropic": {"x": 1}
+    }
+    assert not names_chain({"role": "assistant", "metadata": {"openai:status": "done", "other": {"response_id": 1}}})
+
+
+def test_what_nobody_is_known_to_have_made_is_given_to_whom_it_may_be_of() -> None:
+    """A signature cannot be of a provider that makes none."""
+    bond = bond_of(says({"type": "thinking", "thinking": "a", "signature": "x"}), NOBODY)
+    assert bond is not None
+    assert [Reader(name).refuses(bond) for name in ("anthropic", "gemini", "openai", "ollama")] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert Reader.of("", "gpt-5") is None
