@@ -39,7 +39,9 @@ class RowBytes:
         first, stop = bisect_right(starts, offset) - 1, bisect_right(starts, offset + size - 1)
 
         def fetch(connection: psycopg.Connection[Any]) -> bytes:
-            found = rows.read_lines(connection, self._location.schema, log_id, first, stop)
+            found = list(rows.read_lines(connection, self._location.schema, log_id, first, stop))
+            if len(found) < stop - first:
+                raise self._missing(first + len(found))
             return b"\n".join(found) + b"\n"
 
         start = offset - starts[first]
@@ -62,9 +64,12 @@ class RowBytes:
         """
         lines = rows.read_block(connection, self._location.schema, log_id, start, stop)
         if not lines:
-            reason = f"line {start + 1} of {stop} is missing in the database"
-            raise LogUnreadableError(errno.EIO, reason, self._location.shown)
+            raise self._missing(start)
         return lines
+
+    def _missing(self, number: int) -> LogUnreadableError:
+        reason = f"line {number + 1} is not in the database any more; if the log was purged just now, try again"
+        return LogUnreadableError(errno.ENOENT, reason, self._location.shown)
 
     def lacks_newline(self) -> bool:
         """Whether the last line had no LF in the file that it was copied from."""

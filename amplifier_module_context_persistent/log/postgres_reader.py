@@ -202,7 +202,7 @@ class PostgresReader:
         try:
             yield from read
         except LogUnreadableError as error:
-            if self._trusting and not is_servers(error.__cause__):
+            if self._trusting and error.errno == errno.EIO and not is_servers(error.__cause__):
                 self._trusting = False
                 self._forget()
             raise

@@ -1,7 +1,5 @@
 """Logs in PostgreSQL: the contract, broken connections, killed servers, several writers, and what a server refuses."""
 
-import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +11,12 @@ from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.log.postgres import PostgresLog
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
-from tests.support.postgres import CuttingProxy, TestServer
+from tests.support.postgres import TestServer
+from tests.support.postgres_proofs import prove_cuts, prove_kills
 
-CUTS = 120
-KILLS = 5
+CUTS = 40
+KILLS = 2
+"""A sample; `python -m tests.support.postgres_proofs` runs all of them."""
 
 
 @pytest.fixture
@@ -48,23 +48,9 @@ class TestPostgresLog(LogContract):
         return True
 
 
-@pytest.fixture
-def proxy(server: TestServer) -> Iterator[CuttingProxy]:
-    """A way to the server that can be cut."""
-    cutting = CuttingProxy(server.socket_path)
-    yield cutting
-    cutting.close()
-
-
 def schema_of(location: str) -> str:
     """The schema that a location names."""
     return location.rpartition("schema=")[2].partition("#")[0]
-
-
-def assert_is(log: Log, expected: list[int]) -> None:
-    """A log holds these messages, each once, in this order, and its chain is sound."""
-    assert numbers(log) == expected
-    assert log.index.damage == []
 
 
 def test_a_location_opens_a_log_in_postgres(location: str) -> None:
@@ -76,70 +62,33 @@ def test_a_location_opens_a_log_in_postgres(location: str) -> None:
     log.close()
 
 
-def test_connections_are_cut_anywhere(proxy: CuttingProxy, location: str) -> None:
-    """Whatever the number of bytes after which it breaks, a message is stored once and acknowledged, in order."""
-    rng, expected = random.Random(7), []
-    cut, direct = PostgresLog(proxy.location(location), lock_timeout_s=60), PostgresLog(location)
-    for number in range(0, 2 * CUTS, 2):
-        if rng.random() < 0.5:
-            proxy.cut_after = rng.randrange(1, 1500)
-        else:
-            proxy.cut_answers_after = rng.randrange(1, 400)
-        if number % 8 == 0:
-            append(direct, number)
-            expected.append(number)
-        elif number % 50 == 2:
-            append_bodies(cut, *reset_bodies(f"r{number}", body(number)))
-            expected = [number]
-        else:
-            append(cut, number)
-            expected.append(number)
-    proxy.cut_after = proxy.cut_answers_after = None
-    fresh = PostgresLog(location)
-    for log in (fresh, cut, direct):
-        assert_is(log, expected)
-        log.close()
-    assert proxy.cuts > CUTS // 4
-    print(f"connections cut: {proxy.cuts}, acknowledged: {len(expected)}, lost: 0")
+def test_connections_are_cut_anywhere(server: TestServer) -> None:
+    """In appends, resets and purges: what was acknowledged is stored once, in order; what a purge removed is gone."""
+    prove_cuts(server, CUTS)
 
 
-def test_the_server_is_killed_under_writers(server: TestServer, location: str) -> None:
+def test_the_server_is_killed_under_writers(server: TestServer) -> None:
     """What was acknowledged is there after each crash, once; who was waiting goes on by itself."""
-    acknowledged: list[list[int]] = [[], []]
-    failures: list[Exception] = []
-    stop = threading.Event()
+    prove_kills(server, KILLS)
 
-    def write(which: int) -> None:
-        log, number = PostgresLog(location, lock_timeout_s=60), 100_000 * which
-        while not stop.is_set():
-            try:
-                append(log, number)
-            except Exception as error:  # reported below
-                failures.append(error)
-                return
-            acknowledged[which].append(number)
-            number += 1
+
+def test_a_server_that_is_rolled_back_has_lost_messages(server: TestServer, location: str) -> None:
+    """Its directory is replaced by an older copy under open clients: each of them says what is gone, and goes on."""
+    writer, reader = PostgresLog(location, lock_timeout_s=60), PostgresLog(location, lock_timeout_s=60)
+    append(writer, *range(100))
+    server.kill()
+    server.keep_copy()
+    server.start()
+    append(writer, *range(100, 107))
+    assert len(numbers(reader)) == 107
+    server.kill()
+    server.restore_copy()
+    server.start()
+    append(writer, 200)
+    for log in (writer, reader):
+        assert numbers(log) == [*range(100), 200]
+        assert (log.describe().lost_messages, log.index.damage) == (7, [])
         log.close()
-
-    writers = [threading.Thread(target=write, args=(which,)) for which in range(2)]
-    for writer in writers:
-        writer.start()
-    for kill in range(KILLS):
-        threading.Event().wait(0.1 * kill)
-        server.kill()
-        server.start()
-    stop.set()
-    for writer in writers:
-        writer.join()
-    assert not failures
-    fresh = PostgresLog(location)
-    stored = numbers(fresh)
-    assert fresh.index.damage == []
-    assert [n for n in stored if n < 100_000] == acknowledged[0]
-    assert [n for n in stored if n >= 100_000] == acknowledged[1]
-    assert min(map(len, acknowledged)) > 0
-    fresh.close()
-    print(f"servers killed: {KILLS}, acknowledged: {len(stored)}, lost: 0")
 
 
 def test_a_server_that_stays_away_is_an_error_in_time(server: TestServer, location: str) -> None:
@@ -182,6 +131,34 @@ def test_a_server_that_went_back_has_lost_messages(server: TestServer, location:
     assert (log.describe().lost_messages, other.describe().lost_messages) == (2, 2)
     for one in (log, other, before):
         one.close()
+
+
+def test_a_line_that_is_not_what_its_row_says_is_found(server: TestServer, location: str) -> None:
+    """The index is made from columns, so reading the line is an error; then the log is read line by line, as a file."""
+    log = PostgresLog(location)
+    append(log, *range(100))
+    log.close()
+    schema = schema_of(location)
+    server.execute(f"update {schema}.record set line = overlay(line placing 'X' from 40) where seq = 50")
+    log.follow()
+    assert (len(log.index), log.index.damage) == (100, [])
+    with pytest.raises(LogUnreadableError, match="changed"):
+        list(log.read(range(100)))
+    log.follow()
+    assert [found.kind for found in log.index.damage] == ["checksum"]
+    assert len(list(log.read(range(100)))) == 100
+    log.close()
+
+
+def test_a_row_that_is_missing_is_found(server: TestServer, location: str) -> None:
+    """It is an error that says so, not a shorter session."""
+    log = PostgresLog(location)
+    append(log, *range(100))
+    log.close()
+    server.execute(f"delete from {schema_of(location)}.record where seq = 50")
+    with pytest.raises(LogUnreadableError, match="line 51 "):
+        log.follow()
+    log.close()
 
 
 def test_tables_that_are_not_there_are_named(server: TestServer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -64,6 +65,15 @@ class TestServer:
                     process.kill()
             psutil.wait_procs(processes, timeout=10)
 
+    def keep_copy(self) -> None:
+        """Copy the directory of the server, which was killed."""
+        subprocess.run(["cp", "-a", self.directory, f"{self.directory}.copy"], check=True)
+
+    def restore_copy(self) -> None:
+        """Put the copy in the directory's place; the server was killed."""
+        shutil.rmtree(self.directory)
+        os.rename(f"{self.directory}.copy", self.directory)
+
     def start(self) -> None:
         """Start the server again after it was killed."""
         options = f"-h '' -k {os.path.dirname(self.socket_path)}"
@@ -110,6 +120,10 @@ class CuttingProxy:
     cut_answers_after: int | None = None
     """Likewise of the server's bytes."""
     cuts: int = 0
+    sent: int = 0
+    """Bytes that clients sent."""
+    received: int = 0
+    """Bytes that the server sent."""
 
     def __post_init__(self) -> None:
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -151,6 +165,10 @@ class CuttingProxy:
                     data = ready.recv(65536)
                     if not data:
                         return
+                    if ready is client:
+                        self.sent += len(data)
+                    else:
+                        self.received += len(data)
                     limit = self.cut_after if ready is client else self.cut_answers_after
                     other = server if ready is client else client
                     if limit is not None and len(data) >= limit:
