@@ -77,5 +77,12 @@ def _let_go_of_output() -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="context-persistent")
-def main() -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is done without being asked for.")
+def main(*, verbose: bool) -> None:
     """Durable memory for long-running Amplifier agent sessions."""
+    if verbose:
+        import logging
+
+        logger = logging.getLogger(__name__.partition(".")[0])
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)

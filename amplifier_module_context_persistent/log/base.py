@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .index import Index
 from .record import Message
@@ -149,4 +149,21 @@ class Log(ReadableLog, Protocol):
             LogError: as the module says; nothing of the batch was acknowledged.
             BlockingIOError: with `wait=False`.
         """
+        ...
+
+
+@runtime_checkable
+class KeepsCheckpoint(Protocol):
+    """A log that can write down what it knows of itself, so that the next opening need not read all of it.
+
+    A log need not do so. What it writes is disposable: whatever fails is no error.
+    """
+
+    @property
+    def wants_checkpoint(self) -> bool:
+        """Whether so much was appended since the last one that another is worth its writing."""
+        ...
+
+    def write_checkpoint(self) -> None:
+        """Write it, if it is worth it; called on a thread that may wait, while nothing else uses the log."""
         ...

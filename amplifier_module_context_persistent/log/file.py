@@ -26,6 +26,7 @@ from pathlib import Path
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .base import LogDescription, Outcome, Prepare
 from .batch import check_version, prepare_part, reset_parts
+from .checkpoint_writer import CheckpointWriter
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
@@ -36,6 +37,8 @@ from .torn_tail import save_torn_tail
 
 class FileLog:
     """A log in one file.
+
+    14 public methods: the contract of a log, that of one that keeps checkpoints, and what a repair and tests look at.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -65,6 +68,7 @@ class FileLog:
         """The file that was appended to last."""
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as this object has met none."""
+        self._checkpoint = CheckpointWriter(self._reader)
 
     @property
     def path(self) -> str:
@@ -112,8 +116,20 @@ class FileLog:
         """Describe the log as it was when last looked at."""
         return self._reader.describe()
 
+    @property
+    def wants_checkpoint(self) -> bool:
+        """Whether so much was appended that a checkpoint is worth its writing."""
+        return self._checkpoint.is_due
+
+    def write_checkpoint(self) -> None:
+        """Write it if it is, where nobody waits for an append; whatever fails is only noted."""
+        if not self._failure:
+            self._checkpoint.write_if_due()
+
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
+        if not self._failure:
+            self._checkpoint.close()
         self._reader.close()
         self._failure = None
         self._unsynced_directories = None
@@ -239,6 +255,7 @@ class FileLog:
             if self._durable:
                 self._sync()
         reader.appended(records)
+        self._checkpoint.has_appended = True
 
     def _write(self, data: bytes) -> None:
         files, fd, before = self._files, self._reader.file.descriptor, self._reader.size

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from aiofiles.os import wrap
 
-from .base import Log, Outcome, Prepare
+from .base import KeepsCheckpoint, Log, Outcome, Prepare
 
 T = TypeVar("T")
 
@@ -63,6 +63,7 @@ class GroupCommit:
     def __init__(self, log: Log, *, inline: bool) -> None:
         self._log = log
         self._inline = inline
+        self._checkpoints = log if isinstance(log, KeepsCheckpoint) else None
         self._reset()
 
     def _reset(self) -> None:
@@ -85,7 +86,10 @@ class GroupCommit:
         if self._inline and small and self._mutex.acquire(blocking=False):
             try:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
-                    return _value(self._log.append([prepare], wait=False)[0])
+                    outcome = self._log.append([prepare], wait=False)[0]
+                    if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
+                        self._thread.submit(self._write_checkpoint)
+                    return _value(outcome)
             except BlockingIOError:
                 pass  # another process holds the lock: wait for it on the log's thread
             finally:
@@ -142,6 +146,13 @@ class GroupCommit:
         for loop, settled in by_loop.items():
             with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
                 loop.call_soon_threadsafe(_settle, settled)
+        if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
+            self._write_checkpoint()  # nobody waits for it
+
+    def _write_checkpoint(self) -> None:
+        with self._mutex:
+            if self._checkpoints is not None:
+                self._checkpoints.write_checkpoint()
 
 
 def _settle(settled: list[tuple[asyncio.Future[range], Outcome]]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from .record import ROLES
@@ -188,6 +189,32 @@ class Index:
     def count_control(self, kind: str, number: int = 1) -> None:
         """Count control records of one kind."""
         self.control_counts[kind] = self.control_counts.get(kind, 0) + number
+
+
+def spans_of(ordinals: Sequence[int]) -> array[int]:
+    """Write ordinals as runs of neighbours: the first one of each run, and how many there are."""
+    if not ordinals:
+        return array("I")
+    breaks = (place for place, (one, other) in enumerate(pairwise(ordinals), 1) if other - one != 1)
+    spans, start = array("I"), 0
+    for stop in (*breaks, len(ordinals)):
+        spans.extend((ordinals[start], stop - start))
+        start = stop
+    return spans
+
+
+def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
+    """Read what `spans_of` wrote, of an index with so many records.
+
+    Raises:
+        ValueError: they go beyond the index, or there are more of them than it has.
+    """
+    ordinals = array("I")
+    for first, length in zip(spans[::2], spans[1::2], strict=True):
+        if not (0 <= first < first + length <= count) or len(ordinals) + length > count:
+            raise ValueError("a run of messages goes beyond the index")
+        ordinals.extend(range(first, first + length))
+    return ordinals
 
 
 _FEW = 8

@@ -7,7 +7,7 @@ without making lines. `record_kinds` says what each kind of control record is to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .index import ASSISTANT, PINNED, ROLE_CODES, UNCHAINED, UNHELD, Damage, Index, id_hash_of
@@ -34,11 +34,26 @@ class Place:
     """With `seed` what a later reading is checked against; see `Index`."""
 
 
-class IndexBuilder:
-    """Fill an index from records, in their order."""
+@dataclass(slots=True)
+class ControlPlaces:
+    """Where the control records lie whose content the index holds."""
 
-    def __init__(self) -> None:
-        self.index = Index()
+    headers: list[Place] = field(default_factory=list)
+    plan: Place | None = None
+    usage: dict[tuple[str, str], Place] = field(default_factory=dict)
+
+
+class IndexBuilder:
+    """Fill an index from records, in their order.
+
+    Args:
+        index: one to go on with; else an empty one.
+        places: where its control records lie.
+    """
+
+    def __init__(self, index: Index | None = None, places: ControlPlaces | None = None) -> None:
+        self.index = index if index is not None else Index()
+        self.places = places if places is not None else ControlPlaces()
         self._place = Place()
         self._flags, self._intact = 0, True
         self._known: set[int] = set()
@@ -54,6 +69,20 @@ class IndexBuilder:
     def is_plain(self) -> bool:
         """Whether a message that belongs to no reset is live as it comes."""
         return not self._old.is_open
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no reset is open: then `snapshot` says all that is known besides the index."""
+        return self.is_plain and not self._resets.is_open
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is known of resets, in plain JSON types; for `restore`."""
+        return {"resets": self._resets.snapshot(), "old_resets": self._old.snapshot()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot; errors as `Resets.restore`."""
+        self._resets.restore(snapshot["resets"])
+        self._old.restore(snapshot["old_resets"])
 
     @property
     def place(self) -> Place:
@@ -186,6 +215,7 @@ class IndexBuilder:
 
     def _header(self, value: Control) -> None:
         self.index.headers.append(value)
+        self.places.headers.append(self._place)
         version = value.get("version")
         if not self._flags and isinstance(version, int):
             self.index.version = max(self.index.version, version)
@@ -193,13 +223,14 @@ class IndexBuilder:
                 self._old.end()
 
     def _plan(self, value: Control) -> None:
-        self.index.plan = value
+        self.index.plan, self.places.plan = value, self._place
 
     def _pin(self, value: Control) -> None:
         self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
 
     def _usage(self, value: Control) -> None:
-        self.index.usage[name_of(value.get("provider")), name_of(value.get("model"))] = value
+        name = name_of(value.get("provider")), name_of(value.get("model"))
+        self.index.usage[name], self.places.usage[name] = value, self._place
 
     def _system(self, value: Control) -> None:
         self.index.heads.add(name_of(value.get("hash")))

@@ -55,6 +55,14 @@ class OldResets:
         """Whether a message that is read now may belong to a reset."""
         return self._pending is not None or self._since_damage is not None
 
+    def snapshot(self) -> list[bool]:
+        """What is known where none is open, in plain JSON types; for `restore`."""
+        return [self._expects_commit, self._is_over]
+
+    def restore(self, snapshot: list[bool]) -> None:
+        """Go on from a snapshot."""
+        self._expects_commit, self._is_over = map(bool, snapshot)
+
     def damage(self) -> None:
         """Note that a line cannot be read, or that one is missing here."""
         if self._pending is None and not self._is_over:

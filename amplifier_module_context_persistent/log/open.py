@@ -74,10 +74,10 @@ def open_reader(location: str, *, files: FileSystem | None = None, trusting: boo
     Args:
         location: a file's path, or `postgresql://…#NAME`.
         files: the system calls, to be told how far the reading of a file is.
-        trusting: believe what is stored beside the lines of sound records; else every line is read and verified.
+        trusting: believe what is stored beside the lines: a checkpoint, columns of rows; else every line is read.
     """
     if is_postgres(location):
         from .postgres import PostgresLog  # its driver is an extra
 
         return PostgresLog(location, trusting=trusting)
-    return LogReader(location, files=files)
+    return LogReader(location, files=files, trusting=trusting)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
 from zlib import crc32
 
 import orjson
@@ -21,6 +22,16 @@ _FOREIGN = DAMAGED | UNCHAINED
 
 Line = tuple[int, bytes]
 """A record's ordinal, and its line without LF."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Form(Protocol[T_co]):
+    """What is made of the lines of records: `checked` or `parsed`."""
+
+    def __call__(self, index: Index, lines: Iterable[Line], location: str, /) -> Iterator[T_co]:
+        """Give one for each line."""
+        ...
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:

@@ -18,19 +18,24 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import LogUnreadableError
 from .base import LogDescription
+from .checkpoint_file import read_checkpoint
 from .file_scan import scan_file
 from .filesystem import FileSystem, distrust
 from .index import Index, TornTail, fetch_lines
 from .open_log import OpenLog
-from .read_back import checked, parsed
+from .read_back import Form, checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
+from .rescan import with_index
 from .scanner import Scanner
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _END_BYTES = 32  # enough to hold a record's checksum
 
@@ -45,6 +50,7 @@ class LogReader:
         files: the system calls, for tests to replace.
         max_record_bytes: longer lines are reported and skipped.
         writable: open for appending too, for `FileLog`; command-line readers leave it out.
+        trusting: begin with the log's checkpoint where there is one that fits; else every byte is scanned.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class LogReader:
         files: FileSystem | None = None,
         max_record_bytes: int = MAX_RECORD_BYTES,
         writable: bool = False,
+        trusting: bool = True,
     ) -> None:
         self.file = OpenLog(path, files, writable=writable)
         self.max_record_bytes = max_record_bytes
@@ -61,7 +68,10 @@ class LogReader:
         """The file's size when last looked at."""
         self.lost_messages = 0
         """Messages that the file held and no longer holds, since this object was made."""
+        self.covered_bytes = 0
+        """Up to where the checkpoint stands that was read, or that was written for what is known."""
         self.scanner = Scanner(max_record_bytes)
+        self._trusting, self._is_restored = trusting, False
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
         self._end = b""
@@ -151,7 +161,7 @@ class LogReader:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
         if self._before is None and len(self.index):
             self._before = self.index
-        self.scanner = Scanner(self.max_record_bytes)
+        self.scanner, self._is_restored, self.covered_bytes = Scanner(self.max_record_bytes), False, 0
 
     def _count_lost(self, known: Index) -> None:
         """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
@@ -179,8 +189,7 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        lines = fetch_lines(self.index, ordinals, self.file.read)
-        return parsed(self.index, lines, self.file.path)
+        return self._read_back(ordinals, parsed)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order.
@@ -188,7 +197,7 @@ class LogReader:
         Raises:
             LogUnreadableError: as `read`.
         """
-        return checked(self.index, fetch_lines(self.index, ordinals, self.file.read), self.file.path)
+        return self._read_back(ordinals, checked)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
@@ -208,9 +217,38 @@ class LogReader:
         torn_bytes = torn.torn_bytes if torn else 0
         return LogDescription(self.file.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
+    @property
+    def known_end(self) -> bytes:
+        """The last bytes of what is known: a checksum that stands for all before it."""
+        return self._known_end
+
     def _bytes_before(self, offset: int) -> bytes:
         start = max(0, offset - _END_BYTES)
         return self.file.read(start, offset - start) if offset else b""
+
+    def _read_back(self, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
+        index, file = self.index, self.file
+        if not self._is_restored:
+            return form(index, fetch_lines(index, ordinals, file.read), file.path)
+        return self._read_restored(index, ordinals, form)
+
+    def _read_restored(self, index: Index, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
+        """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
+        file, given = self.file, 0
+        try:
+            for one in form(index, fetch_lines(index, ordinals, file.read), file.path):
+                yield one
+                given += 1
+        except LogUnreadableError:
+            if self.index is not index or file.fd is None or not self._is_restored:
+                raise
+            logger.warning("%s is not what its checkpoint says; reading all of it", file.path)
+            self.reload(self.size)
+            scanner = with_index(self.scanner, index)
+            if scanner is None:
+                raise
+            self.scanner = scanner
+            yield from form(index, fetch_lines(index, ordinals[given:], file.read), file.path)
 
     def open(self, *, create: bool) -> None:
         """Open and scan the log if it is there, or create it.
@@ -222,16 +260,22 @@ class LogReader:
         if self.file.open(create=create):
             if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
                 logger.warning("%s: %s; it is read all the same", self.file.path, reason)
-            self.reload()
+            self._load(trusting=self._trusting)
 
-    def reload(self) -> None:
-        """Scan the whole file anew, into a new index."""
+    def reload(self, size: int | None = None) -> None:
+        """Scan the whole file anew, or only so much of it, into a new index."""
+        self._load(size, trusting=False)
+
+    def _load(self, size: int | None = None, *, trusting: bool) -> None:
         self._forget()
         try:
-            self.size = self.file.size()
-        except LogUnreadableError:
+            restored = read_checkpoint(self.file, self.max_record_bytes) if trusting else None
+            self.size = self.file.size() if size is None else size
+        except BaseException:
             self.close()
             raise
+        if restored is not None and restored.offset <= self.size:
+            self.scanner, self._is_restored, self.covered_bytes = restored, True, restored.offset
         self._scan_or_close()
         if self._before is not None:
             self._count_lost(self._before)

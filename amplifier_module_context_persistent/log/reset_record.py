@@ -56,14 +56,18 @@ class Reset:
     """How many messages are live after it."""
     runs: tuple[Run, ...] = ()
 
-    def encode(self, kind: str) -> bytes:
-        """The body of its begin or its commit."""
+    def fields(self) -> dict[str, Any]:
+        """The fields that its begin and its commit have in common; `parse` reads them."""
         runs = [
             {"position": run.position, "count": run.count, "first": list(run.first), "last": list(run.last)}
             for run in self.runs
         ]
         fields = {"id": self.id, "reason": self.reason, "time": self.time, "upto": self.upto}
-        body = encode_object({"_record": kind, **fields, "count": self.count, "live": self.live, "keep": runs})
+        return {**fields, "count": self.count, "live": self.live, "keep": runs}
+
+    def encode(self, kind: str) -> bytes:
+        """The body of its begin or its commit."""
+        body = encode_object({"_record": kind, **self.fields()})
         mark = MARK if body.endswith(MARK) else b""
         body = body.removesuffix(MARK)
         return body + _OWN_KEY + b'%08x"' % crc32(b"}", crc32(body)) + mark

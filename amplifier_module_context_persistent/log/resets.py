@@ -14,9 +14,10 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
+from typing import Any
 
-from .index import Index
-from .reset_record import Reset, Run
+from .index import Index, ordinals_of, spans_of
+from .reset_record import Reset, Run, parse
 from .run_ends import RunEnds
 
 Report = Callable[[str], None]
@@ -51,6 +52,43 @@ class Resets:
         self._states: dict[str, _State] = {}
         self._open: _State | None = None
         self._last: _State | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a reset was begun and none was committed since."""
+        return self._open is not None
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """What is known of the resets, in plain JSON types and without content; for `restore`."""
+        return [
+            {
+                "id": reset_id,
+                "flags": [state.begun, state.committed, state.in_force, state is self._last],
+                "base": state.base,
+                "description": state.description.fields() if state.description and not state.in_force else None,
+                "members": state.members,
+                "runs": [[position, list(spans_of(ordinals))] for position, ordinals in state.runs],
+            }
+            for reset_id, state in self._states.items()
+        ]
+
+    def restore(self, snapshot: list[dict[str, Any]]) -> None:
+        """Go on from a snapshot.
+
+        Raises:
+            ValueError: it names a message that the index lacks, or is none. Other errors of its types are possible too.
+        """
+        count = len(self._index)
+        for one in snapshot:
+            given = one["description"]
+            state = _State(parse(given) if given is not None else None, base=int(one["base"]))
+            state.begun, state.committed, state.in_force, is_last = map(bool, one["flags"])
+            state.members = [(int(number), int(ordinal)) for number, ordinal in one["members"]]
+            state.runs = [(int(position), ordinals_of(spans, count)) for position, spans in one["runs"]]
+            if not all(0 <= ordinal < count for _, ordinal in state.members):
+                raise ValueError("a reset has a message that the log lacks")
+            self._states[one["id"]] = state
+            self._last = state if is_last else self._last
 
     def begin(self, reset: Reset) -> None:
         """Take an intact begin."""

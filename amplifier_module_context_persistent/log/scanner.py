@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import Any
 from zlib import crc32
 
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
@@ -50,8 +51,8 @@ class _Chain:
 class Scanner:
     """Fill an index from blocks of lines."""
 
-    def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
-        self.builder = IndexBuilder()
+    def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES, builder: IndexBuilder | None = None) -> None:
+        self.builder = builder or IndexBuilder()
         self.max_record_bytes = max_record_bytes
         self.offset = 0
         """Where the next line begins: the end of what was scanned."""
@@ -169,6 +170,22 @@ class Scanner:
         """Go on with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset
         self._chain, self._bare = replace(other._chain), other._bare
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """What is known besides the index, in plain JSON types; None where lines were moved, or a reset is open."""
+        if self.order is not None or not self.builder.is_settled:
+            return None
+        chain = [self._chain.stored, self._chain.computed, self._chain.begun]
+        return {"offset": self.offset, "line": self.line, "chain": chain, "bare": self._bare, **self.builder.snapshot()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
+        self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
+        stored, computed, begun = snapshot["chain"]
+        self._chain = _Chain(int(stored), int(computed), bool(begun))
+        bare = snapshot["bare"]
+        self._bare = (int(bare[0]), int(bare[1])) if bare is not None else None
+        self.builder.restore(snapshot)
 
     def _report_oversized(self, length: int) -> None:
         detail = f"a line of {length:,} bytes; at most {self.max_record_bytes:,} are read; skipped"

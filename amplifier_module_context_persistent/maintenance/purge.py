@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
 from ..log.atomic_file import remove_other_name
+from ..log.checkpoint_file import remove_checkpoint
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.location import is_postgres
@@ -120,7 +121,7 @@ def purge_log(
 
 
 def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
-    reader = LogReader(path, files=files, writable=writable)
+    reader = LogReader(path, files=files, writable=writable, trusting=False)
     reader.follow()
     if reader.file.fd is None:
         raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
@@ -200,6 +201,7 @@ def _finish(
     if (torn := reader.torn) and not purge.torn:
         save_torn_tail(reader.file.files, reader.file.descriptor, reader.path, torn)
     remove_search_index(reader.path)
+    remove_checkpoint(reader.file.files, reader.path)
     new.take_place()
 
 

@@ -1,6 +1,10 @@
 """The index: columns, the live history, and finding by id."""
 
-from amplifier_module_context_persistent.log.index import LIVE, PINNED, USER, Index, id_hash_of
+import random
+
+import pytest
+
+from amplifier_module_context_persistent.log.index import LIVE, PINNED, USER, Index, id_hash_of, ordinals_of, spans_of
 
 
 def add(index: Index, name: str, *, live: bool = True) -> int:
@@ -75,3 +79,16 @@ def test_control_records_are_counted_by_kind() -> None:
     for kind in ("view", "view", "strange"):
         index.count_control(kind)
     assert index.control_counts == {"view": 2, "strange": 1}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ordinals_are_written_as_runs(seed: int) -> None:
+    """And read again as they were; what goes beyond the index is refused."""
+    rng = random.Random(seed)
+    ordinals = [n for n in range(200) if rng.random() < rng.choice((0.1, 0.9))]
+    rng.shuffle(ordinals) if seed % 2 else None
+    spans = spans_of(ordinals)
+    assert list(ordinals_of(spans, 200)) == ordinals
+    if ordinals:
+        with pytest.raises(ValueError, match="beyond"):
+            ordinals_of(spans, max(ordinals))

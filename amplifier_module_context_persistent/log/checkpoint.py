@@ -1,0 +1,302 @@
+"""The checkpoint of a log: a disposable copy of its index, so that opening need not scan what is known already.
+
+Pure: this module makes bytes of what a scan knows, and a scanner of bytes; `checkpoint_file` reads and writes files.
+Rules:
+- It holds no content of a message: columns, the live history, the state of the scan, findings, and the places of the
+  control records that matter. Those are read from the log again, and verified.
+- It is never made inside an open reset, nor of a log whose lines were moved.
+- All that is read is checked: the length, the checksums, every offset, code and ordinal. What does not fit is refused
+  with the reason, and the log is scanned in full.
+
+Layout: `MAGIC`; the length of the description (4 bytes, little-endian); its BLAKE2b digest of 16 bytes; the description
+in JSON, which has the CRC-32 of each column; the columns one after the other, in the machine's byte order.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from hashlib import blake2b
+from operator import add
+from typing import Any
+from zlib import crc32
+
+import orjson
+
+from .index import Damage, Index, ordinals_of, spans_of
+from .index_builder import ControlPlaces, IndexBuilder, Place
+from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from .scanner import Scanner
+
+MAGIC = b"CPCHKPT\n"
+VERSION = 1
+"""To be raised with any change of the layout, and of what a scan makes of the same bytes."""
+
+HEAD_BYTES = len(MAGIC) + 4 + 16
+END_BYTES = 64 << 10
+"""So much of the log's beginning, and of what stands before the checkpoint's offset, must be what it was."""
+
+_MOST_DESCRIPTION_BYTES = 64 << 20
+_MOST_FINDINGS = 10_000
+_MOST_FLAGS = 32
+_BLOCK_BYTES = 1 << 20
+_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks")
+
+Read = Callable[[int, int], bytes]
+"""Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""
+
+
+class CheckpointError(Exception):
+    """A checkpoint cannot be used; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogStatus:
+    """The log's file when it was looked at."""
+
+    size_bytes: int
+    mtime_ns: int
+
+
+def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes) -> Iterator[bytes]:
+    """Give the blocks of a checkpoint; the index must not change until the last one was taken.
+
+    Args:
+        scanner: what a scan knows.
+        status: the log's file as it is.
+        read_log: reads the log.
+        known_end: the last bytes of what is known.
+
+    Raises:
+        CheckpointError: there can be none now.
+        LogUnreadableError: the log cannot be read.
+    """
+    index, snapshot = scanner.index, scanner.snapshot()
+    if snapshot is None:
+        raise CheckpointError("a reset is open, or lines were moved")
+    if scanner.offset > status.size_bytes or len(index.damage) > _MOST_FINDINGS or len(index.live) > len(index):
+        raise CheckpointError("the log's last line is open, or there are too many findings")
+    ends, controls = _ends(read_log, scanner.offset), _encode_places(scanner, read_log)
+    if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
+        raise CheckpointError("the log was changed otherwise than by appending")
+    columns = {name: _raw(getattr(index, name)) for name in _COLUMNS}
+    columns["live"] = _raw(spans_of(index.live))
+    description = {
+        "version": VERSION,
+        "byte_order": sys.byteorder,
+        "log": {"size_bytes": status.size_bytes, "mtime_ns": status.mtime_ns, "ends": ends},
+        "max_record_bytes": scanner.max_record_bytes,
+        "records": len(index),
+        "columns": [[name, raw.nbytes, crc32(raw)] for name, raw in columns.items()],
+        "scan": snapshot,
+        "controls": controls,
+        "pins": sorted(index.pins),
+        "heads": sorted(index.heads),
+        "control_counts": index.control_counts,
+        "damage": list(map(astuple, index.damage)),
+        "generation": index.generation,
+        "format_version": index.version,
+    }
+    try:
+        encoded = orjson.dumps(description)
+    except TypeError as error:  # beyond 64 bits, a lone surrogate
+        raise CheckpointError(f"what is known cannot be written: {error}") from error
+    if len(encoded) > _MOST_DESCRIPTION_BYTES:
+        raise CheckpointError("it would be too large")
+    yield MAGIC + len(encoded).to_bytes(4, "little") + _digest(encoded) + encoded
+    for raw in columns.values():
+        for start in range(0, raw.nbytes, _BLOCK_BYTES):
+            yield bytes(raw[start : start + _BLOCK_BYTES])
+
+
+class Checkpoint:
+    """A checkpoint that is read.
+
+    Args:
+        read: reads its file.
+        size_bytes: the file's size.
+
+    Raises:
+        CheckpointError: it is none, or damaged, or of another version or machine.
+    """
+
+    def __init__(self, read: Read, size_bytes: int) -> None:
+        self._read = read
+        head = read(0, HEAD_BYTES)
+        if len(head) < HEAD_BYTES or not head.startswith(MAGIC):
+            raise CheckpointError("it is no checkpoint")
+        length = int.from_bytes(head[8:12], "little")
+        if length > min(size_bytes, _MOST_DESCRIPTION_BYTES):
+            raise CheckpointError("it is cut")
+        encoded = read(HEAD_BYTES, length)
+        if len(encoded) != length or _digest(encoded) != head[12:]:
+            raise CheckpointError("its description is damaged")
+        try:
+            self._description: dict[str, Any] = orjson.loads(encoded)
+            if self._description["version"] != VERSION or self._description["byte_order"] != sys.byteorder:
+                raise CheckpointError("another version or another machine made it")
+            self.offset = int(self._description["scan"]["offset"])
+            """The end of what it covers."""
+            columns = [(str(name), int(nbytes), int(crc)) for name, nbytes, crc in self._description["columns"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"its description cannot be read: {error!r}") from error
+        self._columns = columns
+        self._start = HEAD_BYTES + length
+        if self._start + sum(nbytes for _, nbytes, _ in columns) != size_bytes:
+            raise CheckpointError("it is cut, or something was appended to it")
+
+    def check_log(self, status: LogStatus, read_log: Read) -> None:
+        """Check that a log begins with what the checkpoint was made of.
+
+        Raises:
+            CheckpointError: it does not.
+            LogUnreadableError: the log cannot be read.
+        """
+        try:
+            known = self._description["log"]
+            size_bytes, mtime_ns, ends = int(known["size_bytes"]), int(known["mtime_ns"]), known["ends"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"its description cannot be read: {error!r}") from error
+        if status.size_bytes == size_bytes and status.mtime_ns != mtime_ns:
+            raise CheckpointError("the log has the same size and another time: it may have been edited")
+        if not 0 <= self.offset <= min(size_bytes, status.size_bytes) or _ends(read_log, self.offset) != ends:
+            raise CheckpointError("it was made of another log, or the log was cut or edited")
+
+    def scanner(self, max_record_bytes: int, read_log: Read) -> Scanner:
+        """Make the scanner that goes on at `offset`.
+
+        Raises:
+            CheckpointError: something in it does not fit.
+            LogUnreadableError: the log cannot be read.
+        """
+        given = self._description
+        try:
+            if given["max_record_bytes"] != max_record_bytes:
+                raise CheckpointError("it was made with another max_record_bytes")
+            index = self._index(int(given["records"]))
+            builder = IndexBuilder(index, self._places(index, read_log))
+            scanner = Scanner(max_record_bytes, builder)
+            scanner.restore(given["scan"])
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
+            raise CheckpointError(f"it does not fit together: {error!r}") from error
+        return scanner
+
+    def _index(self, count: int) -> Index:
+        given, index = self._description, Index()
+        if [name for name, _, _ in self._columns] != [*_COLUMNS, "live"]:
+            raise ValueError("columns")
+        at, spans = self._start, array("I")
+        for name, nbytes, crc in self._columns:
+            column = spans if name == "live" else getattr(index, name)
+            self._fill(column, at, nbytes, crc)
+            at += nbytes
+            if name != "live" and len(column) != count:
+                raise ValueError("a column has another length")
+        if any(index.roles.translate(None, bytes(range(len(ROLES))))):
+            raise ValueError("a role that is none")
+        if any(index.flags.translate(None, bytes(range(_MOST_FLAGS)))):
+            raise ValueError("flags that are none")
+        if max(map(add, index.offsets, index.lengths), default=0) > self.offset:
+            raise ValueError("a record beyond the end")
+        index.live = ordinals_of(spans, count)
+        index.pins = {int(ordinal) for ordinal in given["pins"]}
+        if not all(0 <= ordinal < count for ordinal in index.pins):
+            raise ValueError("a pin beyond the end")
+        index.heads = set(map(str, given["heads"]))
+        index.control_counts = {str(kind): int(number) for kind, number in given["control_counts"].items()}
+        index.damage = [Damage(*found) for found in given["damage"]]
+        index.generation, index.version = int(given["generation"]), int(given["format_version"])
+        return index
+
+    def _fill(self, column: array[int] | bytearray, at: int, nbytes: int, crc: int) -> None:
+        """Read a column into its place, a block at a time."""
+        computed, end = 0, at + nbytes
+        while at < end:
+            block = self._read(at, min(_BLOCK_BYTES, end - at))
+            if not block:
+                raise CheckpointError("it is cut")
+            computed = crc32(block, computed)
+            at += len(block)
+            if isinstance(column, bytearray):
+                column += block
+            else:
+                column.frombytes(block)
+        if computed != crc:
+            raise CheckpointError("a column is damaged")
+
+    def _places(self, index: Index, read_log: Read) -> ControlPlaces:
+        """Read the control records that the index holds from the log again."""
+        given, places = self._description["controls"], ControlPlaces()
+        for numbers in given["headers"]:
+            place, value = self._control(numbers, read_log)
+            places.headers.append(place)
+            index.headers.append(value)
+        if given["plan"] is not None:
+            places.plan, index.plan = self._control(given["plan"], read_log)
+        for numbers in given["usage"]:
+            place, value = self._control(numbers, read_log)
+            name = name_of(value.get("provider")), name_of(value.get("model"))
+            places.usage[name], index.usage[name] = place, value
+        return places
+
+    def _control(self, numbers: list[int], read_log: Read) -> tuple[Place, Message]:
+        place = Place(*map(int, numbers))
+        if not 0 <= place.offset < place.offset + place.length <= self.offset:
+            raise ValueError("a control record beyond the end")
+        value = _read_control(place, read_log)
+        if value is None:
+            raise CheckpointError("a control record of the log was changed")
+        return place, value
+
+
+def _encode_places(scanner: Scanner, read_log: Read) -> dict[str, Any]:
+    """Say where the control records lie that the index holds; each must be read again as it is known."""
+    index, places = scanner.index, scanner.builder.places
+    plan = places.plan if index.plan is not None else None
+    pairs = [
+        *zip(places.headers, index.headers, strict=True),
+        *((places.usage[name], index.usage[name]) for name in index.usage),
+    ]
+    if plan is not None and index.plan is not None:
+        pairs.append((plan, index.plan))
+    if any(_read_control(place, read_log) != value for place, value in pairs):
+        raise CheckpointError("a control record is damaged")
+    return {
+        "headers": list(map(_numbers, places.headers)),
+        "plan": _numbers(plan) if plan is not None else None,
+        "usage": [_numbers(places.usage[name]) for name in index.usage],
+    }
+
+
+def _numbers(place: Place) -> list[int]:
+    return [place.line, place.offset, place.length, place.seed, place.check]
+
+
+def _read_control(place: Place, read_log: Read) -> Message | None:
+    """The control record of a place; None if it is not there as it was."""
+    line = read_log(place.offset, place.length)[:-1]
+    if line[-CRC_TAIL_BYTES:] != b',"_crc":"%08x"}' % place.check:
+        return None
+    if crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], place.seed)) != place.check:
+        return None
+    try:
+        return decode(line)
+    except ValueError:
+        return None
+
+
+def _ends(read_log: Read, offset: int) -> list[str]:
+    """Digests of the log's beginning, and of what stands before an offset."""
+    start = max(0, offset - END_BYTES)
+    blocks = read_log(0, min(END_BYTES, offset)), read_log(start, offset - start)
+    return [_digest(block).hex() for block in blocks]
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()
+
+
+def _raw(column: array[int] | bytearray) -> memoryview:
+    return memoryview(column).cast("B")

@@ -1,0 +1,203 @@
+"""The checkpoint of a log: with it, a reader knows exactly what it knows without it."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import encode_control, seal
+from tests.support.checkpoints import all_of, always, checkpoint, flips, header, is_used, known, put, some_log, stored
+from tests.support.logs import append_to, body, content_of, keep, old_reset_bodies, reset_bodies, write_file
+
+SECRET = "PURPLE-ELEPHANT"
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+def steps(count: int, rng: random.Random) -> list[list[bytes]]:
+    """What a log may hold: messages, resets of both versions, plans, pins, reports, receipts, bare lines, junk."""
+    made, number = [[header(1)]], 0
+    for step in range(count):
+        kind = rng.choice(["add", "add", "add", "add", "clear", "keep", "old", "plan", "pin", "usage", "view", "head"])
+        number += 2
+        pair = [body(number), body(number + 1, pinned=rng.random() < 0.2)]
+        if kind == "add":
+            made.append(pair)
+        elif kind == "clear":
+            made.append(reset_bodies(f"r{step}", *pair))
+        elif kind == "keep" and number > 2:
+            made.append(reset_bodies(f"r{step}", body(number), keep(number - 2, number - 1), body(number + 1)))
+        elif kind == "old":
+            made.append(old_reset_bodies(f"o{step}", *pair))
+        elif kind == "plan":
+            made.append([encode_control("plan", id=f"p{step}", keep=[[f"id-{number - 2}", 1]])])
+        elif kind == "pin":
+            made.append([encode_control("pin", message_id=f"id-{rng.randrange(number)}", pinned=rng.random() < 0.7)])
+        elif kind == "usage":
+            made.append([encode_control("usage", provider=f"p{rng.randrange(2)}", model="m", actual=step)])
+        elif kind == "view":
+            made.append([encode_control("view", id=f"v{step}")])
+        else:
+            made.append([header(rng.choice((1, 2)), f"log{step}"), encode_control("system", hash=f"h{step}")])
+    return made
+
+
+def damaged(bodies: list[bytes], seed: int, rng: random.Random, damage: float) -> tuple[bytes, int]:
+    """The bytes of records; some bare, some damaged, some junk between them."""
+    written = []
+    for one in bodies:
+        line, after = seal(one, seed)
+        chance = rng.random()
+        if chance < damage / 4:
+            line = one + b"}\n"  # a line without a checksum
+        elif chance < damage / 2:
+            line = line[:20] + bytes([line[20] ^ 4]) + line[21:]
+        elif chance < damage * 3 / 4:
+            written.append(b"no json\n")
+        elif chance < damage:
+            continue  # a line is missing
+        written.append(line)
+        seed = after
+    return b"".join(written), seed
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
+def test_with_a_checkpoint_a_reader_knows_what_it_knows_without(
+    tmp_path: Path, seed: int, count: int, damage: float
+) -> None:
+    """Made anywhere, and followed by anything, damage too."""
+    rng, path = random.Random(seed), str(tmp_path / f"{seed}.jsonl")
+    parts, chain = [], 0
+    for bodies in steps(count, rng):
+        written, chain = damaged(bodies, chain, rng, damage)
+        parts.append(written)
+    content = b"".join(parts)
+    at = (
+        len(b"".join(parts[: rng.randrange(len(parts) + 1)])) if rng.random() < 0.7 else rng.randrange(len(content) + 1)
+    )
+    write_file(path, content[:at])
+    checkpoint(path)
+    follower = LogReader(path)
+    try:
+        follower.follow()
+        while True:
+            expected = known(path, trusting=False)
+            assert known(path, trusting=True) == expected
+            if at == len(content):
+                break
+            end = min(len(content), at + rng.randrange(1, 2000))
+            with open(path, "ab") as file:
+                file.write(content[at:end])
+            at = end
+        follower.follow()
+        found = all_of(follower)
+        assert (found["live"], found["messages"]) == (expected["live"], expected["messages"])
+    finally:
+        follower.close()
+        os.remove(path)
+
+
+def test_most_logs_can_have_one(path: str) -> None:
+    """The comparison above is of checkpoints that are used: of sound logs, wherever no reset is open."""
+    used = 0
+    for seed in range(40):
+        rng, chain, content = random.Random(seed), 0, b""
+        for bodies in steps(12, rng):
+            written, chain = damaged(bodies, chain, rng, 0.0)
+            content += written
+        write_file(path, content)
+        used += checkpoint(path) and is_used(path)
+    assert used == 40
+
+
+# -- a checkpoint that is not what it was ------------------------------------------------------------------------------
+
+
+def test_a_flipped_bit_of_a_checkpoint_changes_nothing(path: str) -> None:
+    """Every byte of it is covered by a checksum."""
+    some_log(path)
+    expected, sound = known(path, trusting=False), stored(path)
+    for at in range(0, len(sound), 3):
+        put(path, sound[:at] + bytes([sound[at] ^ (1 << at % 8)]) + sound[at + 1 :])
+        assert not is_used(path), f"byte {at} may be anything"
+        assert known(path, trusting=True) == expected
+
+
+def test_a_cut_or_longer_checkpoint_changes_nothing(path: str) -> None:
+    """Wherever it ends."""
+    some_log(path)
+    expected, sound = known(path, trusting=False), stored(path)
+    for content in [
+        *(sound[:end] for end in range(0, len(sound), 7)),
+        sound[:-1],
+        sound + b"\n",
+        sound * 2,
+        b"\0" * 100,
+    ]:
+        put(path, content)
+        assert not is_used(path)
+        assert known(path, trusting=True) == expected
+
+
+def test_the_checkpoint_of_another_log_changes_nothing(path: str, tmp_path: Path) -> None:
+    """Two logs whose checkpoints were swapped are read as they are."""
+    other = str(tmp_path / "other.jsonl")
+    some_log(path)
+    some_log(other, text=" elsewhere")
+    expected = [known(one, trusting=False) for one in (path, other)]
+    first, second = stored(path), stored(other)
+    put(path, second)
+    put(other, first)
+    assert not is_used(path)
+    assert not is_used(other)
+    assert [known(one, trusting=True) for one in (path, other)] == expected
+
+
+def test_a_later_version_of_it_is_not_used(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is an earlier one."""
+    some_log(path)
+    expected = known(path, trusting=False)
+    monkeypatch.setattr("amplifier_module_context_persistent.log.checkpoint.VERSION", 99)
+    assert not is_used(path)
+    assert known(path, trusting=True) == expected
+
+
+# -- a log that is not what it was -------------------------------------------------------------------------------------
+
+
+def test_an_edited_log_is_scanned_in_full(path: str) -> None:
+    """The same size and another time."""
+    some_log(path)
+    kept = os.stat(path)
+    for number, content in enumerate(flips(path)):
+        write_file(path, content)
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns + 1 + number))
+        assert not is_used(path)
+        assert known(path, trusting=True) == known(path, trusting=False)
+
+
+def test_a_log_that_was_cut_and_grew_again_is_scanned_in_full(path: str) -> None:
+    """What stands before the offset is no longer what it was."""
+    some_log(path)
+    content = content_of(path)
+    lines = content.splitlines(keepends=True)
+    write_file(path, b"".join(lines[:-4]))
+    append_to(path, *range(50, 60))
+    put(path, stored(path))
+    assert known(path, trusting=True) == known(path, trusting=False)
+    write_file(path, b"".join(lines[:3]))
+    assert not is_used(path)
+    assert known(path, trusting=True) == known(path, trusting=False)

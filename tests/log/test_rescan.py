@@ -1,0 +1,74 @@
+"""A log that was altered where its checkpoint had covered it: what is read tells, and reading goes on."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.reader import LogReader
+from tests.support.checkpoints import always, flips, known, some_log
+from tests.support.logs import (
+    append_bodies,
+    body,
+    content_of,
+    write_file,
+)
+
+SECRET = "PURPLE-ELEPHANT"
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    always(monkeypatch)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) -> None:
+    """Neither size nor time tell of it: all that can be read is read, at the latest by the second try."""
+    some_log(path)
+    kept = os.stat(path)
+    for content in flips(path):
+        write_file(path, content)
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        expected = known(path, trusting=False)
+        reader = LogReader(path)
+        try:
+            reader.follow()
+            try:
+                messages = list(reader.read(reader.index.live))
+            except LogUnreadableError:
+                reader.follow()
+                messages = list(reader.read(reader.index.live))
+            assert messages == expected["messages"] or reader.covered_bytes  # of a control record it is not known
+            if not reader.covered_bytes:
+                assert reader.index.damage == expected["damage"]
+        finally:
+            reader.close()
+
+
+def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
+    """An index stays the same object where the altered message is still a message; then nothing is interrupted."""
+    some_log(path)
+    kept = os.stat(path)
+    content = content_of(path)
+    write_file(path, content.replace(b"message 7", b"message 6"))
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    log = FileLog(path)
+    try:
+        log.follow()
+        index = log.index
+        texts = [message["content"] for message in log.read(index.live)]
+        assert texts.count("message 6") == 2
+        assert [found.kind for found in index.damage] == ["checksum"]
+        assert log.index is index
+        append_bodies(log, body(90))
+        assert len(index.live) == len(texts) + 1
+    finally:
+        log.close()
+    assert known(path, trusting=True) == known(path, trusting=False)
