@@ -10,10 +10,19 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, seal
-from tests.support.checkpoints import all_of, always, checkpoint, flips, header, is_used, known, put, some_log, stored
+from tests.support.checkpoints import (
+    all_of,
+    always,
+    flips,
+    header,
+    is_used,
+    known,
+    make_checkpoint,
+    put,
+    some_log,
+    stored,
+)
 from tests.support.logs import append_to, body, content_of, keep, old_reset_bodies, reset_bodies, write_file
-
-SECRET = "PURPLE-ELEPHANT"
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +98,7 @@ def test_with_a_checkpoint_a_reader_knows_what_it_knows_without(
         len(b"".join(parts[: rng.randrange(len(parts) + 1)])) if rng.random() < 0.7 else rng.randrange(len(content) + 1)
     )
     write_file(path, content[:at])
-    checkpoint(path)
+    make_checkpoint(path)
     follower = LogReader(path)
     try:
         follower.follow()
@@ -119,7 +128,7 @@ def test_most_logs_can_have_one(path: str) -> None:
             written, chain = damaged(bodies, chain, rng, 0.0)
             content += written
         write_file(path, content)
-        used += checkpoint(path) and is_used(path)
+        used += make_checkpoint(path) and is_used(path)
     assert used == 40
 
 

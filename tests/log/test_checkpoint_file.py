@@ -9,7 +9,7 @@ import pytest
 from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import seal
-from tests.support.checkpoints import always, checkpoint, is_used, known, put, some_log, stored
+from tests.support.checkpoints import always, is_used, known, make_checkpoint, put, some_log, stored
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append_bodies, append_to, body, content_of, old_reset_bodies, reset_bodies, write_file
 
@@ -73,7 +73,7 @@ def test_none_is_written_inside_an_open_reset(path: str) -> None:
             line, seed = seal(one, seed)
             written += line
         write_file(path, written)
-        assert not checkpoint(path)
+        assert not make_checkpoint(path)
         assert not os.path.lexists(path + SUFFIX)
 
 
