@@ -42,7 +42,7 @@ _MOST_DESCRIPTION_BYTES = 64 << 20
 _MOST_FINDINGS = 10_000
 _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
-_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks")
+_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers")
 
 Read = Callable[[int, int], bytes]
 """Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""
@@ -94,6 +94,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
         "controls": controls,
         "pins": sorted(index.pins),
         "heads": sorted(index.heads),
+        "asked": index.asked,
         "control_counts": index.control_counts,
         "damage": list(map(astuple, index.damage)),
         "generation": index.generation,
@@ -198,6 +199,9 @@ class Checkpoint:
             raise ValueError("a role that is none")
         if any(index.flags.translate(None, bytes(range(_MOST_FLAGS)))):
             raise ValueError("flags that are none")
+        index.asked = [(str(provider), str(model)) for provider, model in given["asked"]]
+        if max(index.makers, default=0) >= len(index.asked):
+            raise ValueError("a model that is not known")
         if max(map(add, index.offsets, index.lengths), default=0) > self.offset:
             raise ValueError("a record beyond the end")
         index.live = ordinals_of(spans, count)

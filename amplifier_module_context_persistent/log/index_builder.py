@@ -46,6 +46,8 @@ class ControlPlaces:
 class IndexBuilder:
     """Fill an index from records, in their order.
 
+    14 public methods: one for each thing that a scan can meet, and what a checkpoint takes and gives back.
+
     Args:
         index: one to go on with; else an empty one.
         places: where its control records lie.
@@ -76,13 +78,16 @@ class IndexBuilder:
         return self.is_plain and not self._resets.is_open
 
     def snapshot(self) -> dict[str, Any]:
-        """What is known of resets, in plain JSON types; for `restore`."""
-        return {"resets": self._resets.snapshot(), "old_resets": self._old.snapshot()}
+        """What is known besides the index, in plain JSON types; for `restore`."""
+        return {"resets": self._resets.snapshot(), "old_resets": self._old.snapshot(), "asked": self._asked}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot; errors as `Resets.restore`."""
         self._resets.restore(snapshot["resets"])
         self._old.restore(snapshot["old_resets"])
+        self._asked = int(snapshot["asked"])
+        if not 0 <= self._asked < len(self.index.asked):
+            raise ValueError("a request to a model that is not known")
 
     @property
     def place(self) -> Place:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record import encode_control, seal
+from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
 from tests.support.checkpoints import (
     all_of,
     always,
@@ -22,7 +22,7 @@ from tests.support.checkpoints import (
     some_log,
     stored,
 )
-from tests.support.logs import append_to, body, content_of, keep, old_reset_bodies, reset_bodies, write_file
+from tests.support.logs import STAMP, append_to, body, content_of, keep, old_reset_bodies, reset_bodies, write_file
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,9 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
         elif kind == "usage":
             made.append([encode_control("usage", provider=f"p{rng.randrange(2)}", model="m", actual=step)])
         elif kind == "view":
-            made.append([encode_control("view", id=f"v{step}")])
+            answer = {"role": "assistant", "content": f"message {number}"}
+            made.append([encode_message(answer, message_id=f"id-{number}", timestamp=STAMP)])
+            made.append([encode_control("view", id=f"v{step}", provider=f"p{rng.randrange(3)}", model="m")])
         else:
             made.append([header(rng.choice((1, 2)), f"log{step}"), encode_control("system", hash=f"h{step}")])
     return made
