@@ -10,6 +10,7 @@ import click
 from ..errors import ContextPersistentError
 from ..log.checkpoint_file import SUFFIX, is_large, write_checkpoint
 from ..log.filesystem import FileSystem
+from ..log.location import is_postgres
 from ..log.reader import LogReader
 from ..log.strange import check_is_log
 from .exit_codes import DONE, FINDINGS
@@ -28,6 +29,8 @@ def checkpoint(context: click.Context, path: str) -> None:
     and no content. Sessions write it themselves as they append; this is for logs that have none, or an old one. It is
     disposable: one that does not fit its log is not used, and it can be deleted at any time.
     """
+    if is_postgres(path):
+        raise UnusableError(f"{one_line(path)}: a log in a database has columns in the place of a checkpoint")
     try:
         with progress(path, title="scanning", passes=1) as files:
             said, done = _write(path, files)
