@@ -96,7 +96,7 @@ class Import:
     @property
     def not_carried(self) -> Sequence[Loss]:
         """What is lost, by line; the first ones where there are very many."""
-        return self.account.lost
+        return self.account.lost_in_order()
 
     @property
     def notes(self) -> Sequence[Loss]:

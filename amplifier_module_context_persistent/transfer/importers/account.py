@@ -76,6 +76,10 @@ class Account:
         if len(self.lost) < MOST_NAMED:
             self.lost.append(loss)
 
+    def lost_in_order(self) -> list[Loss]:
+        """What is lost, by file and line, whatever the order in which it was found out."""
+        return sorted(self.lost, key=lambda loss: (loss.file, loss.line))
+
     @property
     def accounted(self) -> int:
         """How many lines were noted; equal to `lines` when the import is done."""
@@ -91,5 +95,5 @@ class Account:
             "not_conversational": dict(self.not_conversational),
             "lost_lines": self.lost_lines,
             "lost_parts": self.lost_parts,
-            "lost": [loss.to_json() for loss in self.lost],
+            "lost": [loss.to_json() for loss in self.lost_in_order()],
         }

@@ -39,7 +39,7 @@ async def test_deep_nesting_is_lost_and_named(tmp_path: Path) -> None:
     ]
     report = imported(write_jsonl(tmp_path / "in.jsonl", entries))
     assert texts((await history_and_view(report.path))[0]) == ["user: hi", "user: hi"]
-    assert [loss.line for loss in report.not_carried] == [3, 2, 4]
+    assert [loss.line for loss in report.not_carried] == [2, 3, 4]
 
 
 def test_a_gigabyte_in_one_line(tmp_path: Path) -> None:
