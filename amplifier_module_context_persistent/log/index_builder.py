@@ -149,6 +149,7 @@ class IndexBuilder:
         id_hashes: Iterable[int],
         seeds: Iterable[int],
         checks: Iterable[int],
+        makers: Iterable[int],
     ) -> None:
         """Take sound messages that are live as they come (`is_plain`), by their columns; their flags have `LIVE`."""
         index = self.index
@@ -160,6 +161,7 @@ class IndexBuilder:
         index.id_hashes.extend(id_hashes)
         index.seeds.extend(seeds)
         index.checks.extend(checks)
+        index.makers.extend(makers)
         index.live.extend(range(first, len(index)))
 
     def control(self, value: Control, flags: int, *, intact: bool) -> None:
@@ -196,6 +198,15 @@ class IndexBuilder:
         self.index.count_control("view")
         self._asked = self._names_code
         return True
+
+    @property
+    def asked(self) -> int:
+        """Who was asked by the last request that no answer followed yet, by `Index.makers`."""
+        return self._asked
+
+    @asked.setter
+    def asked(self, code: int) -> None:
+        self._asked = code
 
     def take_asked(self) -> int:
         """Who was asked for the answer that comes now, by `Index.makers`; the next one has its own request."""

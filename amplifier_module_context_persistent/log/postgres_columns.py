@@ -1,9 +1,9 @@
 """An index from the columns of rows, without their lines.
 
 What a row's columns say about its line is settled when it is written, by the scan that reads the line then: a sound
-message (`INDEXED`) with its role, its flags and the hash of its id, or a sound receipt (`RECEIPT`), of which nothing
-but its number is known. All other lines are fetched and scanned, whenever a log is read. So rows of any age may stand
-in one log, and whoever does not know these kinds reads the lines.
+message (`INDEXED`) with its role, its flags and the hash of its id, or a sound receipt (`RECEIPT`) with a hash that
+says who was asked; of each hash, one line is read. All other lines are fetched and scanned, whenever a log is read. So
+rows of any age may stand in one log, and whoever does not know these kinds reads the lines.
 
 The chain is believed as far as the columns carry it from row to row: each line is verified when it is read back.
 """
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from itertools import compress
 from zlib import crc32
 
-from .index import LIVE, PINNED
+from .index import ASSISTANT, LIVE, PINNED, id_hash_of
+from .index_builder import IndexBuilder
 from .postgres_rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, RECEIPT, ColumnBytes, Row
 from .record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from .scanner import Scanner
 
-_IS_KNOWN = bytes(kind in (INDEXED, RECEIPT) for kind in range(256))
 _IS_MESSAGE = bytes(kind == INDEXED for kind in range(256))
 _SWAPS = sys.byteorder == "little"  # the server sends numbers with their highest byte first
 
@@ -76,8 +76,10 @@ def _row(line: bytes, scanner: Scanner) -> Row:
         return Row(at, OTHER, scanner.seed, 0, 0, 0, line)
     is_plain = was_plain and scanner.builder.is_plain  # else what the row is depends on more than its columns
     if line.startswith(CONTROL_HEAD):
-        is_receipt = is_plain and index.control_counts.get("view", 0) > receipts
-        return Row(at, RECEIPT if is_receipt else CONTROL, crc, 0, 0, 0, line)
+        if is_plain and index.control_counts.get("view", 0) > receipts:
+            asked = "\0".join(index.asked[scanner.builder.asked])
+            return Row(at, RECEIPT, crc, 0, 0, 1 + id_hash_of(asked.encode("utf-8", "surrogatepass")), line)
+        return Row(at, CONTROL, crc, 0, 0, 0, line)
     is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
     if not (is_plain and is_one):
         return Row(at, MESSAGE, crc, 0, 0, 0, line)
@@ -115,7 +117,14 @@ class Columns:
 
     def unknown(self) -> list[int]:
         """The places of the rows whose lines are to be read."""
-        return [place for place, known in enumerate(self.kinds.translate(_IS_KNOWN)) if not known]
+        places, seen = [], {0}
+        for place, (is_message, kind) in enumerate(zip(self.kinds.translate(_IS_MESSAGE), self.kinds, strict=True)):
+            if is_message or (kind == RECEIPT and self.id_hashes[place] in seen):
+                continue
+            if kind == RECEIPT:
+                seen.add(self.id_hashes[place])
+            places.append(place)
+        return places
 
     def continue_at(self, offset: int) -> bool:
         """Whether each row begins where the one before it ends, the first at `offset`."""
@@ -131,16 +140,18 @@ def take_columns(scanner: Scanner, columns: Columns, lines: Mapping[int, bytes])
         columns: of the rows.
         lines: by their places, those that `Columns.unknown` names.
     """
-    start = 0
+    start, codes = 0, dict[int, int]()
     for place in [*sorted(lines), len(columns)]:
-        _take_known(scanner, columns, start, place)
+        _take_known(scanner, columns, start, place, codes)
         if place < len(columns):
             scan_line(scanner, lines[place])
+            if columns.kinds[place] == RECEIPT:
+                codes[columns.id_hashes[place]] = scanner.builder.asked
         start = place + 1
 
 
-def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int) -> None:
-    """Take rows all of which are known, as a scan of their lines would."""
+def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes: Mapping[int, int]) -> None:
+    """Take rows all of which are known, as a scan of their lines would; `codes` says whom receipts asked."""
     if start == stop:
         return
     index, builder = scanner.index, scanner.builder
@@ -160,10 +171,27 @@ def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int) -> No
         id_hashes=chosen(columns.id_hashes),
         seeds=compress(seeds, is_message),
         checks=chosen(columns.crcs),
+        makers=_makers(builder, columns, start, stop, codes),
     )
     if receipts := stop - start - (len(index) - first):
         index.count_control("view", receipts)
     scanner.pass_sound(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], columns.crcs[stop - 1])
+
+
+def _makers(builder: IndexBuilder, columns: Columns, start: int, stop: int, codes: Mapping[int, int]) -> bytearray:
+    """Who was asked for each message: an answer goes to the last request before it that has none yet."""
+    asked, makers = builder.asked, bytearray()
+    rows = zip(columns.kinds[start:stop], columns.roles[start:stop], columns.id_hashes[start:stop], strict=True)
+    for kind, role, hashed in rows:
+        if kind == RECEIPT:
+            asked = codes[hashed]
+        elif role == ASSISTANT:
+            makers.append(asked)
+            asked = 0
+        else:
+            makers.append(0)
+    builder.asked = asked
+    return makers
 
 
 def _numbers(typecode: str, packed: bytes) -> array[int]:
