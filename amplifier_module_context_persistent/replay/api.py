@@ -31,6 +31,7 @@ from .measures import Measures, Prices
 from .player import Played, Player
 from .policies import CachedCounter
 from .policy_spec import Chosen, PolicyError, policy_of
+from .request_checker import limit_violations
 from .visibility import Compacted, Marker, Marks, Run, lost
 
 __all__ = [
@@ -230,7 +231,7 @@ def compare(
 
 
 def _check(view: Sequence[Message], _history: Sequence[Message], fresh: Sequence[int]) -> list[str]:
-    return view_violations(view, fresh=fresh)
+    return [*view_violations(view, fresh=fresh), *limit_violations(view, exact=False)]
 
 
 def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) -> Replayed:

@@ -4,37 +4,14 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+from fixtures.providers import FAMILIES, answer, secret
 from tests.support.messages import Message
 
-FAMILIES = ("anthropic", "openai", "gemini")
+__all__ = ["FAMILIES", "ChainingProvider", "answer", "foreign_to", "provider", "result", "secret"]
 
 
 def provider(name: str, model: str = "") -> Any:
     return SimpleNamespace(name=name, default_model=model)
-
-
-def secret(maker: str, number: int) -> str:
-    """What nobody but the maker of an answer may get to see again."""
-    return f"bound-to-{maker}-{number}-end"
-
-
-def answer(maker: str, number: int, *, calls: bool = False, text: str = "") -> Message:
-    """The answer of a provider: thinking in its way, text, perhaps a call."""
-    said, bound = {"type": "text", "text": text or f"Answer {number}."}, secret(maker, number)
-    thinking: Message = {"type": "thinking", "thinking": f"Thought {number} of {maker}.", "signature": bound}
-    message: Message = {"role": "assistant", "content": [thinking, said]}
-    if maker == "openai":
-        thinking |= {"signature": None, "content": [bound, f"rs_{number}"]}
-        items = [{"id": f"rs_{number}", "encrypted_content": bound}]
-        message["metadata"] = {"openai:response_id": f"resp_{number}", "openai:reasoning_items": items}
-    elif maker == "anthropic":
-        message["content"].insert(1, {"type": "redacted_thinking", "data": bound})
-        message["thinking_block"] = dict(thinking)
-        message["metadata"] = {"anthropic": {"wire_content": [thinking], "stop_reason": "end_turn"}}
-    if calls:
-        call: Message = {"id": f"c{number}", "tool": "look", "arguments": {"at": number}}
-        message["tool_calls"] = [call | ({"signature": bound} if maker == "gemini" else {})]
-    return message
 
 
 def result(number: int, text: str = "Done.") -> Message:

@@ -1,34 +1,10 @@
-"""Images as tools give them: real headers of PNG and JPEG files, and bytes after them that no two images share."""
+"""Images as tools give them: calls and results with screenshots, and the images that a view still shows."""
 
-import base64
-import random
-import struct
-import zlib
-
+from fixtures.providers import image_block as block
+from fixtures.providers import jpeg, png
 from tests.support.messages import Message
 
-
-def png(width: int, height: int, size_bytes: int, seed: int = 0) -> bytes:
-    """A PNG file of that many bytes: its signature and header, and one chunk of noise."""
-    body = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
-    header = (
-        b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + body + struct.pack(">I", zlib.crc32(b"IHDR" + body))
-    )
-    return header + random.Random(seed).randbytes(max(0, size_bytes - len(header)))
-
-
-def jpeg(width: int, height: int, size_bytes: int, seed: int = 0) -> bytes:
-    """A JPEG file of that many bytes: a colour profile's segment, the frame header, and noise."""
-    profile = b"\xff\xe2" + struct.pack(">H", 202) + b"\0" * 200
-    frame = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
-    head = b"\xff\xd8" + profile + frame
-    return head + random.Random(seed).randbytes(max(0, size_bytes - len(head)))
-
-
-def block(data: bytes, media_type: str = "image/png") -> Message:
-    """An image block."""
-    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
-    return {"type": "image", "source": source}
+__all__ = ["block", "images_in", "jpeg", "png", "screenshot", "shot"]
 
 
 def screenshot(number: int, *, size_bytes: int = 3_000, width: int = 1280, height: int = 720) -> Message:
