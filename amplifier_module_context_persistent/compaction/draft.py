@@ -49,7 +49,7 @@ class Draft:
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
     """The tokens of each group, cut as it is, with stand-ins for missing results."""
-    holders: Counter[str] = field(default_factory=Counter)
+    holders: dict[str, int] = field(default_factory=dict)
     """By term, how many of the messages that stay show it."""
     needed: set[str] = field(default_factory=set)
     """The terms in the arguments of the calls that the view began with."""
@@ -99,7 +99,7 @@ class Draft:
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         draft.total_messages = sum(1 + len(group.results) for group in groups)
         shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
-        draft.holders.update(chain.from_iterable(shown))
+        draft.holders = dict(Counter(chain.from_iterable(shown)))
         draft.needed.update(*(group.head.terms.used for group in groups))
         return draft
 
@@ -145,7 +145,7 @@ class Draft:
         self.total_tokens += self.sizes[position]
         self.total_messages += 1 + len(self.groups[position].results)
         for entry in self.members[position]:
-            self.holders.update(entry.terms.shown(self.cuts.get(entry.id)))
+            self._show(entry.terms.shown(self.cuts.get(entry.id)))
 
     def show_by(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
@@ -153,7 +153,7 @@ class Draft:
         tokens = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         before = self.cuts.get(entry.id)
         self._hide(entry.terms.shown(before))
-        self.holders.update(entry.terms.shown(cut))
+        self._show(entry.terms.shown(cut))
         self._set_cut(position, entry, cut, tokens)
 
     def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
@@ -184,7 +184,7 @@ class Draft:
             if before - after >= MIN_SAVED_TOKENS:
                 self._set_cut(position, entry, cut, after)
             else:
-                self.holders.update(entry.terms.lost(known, cut))
+                self._show(entry.terms.lost(known, cut))
                 self._set_cut(position, entry, known, before)
 
     def _whole_tokens(self, entry: Entry) -> int:
@@ -211,6 +211,10 @@ class Draft:
     def _hide(self, names: Iterable[str]) -> None:
         for name in names:
             self.holders[name] -= 1
+
+    def _show(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.holders[name] += 1
 
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from ..view.entry import Entry
 from ..view.plan import Gap
@@ -17,8 +17,7 @@ from .draft import Draft
 from .plan_request import PlanRequest
 
 
-@dataclass(frozen=True, slots=True)
-class OpenGap:
+class OpenGap(NamedTuple):
     """A gap as it is found."""
 
     before: int
@@ -26,9 +25,9 @@ class OpenGap:
     after: int | None
     """The position of the kept group before it."""
     messages: int
-    dropped: list[int] = field(default_factory=list)
+    dropped: Sequence[int] = ()
     """Positions of the groups that this plan leaves out in it."""
-    known: list[Gap] = field(default_factory=list)
+    known: Sequence[Gap] = ()
     """Gaps of the plan before that are parts of it."""
 
 
@@ -39,9 +38,11 @@ class GapFinder:
         self._draft = draft
         index_of = request.index_of
         groups = draft.groups
-        grouped = {entry.ordinal for members in draft.members for entry in members}
-        beside = [entry.ordinal for entry in request.entries if entry.ordinal not in grouped]
-        self._beside = [index_of(ordinal) for ordinal in {*beside, *request.shown_anyway} if ordinal >= 0]
+        beside = set(request.shown_anyway)
+        if sum(map(len, draft.members)) < len(request.entries):
+            grouped = {entry.ordinal for members in draft.members for entry in members}
+            beside.update(entry.ordinal for entry in request.entries if entry.ordinal not in grouped)
+        self._beside = [index_of(ordinal) for ordinal in beside if ordinal >= 0]
         self._indexes = [[index_of(e.ordinal) for e in members if e.ordinal >= 0] for members in draft.members]
         self._ends = [_ends_gap(group.head) for group in groups]
         self._ids = [group.head.id for group in groups]
@@ -49,8 +50,8 @@ class GapFinder:
         marked = previous is not None and previous.gaps is not None
         self._known = {gap.before: gap for gap in previous.gaps or ()} if previous is not None else {}
         self._old = set(previous.keep) if previous is not None and marked else set[str]()
-        ordinals = [entry.ordinal for entry in request.entries if entry.id in self._old] if marked else []
-        self._newest_old = max(map(index_of, ordinals), default=-1)
+        known = (entry.ordinal for entry in reversed(request.entries) if entry.id in self._old)
+        self._newest_old = index_of(next(known, -1))
 
     def find(self) -> list[OpenGap]:
         """The gaps of the draft as it stands, in order."""
@@ -68,8 +69,13 @@ class GapFinder:
             missing = here - at - 1
             if missing:
                 missing -= bisect_left(shown, here) - bisect_right(shown, at)
-            dropped = [p for p in range(start, position) if not draft.kept[p]]
-            parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known] if known else []
+            dropped: Sequence[int] = ()
+            parts: Sequence[Gap] = ()
+            if position > start:
+                dropped = [p for p in range(start, position) if not draft.kept[p]]
+                parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known]
+            elif ids[position] in known:
+                parts = [known[ids[position]]]
             restored = ids[position] not in self._old and here < self._newest_old
             certain = bool(dropped or parts) or not self._old or restored or after_restored
             after_restored = restored

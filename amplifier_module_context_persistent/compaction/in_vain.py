@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
+from ..view.entry import Entry
 from .draft import Draft
 
 MOST_KNOWN = 40
@@ -20,27 +21,39 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The commands, the newest last; `known` are those of what earlier plans left out."""
-    succeeded: dict[bytes, int] = {}
+    left_out: list[tuple[int, list[int]]] = []
     for position, group in enumerate(draft.groups):
-        for call, result in zip(group.head.calls, group.results, strict=True):
-            if result is not None and not result.failed_run:
-                succeeded[call.asks] = position
-    found = list(known)
-    for position, group in enumerate(draft.groups):
-        if draft.kept[position]:
+        if draft.kept[position] or not group.results:
             continue
-        pairs = zip(group.head.uses, group.head.calls, group.results, strict=False)
-        failed = [
-            number
-            for number, (use, call, result) in enumerate(pairs)
-            if use.kind == RUN and result is not None and result.failed_run and succeeded.get(call.asks, -1) < position
-        ]
+        pairs = zip(group.head.uses, group.results, strict=False)
+        failed = [number for number, (use, result) in enumerate(pairs) if use.kind == RUN and _failed(result)]
         if failed:
-            (message,) = draft.fetch([group.head])
+            left_out.append((position, failed))
+    found = list(known)
+    succeeded = _last_successes(draft) if left_out else {}
+    for position, numbers in left_out:
+        head = draft.groups[position].head
+        failed = [number for number in numbers if succeeded.get(head.calls[number].asks, -1) < position]
+        if failed:
+            (message,) = draft.fetch([head])
             calls = calls_with_arguments(message)
             commands = [command_of(call_arguments_of(calls[number])) for number in failed if number < len(calls)]
             found += [_short(command) for command in commands if command.strip()]
     return tuple(reversed(dict.fromkeys(reversed(found))))[-MOST_KNOWN:]
+
+
+def _failed(result: Entry | None) -> bool:
+    return result is not None and result.failed_run
+
+
+def _last_successes(draft: Draft) -> dict[bytes, int]:
+    """By what a call asks, the position of the last group in which that had a result that tells of no failure."""
+    return {
+        call.asks: position
+        for position, group in enumerate(draft.groups)
+        for call, result in zip(group.head.calls, group.results, strict=True)
+        if result is not None and not result.failed_run
+    }
 
 
 def _short(command: str) -> str:

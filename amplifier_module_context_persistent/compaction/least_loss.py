@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
@@ -34,8 +35,7 @@ LEAST_MARKED = 8  # but so many messages may be cut, however small the target is
 _MARKER_TOKENS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _Operation(NamedTuple):
     position: int
     entry: Entry | None = None
     """The result to be cut; None leaves the group out."""
@@ -72,8 +72,11 @@ class Candidates:
         holders, needed, most = self.draft.holders, self.draft.needed, len(entries)
         shown = [entry.terms.shown(cuts.get(entry.id)) for entry in entries]
         rare = [name for names in shown for name in names if holders[name] <= most]  # the others have holders elsewhere
-        lost = Counter(rare) if rare else {}
-        return sum([NEEDED if name in needed else TERM for name, count in lost.items() if holders[name] <= count])
+        lost = [name for name in rare if holders[name] == 1]
+        if len(lost) < len(rare):
+            several = Counter([name for name in rare if holders[name] > 1])
+            lost += [name for name, count in several.items() if holders[name] == count]
+        return sum([NEEDED if name in needed else TERM for name in lost])
 
     def best(self, position: int) -> tuple[float, _Operation | None]:
         """The operation on a group that costs least, with what it costs; None where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -112,13 +113,14 @@ def _files(what: str, paths: Sequence[str]) -> str:
 
 def _failed(commands: Sequence[str], most_tokens: int, count: Count) -> str:
     """A sentence that names commands, as many of the newest as there is room for."""
-    text = ""
-    for number in range(1, len(commands) + 1):
-        longer = " Tried there without success: " + " | ".join(commands[-number:]) + "."
-        if count(inserted_message("user", longer)) > most_tokens:
-            break
-        text = longer
-    return text
+
+    def sentence(number: int) -> str:
+        return " Tried there without success: " + " | ".join(commands[-number:]) + "." if number else ""
+
+    def too_long(number: int) -> bool:
+        return count(inserted_message("user", sentence(number))) > most_tokens
+
+    return sentence(bisect_left(range(1, len(commands) + 1), 1, key=too_long))
 
 
 def _number(count: int, noun: str) -> str:

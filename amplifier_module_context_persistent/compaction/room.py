@@ -20,8 +20,7 @@ def use_room(draft: Draft) -> bool:
     if draft.goal_messages is not None or draft.total_tokens >= LEAST_USED * draft.target_tokens:
         return False
     for position in reversed(range(len(draft.groups))):
-        fits = draft.total_tokens + draft.sizes[position] <= draft.target_tokens
-        if not draft.kept[position] and fits:
+        if not draft.kept[position] and draft.total_tokens + draft.sizes[position] <= draft.target_tokens:
             draft.restore(position)
     for position in sorted(draft.held, reverse=True):
         if draft.kept[position] and position not in draft.fixed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
@@ -26,8 +26,7 @@ Count = Callable[[Message], int]
 Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One message of a view: a stored one (perhaps cut, its call ids renamed), or one that is inserted."""
 
     entry: Entry | None = None

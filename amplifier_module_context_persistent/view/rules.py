@@ -36,7 +36,9 @@ class Group:
         """Whether a pin or a protection holds it: one on any of its messages holds the whole group."""
         if self.head.pinned or self.head.protected:
             return True
-        return any(entry.pinned or entry.protected for entry in self.results if entry is not None)
+        if not self.results:  # `any` is slow, and every plan asks this of every group several times
+            return False
+        return any(entry is not None and (entry.pinned or entry.protected) for entry in self.results)
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
@@ -111,10 +113,13 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
 
 def _open_calls(groups: Sequence[Group]) -> set[int]:
     """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
+    unanswered = [(position, group) for position, group in enumerate(groups) if group.unanswered]
+    if not unanswered:
+        return set()
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     return {
         position
-        for position, group in enumerate(groups)
+        for position, group in unanswered
         for call, result in zip(group.head.calls, group.results, strict=True)
         if result is None and last[call.id] == position and call.id not in group.head.closed
     }
