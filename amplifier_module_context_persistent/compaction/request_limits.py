@@ -154,10 +154,13 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
             if len(going) == len(left) - 1 and not _Sums.of(last, limits).fit(rest, limits):
                 going += last
         gone += going
-    chosen: dict[int, set[int]] = {}
-    for one in gone:
-        chosen.setdefault(one.entry.ordinal, set()).add(one.number)
-    return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
+    return _by_message(gone)
+
+
+def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
+    """All media of a view but so many of the newest ones: by the ordinal of their message, their numbers in it."""
+    shown = list(_media_in(items))
+    return _by_message(shown[: len(shown) - spared])
 
 
 @dataclass(slots=True)
@@ -203,10 +206,17 @@ def _goal(sums: _Sums, rest: int, limits: RequestLimits) -> RequestLimits:
     return goal
 
 
+def _by_message(media: Iterable[_Shown]) -> dict[int, frozenset[int]]:
+    chosen: dict[int, set[int]] = {}
+    for one in media:
+        chosen.setdefault(one.entry.ordinal, set()).add(one.number)
+    return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
+
+
 def _media_in(items: Sequence[Item]) -> Iterator[_Shown]:
-    """The media of a view that can be left out: those of messages that a plan can name."""
+    """The media that a view shows."""
     for position, item in enumerate(items):
-        if item.entry is not None and item.entry.media and item.entry.id:
+        if item.entry is not None and item.entry.media:
             for number, medium in item.entry.shown_media:
                 yield _Shown(position, item.entry, number, medium)
 

@@ -34,7 +34,7 @@ class RecordKind:
     """Likewise, in lists of lists: a key, and which items of an inner list name messages."""
 
 
-_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "notice_before", "strategy"})
+_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "media", "notice_before", "strategy"})
 _GAP_NAMES = {"gaps": frozenset({0, 1, 5})}
 _MODEL_NAMES = frozenset({"provider", "model"})
 

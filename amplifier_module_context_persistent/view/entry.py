@@ -169,10 +169,11 @@ def without_some_media(
     """The entries, with those media left out whose numbers `left_out` gives by message id."""
     if not left_out:
         return list(entries)
-    return [_lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
+    return [lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
 
 
-def _lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
+def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
+    """An entry without some of its media; a line stands for each."""
     going = [(number, medium) for number, medium in entry.shown_media if number in numbers]
     lines = [medium.line(entry.id, number, len(entry.media)) for number, medium in going]
     empty = count({"content": ""})

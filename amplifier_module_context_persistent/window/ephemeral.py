@@ -6,13 +6,13 @@ Their ordinals are negative. An ephemeral message follows the record that was th
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..log.index import Index
-from ..messages.message import Message
-from ..view.entry import Entry, classify
+from ..messages.message import Message, as_json
+from ..view.entry import Entry, classify, lighter
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Extras:
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
         """Put messages before all others until they are saved."""
         self.unsaved = list(messages)
-        self._unsaved_entries = [classify(self._take_ordinal(), message, count) for message in messages]
+        self._unsaved_entries = [
+            classify(self._take_ordinal(), message, count, size_bytes=_size(message)) for message in messages
+        ]
 
     def unsaved_copies(self, index: Index) -> list[Message]:
         """Copies of the unsaved messages; none once the log holds messages."""
@@ -53,8 +55,21 @@ class Extras:
     ) -> None:
         """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
         late = reminds and index.conversation_start() < len(index.live)
-        entry = classify(self._take_ordinal(), message, count, late=late)
+        entry = classify(self._take_ordinal(), message, count, late=late, size_bytes=_size(message))
         self._ephemeral[entry.ordinal] = _Extra(entry, message, len(index) or len(self.unsaved))
+
+    def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:
+        """Leave out media of ephemeral messages for the rest of the process; whether there were any.
+
+        Args:
+            beyond: by ordinal, the numbers of media; those of other messages are passed over.
+            count: counts a message.
+        """
+        going = [ordinal for ordinal in beyond if ordinal in self._ephemeral]
+        for ordinal in going:
+            extra = self._ephemeral[ordinal]
+            self._ephemeral[ordinal] = replace(extra, entry=lighter(extra.entry, beyond[ordinal], count))
+        return bool(going)
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -91,3 +106,8 @@ class Extras:
     def _take_ordinal(self) -> int:
         ordinal, self._next_ordinal = self._next_ordinal, self._next_ordinal - 1
         return ordinal
+
+
+def _size(message: Message) -> int:
+    """The bytes of a message as JSON."""
+    return len(as_json(message).encode(errors="replace"))

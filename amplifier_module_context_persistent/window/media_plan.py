@@ -5,11 +5,11 @@ All messages that were shown stay, cut as they were, so everything before the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..compaction.planner import Compaction
-from ..compaction.request_limits import media_beyond, view_bytes
+from ..compaction.request_limits import view_bytes
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry, without_some_media
 from ..view.plan import Plan
@@ -23,6 +23,7 @@ def media_plan(
     entries: Sequence[Entry],
     arrangement: Arrangement,
     request: ViewRequest,
+    beyond: Mapping[int, frozenset[int]],
     *,
     new_id: Callable[[], str],
     last: int | None,
@@ -30,22 +31,22 @@ def media_plan(
     fetch: Fetch,
     boundary: str,
 ) -> Compaction | None:
-    """Make the plan that brings a view's media within the limits of a request; None where they are, or it cannot.
+    """Make the plan that leaves out some media of a view; None where a plan can name none of them.
 
     Args:
         state: the plan in force and what it keeps.
         entries: what the view holds.
         arrangement: the view.
-        request: the request, with its limits.
+        request: the request.
+        beyond: by ordinal, the numbers of media that have to go.
         new_id: makes the id of the new plan.
         last: the ordinal of the last live message.
         count: counts a message.
         fetch: parses the messages of entries.
         boundary: as `elide_text`.
     """
-    if request.limits is None or (state.plan is None and state.left_out):
+    if state.plan is None and state.left_out:
         return None  # a long history that was not read yet needs a plan of its own first
-    beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes)
     going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
     if not going:
         return None

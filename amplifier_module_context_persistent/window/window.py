@@ -9,13 +9,14 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
 from ..compaction.protection import protect
+from ..compaction.request_limits import all_media, media_beyond
 from ..compaction.summary_span import Span
 from ..compaction.thresholds import worth_it
 from ..config import Config
@@ -116,7 +117,10 @@ class ViewState:
         planned = None
         for _ in range(_ATTEMPTS):
             with collector_paused():
-                made = self._plan(log, request, tokens, messages)
+                try:
+                    made = self._plan(log, request, tokens, messages)
+                except FloorError as error:
+                    made = self._plan_without_media(log, request, tokens, messages, error)
             if made is None:
                 break
             entries = self._kept.entries(log, has_factory=request.has_factory)
@@ -132,23 +136,61 @@ class ViewState:
         self, log: Log, request: ViewRequest, entries: list[Entry], arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
         """A view, its images and documents brought within the limits, and the plan that was made for that."""
-        state = self._kept.state
+        beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes) if request.limits else {}
+        if not beyond:
+            return arrangement, None
+        return self._without_media(log, request, entries, arrangement, beyond)
+
+    def _plan_without_media(
+        self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
+    ) -> Compaction | None:
+        """Make a plan of a view that fits in no other way without its images, the newest one last.
+
+        Raises:
+            FloorError: it does not fit without them either.
+        """
+        before = self._kept.state
+        for spared in (1, 0):
+            entries = self._kept.entries(log, has_factory=request.has_factory)
+            arrangement = self._arrange(entries)
+            beyond = all_media(arrangement.items, spared=spared)
+            if not beyond:
+                continue
+            self._without_media(log, request, entries, arrangement, beyond)
+            try:
+                return self._plan(log, request, tokens, messages)
+            except FloorError as error:
+                refused = error
+        self._kept.state = before
+        raise refused
+
+    def _without_media(
+        self,
+        log: Log,
+        request: ViewRequest,
+        entries: list[Entry],
+        arrangement: Arrangement,
+        beyond: Mapping[int, frozenset[int]],
+    ) -> tuple[Arrangement, Compaction | None]:
+        """The view without some media, and the plan that was made for that, unless they are in no log."""
+        state, count = self._kept.state, self._source.count
         made = media_plan(
             state,
             entries,
             arrangement,
             request,
+            beyond,
             new_id=self._new_id,
             last=self._kept.last(log),
-            count=self._source.count,
+            count=count,
             fetch=lambda wanted: self._source.fetch(log, wanted),
             boundary=self._config.truncate_boundary,
         )
-        if made is None:
-            return arrangement, None
-        self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
-        arrangement = self._arrange(self._kept.entries(log, has_factory=request.has_factory))
-        return arrangement, replace(made, arrangement=arrangement)
+        if made is not None:
+            self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
+        if self._source.extras.leave_out_media(beyond, count) or made is not None:
+            arrangement = self._arrange(self._kept.entries(log, has_factory=request.has_factory))
+        return arrangement, replace(made, arrangement=arrangement) if made is not None else None
 
     def span(self, log: Log, request: ViewRequest) -> Span:
         """What a summary in the next plan would replace, and the request for it.

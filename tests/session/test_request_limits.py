@@ -19,6 +19,7 @@ from tests.support.pictures import block, images_in, png, screenshot, shot
 from tests.support.played_sessions import Hooks
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 
+CALL = {"id": "c", "tool": "look", "arguments": {}}
 LIMIT = 200_000
 """A hundredth of the default; images are as much smaller."""
 
@@ -168,3 +169,42 @@ async def test_it_is_told_as_a_compaction() -> None:
     (told,) = hooks.named("context:compaction")
     assert (told["left_out_media"], told["dropped_messages"], told["before_messages"]) == (2, 0, 7)
     assert told["before_tokens"] > told["after_tokens"]
+
+
+async def test_images_in_ephemeral_messages_count_and_give_way(tmp_path: Path) -> None:
+    """A hook that shows the screen at every request: its oldest images go, without a plan, and no reference is told."""
+    session = Recorded(tmp_path / "log.jsonl", max_images=6, max_request_bytes=LIMIT, max_tokens=200_000)
+    await session.add(user("Work."))
+    for number in range(20):
+        metadata = {"ephemeral": True, "source": "hook"}
+        await session.add({"role": "user", "content": [screenshot(number, size_bytes=20_000)], "metadata": metadata})
+        view = await session.view()
+        assert len(images_in(view)) <= 6
+        assert size_of(view) <= LIMIT
+        assert images_in(view)[-1] == screenshot(number, size_bytes=20_000)["source"]["data"]
+        await session.add({"role": "assistant", "content": f"Step {number}."})
+    lines = [m["content"][0]["text"] for m in view if isinstance(m["content"], list) and "text" in m["content"][0]]
+    assert lines[0] == "[image left out: image/png, 1280 x 720 px, 20,000 bytes]"
+    assert controls(session.path, "plan") == []
+    await session.manager.close()
+
+
+async def test_a_newest_group_of_images_that_no_plan_can_fit_loses_them(tmp_path: Path) -> None:
+    """Their tokens alone pass the budget: all but the newest go, and it too, before a request is refused."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=10_000)
+    content = [screenshot(number, width=2_000, height=2_000) for number in range(12)]
+    await session.add(user("Look."), {"role": "assistant", "content": "", "tool_calls": [CALL]})
+    await session.add({"role": "tool", "tool_call_id": "c", "name": "look", "content": content})
+    assert images_in(await session.view()) == [content[-1]["source"]["data"]]
+    await session.restart()
+    assert images_in(await session.view()) == [content[-1]["source"]["data"]]
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+    manager = InMemoryContextManager(max_tokens=1_200, tokenizer="estimate")
+    await manager.add_message({"role": "user", "content": content[:2]})
+    assert images_in(await manager.get_messages_for_request()) == []
+    manager = InMemoryContextManager(max_tokens=300, tokenizer="estimate")
+    await manager.add_message({"role": "system", "content": "Rule. " * 1_000})
+    await manager.add_message({"role": "user", "content": content[:2]})
+    with pytest.raises(ContextLengthError):
+        await manager.get_messages_for_request()
