@@ -113,8 +113,8 @@ def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, memb
     elif timed:
         metadata["timestamp"] = given
     metadata.update(marks, message_id=message_id)
-    stamped = {"role": plain["role"]}
-    stamped.update((key, value) for key, value in plain.items() if key not in ("role", "metadata"))
+    stamped = {"role": plain["role"], **plain}
+    stamped.pop("metadata", None)  # it comes last
     stamped["metadata"] = metadata
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]

@@ -79,8 +79,9 @@ class Calibration:
 
     def to_record(self) -> list[float]:
         """The fields, as they are kept in the log."""
-        sums = (self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual)
-        return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
+        fast = _in_tenths(self.fast_counted), _in_tenths(self.fast_actual)
+        slow = _in_tenths(self.slow_counted), _in_tenths(self.slow_actual)
+        return [*fast, *slow, self.last_counted, self.last_actual, self.observations]
 
     @classmethod
     def from_record(cls, fields: Sequence[float]) -> Calibration:
@@ -119,6 +120,10 @@ def reported(usage: Mapping[str, Any], key: str) -> int | None:
     """One number of a provider's report; None if it does not say, or says no number of tokens."""
     value = usage.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _in_tenths(value: float) -> float:
+    return int(value * 10 + 0.5) / 10  # `round` takes ten times as long, and an import writes very many
 
 
 def _ratio(counted: float, actual: float) -> float:

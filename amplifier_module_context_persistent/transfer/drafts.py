@@ -6,6 +6,7 @@ temporary file, in memory while they are few; what is held of each message is it
 
 from __future__ import annotations
 
+import os
 import tempfile
 from array import array
 from collections import Counter
@@ -30,7 +31,9 @@ SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
 _MEMORY_BYTES = 16 << 20
+_BLOCK_BYTES = 1 << 20  # of records are written to the spool, or read from it, together
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
+_NESTED = (dict, list)
 _SYSTEM = frozenset({"system", "developer"})
 
 
@@ -82,7 +85,9 @@ class Drafts:
     def __init__(self, account: Account) -> None:
         self._account = account
         self._spool = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - closed by __exit__
-        self._end, self._was_read = 0, False
+        self._end = 0
+        self._unwritten: list[bytes] = []
+        self._unwritten_bytes = 0
         self.sessions: list[Draft] = []
 
     def __enter__(self) -> Drafts:
@@ -117,20 +122,33 @@ class Drafts:
 
     def bodies(self, draft: Draft, start: int = 0) -> Iterator[tuple[bytes, bool]]:
         """The bodies of a session's records from record `start` on, and whether each is a message."""
+        self._flush()
+        block, begin = b"", 0
         for record in range(start, len(draft.offsets)):
-            self._spool.seek(draft.offsets[record])
-            self._was_read = True
-            yield self._spool.read(draft.lengths[record]), bool(draft.is_message[record])
+            at, length = draft.offsets[record] - begin, draft.lengths[record]
+            if at < 0 or at + length > len(block):
+                begin, at = draft.offsets[record], 0
+                self._spool.seek(begin)
+                block = self._spool.read(max(length, _BLOCK_BYTES))
+            yield block[at : at + length], bool(draft.is_message[record])
 
     def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
-        if self._was_read:
-            self._spool.seek(self._end)
-            self._was_read = False
-        self._spool.write(body)
+        size = len(body)
+        self._unwritten.append(body)
+        self._unwritten_bytes += size
         draft.offsets.append(self._end)
-        draft.lengths.append(len(body))
+        draft.lengths.append(size)
         draft.is_message.append(is_message)
-        self._end += len(body)
+        self._end += size
+        if self._unwritten_bytes > _BLOCK_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write what waits to the end of the spool."""
+        if self._unwritten:
+            self._spool.seek(0, os.SEEK_END)
+            self._spool.write(b"".join(self._unwritten))
+            self._unwritten, self._unwritten_bytes = [], 0
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
         message = _with_typed_blocks(event.message)
@@ -265,8 +283,14 @@ def _encoded(message: dict[str, Any], message_id: str) -> bytes:
         body = encode_plain(message, message_id=message_id, timestamp=None)
     except RecursionError as error:
         raise RecordError("it is nested too deeply") from error
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if not _is_flat(message) and body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         to_plain(message)
     if len(body) > _MOST_BODY_BYTES:
         raise RecordError(f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
     return body
+
+
+def _is_flat(message: dict[str, Any]) -> bool:
+    """Whether a message is a text, as most are: nothing in it is nested deeply, and no brackets need be counted."""
+    others = (value for key, value in message.items() if key != "metadata")
+    return not any(isinstance(value, _NESTED) for value in (*others, *metadata_of(message).values()))

@@ -171,7 +171,7 @@ def import_session(
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")
     account = Account()
-    with Source(source, files=files) as opened, Drafts(account) as drafts, collector_paused():
+    with collector_paused(), Source(source, files=files) as opened, Drafts(account) as drafts:
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         for event in importer.read(opened, account):
             drafts.take(event)

@@ -82,7 +82,10 @@ class ReportedUsage:
         )
         self._known[provider, model], self._continues = learned, True
         self.reports += 1
-        return encode_control("usage", **{key: value for key, value in reading.record().items() if value is not None})
+        record = reading.record()
+        for unknown in ("limit_tokens", "output_tokens"):
+            del record[unknown]
+        return encode_control("usage", **record)
 
 
 def _as_json(arguments: Any) -> str:

@@ -120,6 +120,15 @@ class TestEstimate:
         for network in (estimate.ASCII, estimate.OTHER):
             assert network.cost(encoded) == sum(hundredths_at(network, encoded, at) for at in range(len(encoded)))
 
+    @given(st.text(st.sampled_from("ab \n(é字\U0001f680\ud800"), max_size=60))
+    def test_few_characters_beyond_ascii_cost_the_same_alone(self, text: str) -> None:
+        """Only they and what the network sees beside them are looked at, where they are few among much ASCII."""
+        beside = "plain words " * 300
+        encoded = (beside + text + beside).encode("utf-8", "surrogatepass")
+        alone = estimate_tokens(beside + text + beside)
+        ascii_cost = estimate.ASCII.cost(bytes(byte for byte in encoded if not 0x80 <= byte < 0xC0))
+        assert alone == max(1, (ascii_cost + estimate.OTHER.cost(encoded) + 50) // 100)
+
     def test_the_longest_block(self) -> None:
         """A full block of the characters with the most bytes costs as much as its parts, but for their seams."""
         block = "\U0001f680" * estimate.BLOCK_CHARS

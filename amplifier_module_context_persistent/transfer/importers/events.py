@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from .account import Account
 from .source import Sample, Source
@@ -32,8 +32,7 @@ class SessionStart:
     """A branch: the id of the last message that it has in common with its session."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRead:
+class MessageRead(NamedTuple):
     """A message. Its `metadata.message_id` is stable from one import to the next.
 
     `metadata.usage` of an answer is what its provider reported, by the names of `fields.usage_of`.
@@ -65,8 +64,7 @@ class Compacted:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """An entry that is no message and is kept as it is, in a `source` record."""
 
     entry: Any

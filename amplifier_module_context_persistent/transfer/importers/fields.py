@@ -14,6 +14,7 @@ Message = dict[str, Any]
 
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9.-]+")
 _MOST_ID_CHARS = 100
+_NUMBERS = (int, float)
 
 
 def text(value: Any) -> str:
@@ -55,7 +56,7 @@ def usage_of(**counts: Any) -> dict[str, Any]:
     return {
         key: value
         for key, value in counts.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        if isinstance(value, _NUMBERS) and value is not True and value is not False and value >= 0
     }
 
 
@@ -68,7 +69,7 @@ def total(*counts: Any) -> int | None:
 def metadata(message_id: str, time: Any = None, **more: Any) -> dict[str, Any]:
     """A message's metadata without what is None or empty; zero and False stay."""
     given = {**more, "timestamp": iso_time(time), "message_id": message_id}
-    return {key: value for key, value in given.items() if value is not None and value != "" and value != {}}
+    return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
 
 
 def assistant(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .account import Account
 from .events import Compacted, Event, Kept, MessageRead, SessionStart
@@ -38,8 +38,7 @@ _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom"
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     line: int
     offset: int
     length: int
@@ -143,7 +142,8 @@ def _index(source: Source, account: Account) -> _File:
 
 def _says(message: dict[str, Any]) -> bool:
     """Whether a message has content; an answer that failed may have none."""
-    return any(message.get(key) for key in ("content", "command", "summary")) or message.get("role") == "toolResult"
+    given = message.get("content") or message.get("command") or message.get("summary")
+    return bool(given) or message.get("role") == "toolResult"
 
 
 def _note_facts(file: _File, entry: dict[str, Any]) -> None:

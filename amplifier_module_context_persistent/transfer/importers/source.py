@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -46,8 +46,7 @@ class ImportRefusedError(ContextPersistentError, ValueError):
     """The file holds nothing that can be imported, or is not of the format that was named; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of the file: its number from 1, where it lies, and its bytes without LF; None if it is too long."""
 
     number: int
@@ -126,8 +125,9 @@ class Source:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and forget what was parsed of it."""
         fd, self._fd = self._fd, -1
+        self._parsed, self._document = {}, []
         if fd >= 0:
             self._files.close(fd)
 
