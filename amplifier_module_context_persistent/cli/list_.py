@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from heapq import heappop, heappush
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,52 +100,76 @@ def list_sessions(
         )
     matches = _matching(words) if words is not None else None
     sessions = _sessions(directories, everywhere=everywhere)
-    seen = _newest(sessions, most, since, matches, count_failed=in_full)
-    if everywhere:
-        seen = _by_project(seen)
+    look = _Look(sessions, since, matches, count_failed=in_full)
+    if everywhere and most is None:
+        seen = look.by_project()
+    else:
+        seen = islice(look.newest_first(), most)
+        seen = iter(_by_project(list(seen))) if everywhere else seen
     if as_json:
         click.echo(json.dumps({"sessions": [one.to_json() for one in seen]}))
         return
     output = console()
-    if not seen:
-        output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
-        return
-    _row(output, [name for name, _ in _COLUMNS], Text("STATE"), "SESSION", style="bold")
     project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
+    is_first = True
     for one in seen:
+        if is_first:
+            _row(output, [name for name, _ in _COLUMNS], Text("STATE"), "SESSION", style="bold")
+            is_first = False
         if everywhere and one.session.project != project:
             project = one.session.project
             output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
         _show(output, one, shortest, in_full=in_full)
+        sys.stdout.flush()  # in a pipe too: whoever reads has something to read
+    if is_first:
+        output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
 
 
-def _newest(
-    sessions: Iterable[SessionFile],
-    most: int | None,
-    since: float | None,
-    matches: Callable[[SessionFile], bool] | None,
-    *,
-    count_failed: bool,
-) -> list[Overview]:
-    """Look at sessions, and put those that are wanted in order of their last messages.
+class _Look:
+    """Looks at sessions, and gives those that are wanted as soon as it is known that they come next."""
 
-    A file is written no earlier than its last message: once the files are older than what is wanted, no more are read.
-    """
-    counter, sessions = open_counter("estimate"), list(sessions)
-    held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-    seen: list[Overview] = []
-    for session in sorted(sessions, key=lambda session: -session.modified_s):
-        if since is not None and session.modified_s < since:
-            break
-        if most is not None and len(seen) == most and seen[-1].last_s >= session.modified_s:
-            break
-        if matches is not None and not matches(session):
-            continue
-        with progress(str(session.path)) as files:
-            seen.append(look_at(session, counter, held, files=files, count_failed=count_failed))
-        seen.sort(key=lambda one: (-one.last_s, -one.session.modified_s, one.session.id))
-        del seen[most if most is not None else len(seen) :]
-    return [one for one in seen if since is None or one.last_s >= since]
+    def __init__(
+        self,
+        sessions: list[SessionFile],
+        since: float | None,
+        matches: Callable[[SessionFile], bool] | None,
+        *,
+        count_failed: bool,
+    ) -> None:
+        self._sessions, self._since, self._matches, self._count_failed = sessions, since, matches, count_failed
+        self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+        self._counter = open_counter("estimate")
+
+    def newest_first(self, project: str | None = None) -> Iterator[Overview]:
+        """Give them, or those of one project, in order of their last messages.
+
+        A file is written no earlier than its last message: so a session comes next once all files that are left are
+        older than its last message, and files older than what is wanted are not read.
+        """
+        waiting: list[tuple[float, float, str, int, Overview]] = []
+        chosen = (one for one in self._sessions if project is None or one.project == project)
+        left = sorted(chosen, key=lambda session: -session.modified_s)
+        for number, session in enumerate(left):
+            if self._since is not None and session.modified_s < self._since:
+                break
+            while waiting and -waiting[0][0] > session.modified_s:
+                yield heappop(waiting)[-1]
+            if self._matches is not None and not self._matches(session):
+                continue
+            with progress(str(session.path)) as files:
+                one = look_at(session, self._counter, self._held, files=files, count_failed=self._count_failed)
+            if self._since is None or one.last_s >= self._since:
+                heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
+        while waiting:
+            yield heappop(waiting)[-1]
+
+    def by_project(self) -> Iterator[Overview]:
+        """Give the sessions of each project together, the project with the newest message first."""
+        projects = [(self.newest_first(name), name) for name in dict.fromkeys(one.project for one in self._sessions)]
+        heads = [(first, rest, name) for rest, name in projects if (first := next(rest, None)) is not None]
+        for first, rest, _ in sorted(heads, key=lambda head: (-head[0].last_s, head[2])):
+            yield first
+            yield from rest
 
 
 def _matching(words: str) -> Callable[[SessionFile], bool]:
