@@ -38,7 +38,7 @@ from amplifier_module_context_persistent.replay.timeline import timeline
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.transcript.outline import outline
-from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
@@ -46,6 +46,11 @@ POLICIES = ("none", "stateless", "sliding", "default")
 LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
 SEEN_REQUEST = 60
 _WIDTH = 88
+_CJK_IN_SIGHT = """[...document.querySelectorAll("body *")].filter((one) => {
+  if (one.children.length || !/[\\u2e80-\\uffdc]/.test(one.innerText)) return false;
+  const { left, top, height } = one.getBoundingClientRect();
+  return [1, height / 2, height - 1].some((down) => one.contains(document.elementFromPoint(left + 4, top + down)));
+}).map((one) => one.innerText)"""
 _BEFORE, _BEHIND = 4, 1
 
 
@@ -156,13 +161,23 @@ def report_pictures(path: str, directory: str, scratch: str) -> None:
         page = browser.open(f"file://{page_path}#request-{SEEN_REQUEST}", width=1280, height=800)
         page.wait("document.documentElement?.dataset.state === 'loaded'")
         page.wait("document.querySelector('.request')")
+        _check_glyphs(page)
         page.picture(Path(directory, "report.png"))
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
         page.run("document.querySelector('.switch').click()")
         page.run("document.getElementById('stream').scrollTop = 0")
         page.wait("document.querySelector('.turn')")
         page.run("document.querySelectorAll('.fold')[1].click()")
+        _check_glyphs(page)
         page.picture(Path(directory, "report-dark.png"))
+
+
+def _check_glyphs(page: Page) -> None:
+    """Refuse a picture with Chinese, Japanese or Korean in it: where their fonts are missing, they would be boxes."""
+    if found := page.run(_CJK_IN_SIGHT):
+        raise RuntimeError(
+            f"not every machine has fonts for what the page shows: {found[0][:80]!r}; show another request"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

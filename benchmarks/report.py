@@ -1,6 +1,6 @@
 """The report of a session of 100,000 messages and 100 MB of text, in Chromium, opened from a file.
 
-    python -m benchmarks.report [--messages N] [--log FILE] [--page FILE]
+    python -m benchmarks.report [--messages N] [--views some|all|none] [--log FILE] [--page FILE]
 
 Makes the session (with a request before every 20th answer), its report, and measures the page: when the shell is
 painted, when all is loaded, how many nodes it has at 200 places and with everything in sight unfolded, how long a find
@@ -23,6 +23,7 @@ from typing import Any
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.replay import open_transcript
 from amplifier_module_context_persistent.report import report
+from amplifier_module_context_persistent.report.requests import SOME, VIEWS
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from fixtures.generate import generate_session
 
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.report", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--messages", type=int, default=MESSAGES)
+    parser.add_argument("--views", choices=VIEWS, default=SOME, help="which views are made again and proved")
     parser.add_argument("--log", help="a log to take instead of making one")
     parser.add_argument("--page", help="a report of that log to take instead of making one")
     given = parser.parse_args(arguments)
@@ -114,16 +116,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log, page = given.log or os.path.join(scratch, "s.jsonl"), given.page or os.path.join(scratch, "s.html")
         if not given.log:
             asyncio.run(record(log, given.messages))
-        made_s = 0.0
+        made_s, made = 0.0, None
         if not given.page:
             began = time.perf_counter()
             with open_transcript(log) as transcript:
-                report(transcript, page)
+                made = report(transcript, page, views=given.views)
             made_s = time.perf_counter() - began
         share = os.path.getsize(page) / os.path.getsize(log)
         with Chromium.start(Path(scratch)) as browser:
             found = measure(browser, os.path.abspath(page))
     found = {"log_mb": round(os.path.getsize(log) / 1e6, 1) if given.log else None, **found}
+    if made is not None:
+        found |= {"views": given.views, "requests": made.requests, "views_proved": made.views_proved}
+        found |= {"views_not_proved": made.views_not_proved}
     found |= {"made_s": round(made_s, 1), "file_share": round(share, 3)}
     print(json.dumps(found, indent=2, ensure_ascii=False))
     missed = [
