@@ -15,7 +15,7 @@ from ..errors import ContextPersistentError
 from ..log.index import USER
 from ..log.record import Message
 from ..messages.metadata import given_id, is_human
-from ..window.plan_record import kept_ordinals
+from ..view.plan_record import kept_ordinals
 from .rebuild import ReceiptLog
 from .transcript import Transcript
 

@@ -21,9 +21,9 @@ from ..log.record_kinds import control_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan
+from ..view.plan_record import kept_ordinals, live_positions
 from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
-from ..window.plan_record import kept_ordinals, live_positions
 from ..window.request import ViewRequest
 from ..window.window import ViewState
 

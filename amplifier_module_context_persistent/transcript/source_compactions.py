@@ -8,7 +8,7 @@ from typing import Any
 
 from ..log.record import name_of
 from ..view.plan import Plan
-from ..window.plan_record import kept_ordinals
+from ..view.plan_record import kept_ordinals
 from .transcript import Transcript
 
 IMPORTED = "imported"

@@ -21,7 +21,7 @@ from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
 from ..transcript.source_compactions import IMPORTED
 from ..view.plan import SUMMARY_TAGS, Plan
-from ..window.plan_record import keep_runs
+from ..view.plan_record import keep_runs
 from .import_usage import ReportedUsage
 from .importers.account import Account
 from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart

@@ -17,9 +17,9 @@ from ..log.base import Log
 from ..log.index import Index
 from ..view.entry import Entry, end_chains, gives_way, with_closed, without_some_media
 from ..view.plan import Plan
+from ..view.plan_record import live_positions
 from .cold_start import near_and_older
 from .message_source import MessageSource
-from .plan_record import live_positions
 from .plan_state import PlanState, stored_plan_state, visible
 
 logger = logging.getLogger(__name__)

@@ -17,10 +17,10 @@ from ..messages.message import Message
 from ..view.arrangement import Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan
+from ..view.plan_record import kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
 from .cold_start import ClassifyAll, group_around
-from .plan_record import kept_ordinals, live_positions
 
 
 @dataclass(frozen=True, slots=True)

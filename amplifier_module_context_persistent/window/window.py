@@ -26,6 +26,7 @@ from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan
+from ..view.plan_record import plan_record
 from ..view.provider_bonds import Reader
 from ..view.receipts import Chain
 from ..view.render import render
@@ -34,7 +35,6 @@ from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
 from .media_plan import media_plan, with_room_for_bytes
 from .message_source import MessageSource
-from .plan_record import plan_record
 from .plan_state import PlanState, hidden, mark, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of

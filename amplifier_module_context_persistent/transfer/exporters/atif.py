@@ -16,7 +16,7 @@ from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...transcript.rebuild import Noted
 from ...view.plan import Plan
-from ...window.plan_record import kept_ordinals
+from ...view.plan_record import kept_ordinals
 from .parts import blocks_of, calls_with_arguments, image_url, model_of, text_block, to_json, tool_definitions
 from .session_view import SessionView
 

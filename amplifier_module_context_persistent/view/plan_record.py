@@ -9,8 +9,8 @@ from typing import Any
 
 from ..log.index import Index
 from ..log.record import encode_control, name_of
-from ..view.entry import Entry
-from ..view.plan import Plan
+from .entry import Entry
+from .plan import Plan
 
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
