@@ -5,6 +5,7 @@ message leaves the live history, none that was cleared comes back, the log is ne
 purging something else change none of this.
 """
 
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -12,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record import Message, encode_control
 from amplifier_module_context_persistent.log.reset_writer import ids_in, reset_bodies
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log
+from tests.support.checkpoints import always, make_checkpoint, put, stored
 from tests.support.logs import STAMP, append, body, keep, old_reset_bodies, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
 
@@ -111,11 +114,20 @@ def is_undecidable(version: int, what: str, bodies: list[bytes]) -> bool:
     return version == 1 and at >= 0 and b'"_record":"keep"' in bodies[at]
 
 
+def read(log: FileLog) -> list[Message]:
+    """The live messages; a checkpoint that described them wrongly is given up by the second try."""
+    log.follow()
+    try:
+        return list(log.read(log.index.live))
+    except LogUnreadableError:
+        log.follow()
+        return list(log.read(log.index.live))
+
+
 def live(log: FileLog) -> list[int]:
     """The numbers of the live messages; -1 for one whose text or id is no longer what it was."""
-    log.follow()
     shown = []
-    for message in log.read(log.index.live):
+    for message in read(log):
         text = re.fullmatch(r"message (\d+)\.?", str(message.get("content")))
         own = str(message["metadata"].get("message_id")) == f"id-{text[1]}" if text else False
         shown.append(int(text[1]) if text and (own or text[1] == "77") else -1)
@@ -151,19 +163,53 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
     log.close()
 
 
+def put_checkpoint(path: str, lines: list[bytes], rng: random.Random) -> str:
+    """Put a checkpoint beside a log: of all of it or of its first lines, as it was made or not, or of another log."""
+    kind = rng.choice(("sound", "stale", "stale", "cut", "flipped", "swapped"))
+    write_file(path, b"".join(lines[: rng.randrange(1, len(lines)) if kind == "stale" else len(lines)]))
+    if kind == "swapped":
+        write_file(path, b"".join(sealed([*map(body, range(80, 95))])))
+    if not make_checkpoint(path):
+        return "none, since a reset is open"
+    content = stored(path)
+    at = rng.randrange(len(content))
+    if kind == "cut":
+        put(path, content[:at])
+    elif kind == "flipped":
+        put(path, content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :])
+    return kind
+
+
+def write_log(path: str, content: bytes, rng: random.Random) -> None:
+    """Write a log; half of the time it keeps its modification time, as when bits flip on the disk."""
+    before = os.stat(path)
+    write_file(path, content)
+    if rng.random() < 0.5:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
 @pytest.mark.parametrize("version", [1, 2])
-def test_one_fault_costs_no_other_message(tmp_path: Path, version: int) -> None:
-    """Each fault by itself, followed by no use, an append, a rewind or a purge in turn."""
+def test_one_fault_costs_no_other_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, checkpoints: bool
+) -> None:
+    """Each fault by itself, followed by no use, an append, a rewind or a purge in turn; also beside any checkpoint."""
+    if checkpoints:
+        always(monkeypatch)
     rng, path, bodies = random.Random(version), str(tmp_path / "log.jsonl"), records(version)
     lines = sealed(bodies)
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
     count = 0
-    for number, (what, changed, damaged) in enumerate(faults(lines, rng, 24)):
+    for number, (what, changed, damaged) in enumerate(faults(lines, rng, 12 if checkpoints else 24)):
         if is_undecidable(version, what, bodies):
             continue
-        write_file(path, b"".join(changed))
+        if checkpoints:
+            what = f"{what}, checkpoint: {put_checkpoint(path, lines, rng)}"
+            write_log(path, b"".join(changed), rng)
+        else:
+            write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)
         log.close()
