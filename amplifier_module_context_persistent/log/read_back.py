@@ -14,9 +14,9 @@ from zlib import crc32
 import orjson
 
 from ..errors import LogUnreadableError
+from .bare_line import message_id_of
 from .index import DAMAGED, UNCHAINED, Index
 from .record import CRC_TAIL_BYTES, Message, decode
-from .scanner import message_id_of
 
 _FOREIGN = DAMAGED | UNCHAINED
 

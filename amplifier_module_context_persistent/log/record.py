@@ -159,7 +159,7 @@ def decode(line: bytes) -> Message:
         value = _decode_stdlib(line)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - callers treat every unreadable line alike
-    if line.count(b"{") + line.count(b"[") > MAX_READ_DEPTH and _is_deeper(value, MAX_READ_DEPTH):
+    if is_too_deep(line, value):
         raise ValueError("nested too deeply")
     value.pop("_crc", None)
     value.pop("_json", None)
@@ -192,6 +192,11 @@ def has_misplaced_crc(line: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(value, dict) and "_crc" in value
+
+
+def is_too_deep(line: bytes, value: Any) -> bool:
+    """Whether what a line was parsed into is nested so deeply that it is no record."""
+    return line.count(b"{") + line.count(b"[") > MAX_READ_DEPTH and _is_deeper(value, MAX_READ_DEPTH)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

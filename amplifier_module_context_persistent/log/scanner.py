@@ -12,11 +12,12 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
+from .bare_line import HEADS as BARE_HEADS
+from .bare_line import message_id_of, read_bare
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
@@ -26,7 +27,6 @@ from .record import (
     ID_KEY,
     MAX_RECORD_BYTES,
     TRUE_BEFORE_ID,
-    Message,
     decode,
     has_misplaced_crc,
     member_of,
@@ -90,35 +90,44 @@ class Scanner:
         for line in lines:
             length = len(line) + 1
             line_number += 1
-            computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
-            verified = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed
-            if verified and line[:9] == ROLE_HEAD and length <= limit and builder.is_plain:
-                end = length - 22  # after the message id, where message_id is the last key of the last object
-                start = line.rfind(ID_KEY, 0, end)
-                role = roles.get(line[9:13], -1)
-                plain = start > 0 <= role and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
-                if plain and b"\\" not in line[start:end]:
-                    live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
-                    offsets.append(offset)
-                    lengths.append(length)
-                    role_codes.append(role)
-                    flags.append(LIVE)
-                    id_hashes.append(from_bytes(line[start + 14 : end], "little") % ID_MODULUS)
-                    seeds.append(seed)
-                    checks.append(computed)
-                    makers.append(builder.take_asked() if role == ASSISTANT else 0)
-                    offset += length
-                    chain.stored = chain.computed = seed = computed
-                    chain.begun = True
-                    continue
-            elif verified and line[:18] == _RECEIPT_HEAD and length <= limit and builder.receipt(line):
+            tail, role = line[-CRC_TAIL_BYTES:], -1
+            begun = crc(line[:-CRC_TAIL_BYTES], seed)
+            computed = crc(b"}", begun)
+            if length <= limit and builder.is_plain:
+                if tail == b',"_crc":"%08x"}' % computed:
+                    if line[:9] == ROLE_HEAD:
+                        end = length - 22  # after the message id, where message_id is the last key of the last object
+                        start = line.rfind(ID_KEY, 0, end)
+                        plain = start > 0 and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
+                        if plain and b"\\" not in line[start:end]:
+                            role, hashed = roles.get(line[9:13], -1), from_bytes(line[start + 14 : end], "little")
+                            flag, after, check, seed_read = LIVE, computed, computed, seed
+                    elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
+                        offset += length
+                        chain.stored = chain.computed = seed = computed
+                        chain.begun = True
+                        continue
+                elif not chain.begun and line.startswith(BARE_HEADS) and (bare := read_bare(line, offset)) is not None:
+                    role, hashed = bare
+                    flag, after, check, seed_read = LIVE | UNCHAINED, crc(tail, begun), crc(line), 0
+                    self._bare = (line_number, offset)
+            if role < 0:
+                self.take(line, line_number, offset)
+                seed, live = chain.stored, index.live
                 offset += length
-                chain.stored = chain.computed = seed = computed
-                chain.begun = True
                 continue
-            self.take(line, line_number, offset)
-            seed, live = chain.stored, index.live
+            live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
+            offsets.append(offset)
+            lengths.append(length)
+            role_codes.append(role)
+            flags.append(flag)
+            id_hashes.append(hashed % ID_MODULUS)
+            seeds.append(seed_read)
+            checks.append(check)
+            makers.append(builder.take_asked() if role == ASSISTANT else 0)
             offset += length
+            chain.computed, chain.stored, chain.begun = computed, after, flag == LIVE
+            seed = after
         self.offset = offset
         self.line = line_number
 
@@ -302,12 +311,3 @@ class Scanner:
             self.builder.report(*(finding or ("checksum", detail)))
             self.builder.control(value, 0, intact=is_intact(written))
         return "_record" in value
-
-
-def message_id_of(message: Message, line: bytes, offset: int) -> str:
-    """The id that a record carries, or for a bare line one derived from its bytes and its offset."""
-    metadata = message.get("metadata")
-    given = metadata.get("message_id") if isinstance(metadata, dict) else None
-    if isinstance(given, str) and given:
-        return given
-    return "m" + hashlib.sha256(b"%d:" % offset + line.rstrip(b"\n")).hexdigest()[:16]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import PurgeError
+from ..log.bare_line import message_id_of
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..log.record import (
     CONTROL_HEAD,
@@ -28,7 +29,7 @@ from ..log.record import (
 from ..log.record_kinds import kind_of
 from ..log.reorder import Line
 from ..log.reset_writer import reset_bodies
-from ..log.scanner import Scanner, message_id_of
+from ..log.scanner import Scanner
 from .ever_live import ScannedLog, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_records import control_body, pieces_of, strings_of

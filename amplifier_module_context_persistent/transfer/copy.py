@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError, RecordError
 from ..log.atomic_file import NewFile
+from ..log.bare_line import message_id_of
 from ..log.base import ReadableLog
 from ..log.batch import SEAL_BYTES
 from ..log.location import is_postgres
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, seal, to_plain
-from ..log.scanner import message_id_of
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
 

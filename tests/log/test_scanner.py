@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.bare_line import message_id_of
 from amplifier_module_context_persistent.log.index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED
 from amplifier_module_context_persistent.log.record import ROLES, encode_control, encode_message
-from amplifier_module_context_persistent.log.scanner import message_id_of
 from tests.support.logs import STAMP, body, sealed
 from tests.support.scans import found, ids, scan
 
