@@ -299,6 +299,7 @@ class IndexBuilder:
         "usage": _usage,
         "system": _system,
         "view": _view,
+        "asked": _view,
         "reset_begin": _begin,
         "reset_commit": _commit,
         "reset": _old_reset,

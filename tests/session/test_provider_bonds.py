@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import FAMILIES, ChainingProvider, answer, foreign_to, provider, result, secret
 from tests.support.checker import assert_valid
 from tests.support.messages import user
@@ -169,3 +170,20 @@ async def test_views_of_logs_from_before_are_proved(tmp_path: Path) -> None:
     assert secret("anthropic", 1) in json.dumps(whole)
     assert secret("anthropic", 1) not in json.dumps(bare)
     assert_proved(session.path, session.views)
+
+
+async def test_a_fork_knows_whose_its_answers_are(tmp_path: Path) -> None:
+    """Its receipts stay in the log that it was forked from; what they say of answers comes along."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    for number, name in enumerate(("anthropic", "gemini")):
+        await turn(session, provider(name, f"{name}-1"), number)
+    views = [await session.view(None, provider(name)) for name in FAMILIES]
+    await session.manager.close()
+    forked = Recorded(tmp_path / "fork.jsonl", max_tokens=100_000)
+    fork_session(session.path, path=forked.path)
+    assert [await forked.view(None, provider(name)) for name in FAMILIES] == views
+    await forked.manager.close()
+    assert [(one["provider"], one["model"]) for one in controls(forked.path, "asked")] == [
+        *[("anthropic", "anthropic-1")] * 2,
+        *[("gemini", "gemini-1")] * 2,
+    ]
