@@ -28,6 +28,7 @@ from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
 from .location import parse_location
+from .postgres_bytes import KEPT_BYTES
 from .postgres_columns import new_rows
 from .postgres_reader import PostgresReader
 from .postgres_rows import Head
@@ -61,6 +62,7 @@ class PostgresLog:
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
+        kept_bytes: so many bytes of the lines that were read or appended last are not fetched again.
 
     Raises:
         ValueError: the location is none.
@@ -74,9 +76,14 @@ class PostgresLog:
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
         trusting: bool = True,
+        kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self._reader = PostgresReader(
-            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
+            parse_location(location),
+            timeout_s=lock_timeout_s,
+            max_record_bytes=max_record_bytes,
+            trusting=trusting,
+            kept_bytes=kept_bytes,
         )
         self._durable = durability == "fsync"
         self._sent: _Sent | None = None

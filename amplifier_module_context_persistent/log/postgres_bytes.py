@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LogUnreadableError
 from . import postgres_rows as rows
+from .index import Index
 from .location import Location
+
+KEPT_BYTES = 4 << 20
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,12 +29,60 @@ class RowBytes:
         location: the server and the schema.
         ask: calls a function with a connection, and tries again where that breaks.
         find_log_id: the log's id, as it is known.
+        kept_bytes: so many bytes of lines that were read or appended last stay in memory, so that a view does not fetch
+            again what the view before it fetched. They are what the index was made from, whatever the table holds.
     """
 
-    def __init__(self, location: Location, ask: Ask, find_log_id: Callable[[], int]) -> None:
+    def __init__(
+        self, location: Location, ask: Ask, find_log_id: Callable[[], int], *, kept_bytes: int = KEPT_BYTES
+    ) -> None:
         self._location, self._ask, self._find_log_id = location, ask, find_log_id
+        self._kept: dict[int, bytes] = {}
+        self._kept_bytes, self._most_bytes = 0, kept_bytes
         self.starts: array[int] = array("Q")
         """Where each line begins: the offset that it has in a file."""
+
+    def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines, without LF, in the order asked for; wherever they lie, many are one question."""
+        offsets, lengths, starts = index.offsets, index.lengths, self.starts
+        at = 0
+        while at < len(ordinals):
+            size, stop = 0, at
+            while stop < len(ordinals) and size < rows.BLOCK_BYTES:
+                size += lengths[ordinals[stop]]
+                stop += 1
+            group = ordinals[at:stop]
+            numbers = [bisect_right(starts, offsets[ordinal]) - 1 for ordinal in group]
+            lines = self._chosen(numbers)
+            for ordinal, number in zip(group, numbers, strict=True):
+                line, length = lines[number], lengths[ordinal] - 1
+                begin = offsets[ordinal] - starts[number]  # not 0 for a whole record within a damaged line
+                yield ordinal, line if len(line) == length else line[begin : begin + length]
+            at = stop
+
+    def _chosen(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        kept = self._kept
+        lines = {number: kept[number] for number in numbers if number in kept}
+        if not (wanted := sorted({number for number in numbers if number not in lines})):
+            return lines
+        log_id = self._find_log_id()
+        fetched: dict[int, bytes] = self._ask(
+            partial(rows.read_chosen, schema=self._location.schema, log_id=log_id, numbers=wanted)
+        )
+        if len(fetched) < len(wanted):
+            raise self._missing(next(number for number in wanted if number not in fetched))
+        self.keep(fetched)
+        return lines | fetched
+
+    def keep(self, lines: Mapping[int, bytes]) -> None:
+        """Keep lines, and let go of those that were kept first."""
+        kept = self._kept
+        for number, line in lines.items():
+            if number not in kept and len(line) < self._most_bytes:
+                kept[number] = line
+                self._kept_bytes += len(line)
+        while self._kept_bytes > self._most_bytes:
+            self._kept_bytes -= len(kept.pop(next(iter(kept))))
 
     def read(self, offset: int, size: int) -> bytes:
         """Read bytes of the log as it would be in a file."""

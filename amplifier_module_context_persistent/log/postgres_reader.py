@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import LogError, LogUnreadableError
 from . import postgres_rows as rows
-from .index import Index, fetch_lines
+from .index import Index
 from .location import Location
-from .postgres_bytes import RowBytes
+from .postgres_bytes import KEPT_BYTES, RowBytes
 from .postgres_columns import Columns, scan_line, take_columns
 from .postgres_rows import Head
 from .postgres_server import DeadlineError, Server, first_line, give_back, is_servers, take_server
@@ -47,22 +47,31 @@ class PostgresReader:
         timeout_s: the deadline of every operation.
         max_record_bytes: longer lines are reported and skipped.
         trusting: believe the columns of rows; else every line is read.
+        kept_bytes: see `RowBytes`.
     """
 
-    def __init__(self, location: Location, *, timeout_s: float, max_record_bytes: int, trusting: bool = True) -> None:
+    def __init__(
+        self,
+        location: Location,
+        *,
+        timeout_s: float,
+        max_record_bytes: int,
+        trusting: bool = True,
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
         self.location, self.shown = location, location.shown
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._server: Server | None = None
-        self._trusting = trusting
+        self._trusting, self._kept_bytes = trusting, kept_bytes
         self._forget()
 
     def _forget(self) -> None:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id)
+        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id, kept_bytes=self._kept_bytes)
         self._last_line = b""
 
     @property
@@ -171,6 +180,7 @@ class PostgresReader:
             self.bytes.starts.append(self.scanner.offset)
             scan_line(self.scanner, line)
         self._last_line = lines[-1]
+        self.bytes.keep(dict(enumerate(lines, self.lines_known - len(lines))))
 
     def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
         """Take in rows by their columns; False, and nothing done, if these do not fit together."""
@@ -219,7 +229,7 @@ class PostgresReader:
 
     def fetch(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines, not checked."""
-        return fetch_lines(self.index, ordinals, self.bytes.read)
+        return self.bytes.fetch(self.index, ordinals)
 
     def whole_lines(self, start: int = 0) -> Iterator[Line]:
         """Give the lines that were taken in, from an offset on, in the order in which they were written."""

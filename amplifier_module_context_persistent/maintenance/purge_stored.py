@@ -9,10 +9,11 @@ gone.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..errors import PurgeError
+from ..errors import LogUnreadableError, PurgeError
 from ..log.location import Location, location_of, parse_location
 from ..log.open import not_there
 from ..log.postgres_new import NewStoredLog
@@ -22,6 +23,7 @@ from .purge_lines import ChainedLines, check_written
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import Rewrite
 
+_PURGED_MEANWHILE = "the log was purged or replaced meanwhile; nothing was changed; try again"
 _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
 
 
@@ -56,21 +58,33 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
             return counts
         with NewStoredLog(beside, timeout_s=lock_timeout_s) as new:
             lines = ChainedLines(lambda line: new.write(line[:-1]))
-            rewrite = Rewrite(reader, purge, counts, lines.put, lines.put_raw, time=written)
-            rewrite.run()
+            with _refusing_other_purges():
+                rewrite = Rewrite(reader, purge, counts, lines.put, lines.put_raw, time=written)
+                rewrite.run()
             if counts.is_nothing:
                 return counts
             end, held = reader.scanner.offset, reader.known()
             with new.refusing():
                 reader.follow(new.connection, lock=True)
             if reader.index is not index:
-                raise PurgeError("the log was purged or replaced meanwhile; nothing was changed; try again")
+                raise PurgeError(_PURGED_MEANWHILE)
             rewrite.take_appended(reader.whole_lines(end))
             lines.put(encode_control("purge", time=written, mode=purge.mode, **counts.to_record()))
             new.flush()
             check_written(new.index, rewrite.expected())
             new.take_place(held, parsed.name)
         return counts
+
+
+@contextmanager
+def _refusing_other_purges() -> Iterator[None]:
+    """Another purge that comes first deletes the rows that this one reads."""
+    try:
+        yield
+    except LogUnreadableError as error:
+        if error.errno == errno.ENOENT:
+            raise PurgeError(_PURGED_MEANWHILE) from error
+        raise
 
 
 @contextmanager

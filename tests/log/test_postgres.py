@@ -28,13 +28,15 @@ def location(server: TestServer) -> str:
 class TestPostgresLog(LogContract):
     """Rows of a server; with and without waiting for its disk."""
 
+    kept_bytes = 0
+
     @pytest.fixture(params=["fsync", "write"])
     def open_log(self, location: str, server: TestServer, request: pytest.FixtureRequest) -> Iterator[OpenLog]:
         opened: list[PostgresLog] = []
         self.server, self.schema = server, schema_of(location)
 
         def another() -> Log:
-            opened.append(PostgresLog(location, durability=request.param))
+            opened.append(PostgresLog(location, durability=request.param, kept_bytes=self.kept_bytes))
             return opened[-1]
 
         yield another
@@ -46,6 +48,15 @@ class TestPostgresLog(LogContract):
             change = "update {}.record set line = decode(replace(encode(line, 'hex'), %s, %s), 'hex')"
             self.server.execute(change.format(self.schema), old.hex(), new.hex())
         return True
+
+
+class TestPostgresLogThatKeepsLines(TestPostgresLog):
+    """The same with lines in memory, few enough that some are fetched again."""
+
+    kept_bytes = 300
+
+    def tamper(self, log: Log, old: bytes, new: bytes) -> bool:
+        return False  # what is kept is what was read before
 
 
 def schema_of(location: str) -> str:

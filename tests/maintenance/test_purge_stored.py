@@ -126,6 +126,21 @@ def test_of_two_purges_the_second_is_refused_or_comes_after(stored: str) -> None
     log.close()
 
 
+def test_a_purge_whose_rows_another_purge_deletes_is_refused(stored: str) -> None:
+    """It says that the log was purged meanwhile, and changes nothing."""
+    log = PostgresLog(stored)
+    append(log, *range(40))
+
+    def other_first() -> str:
+        purge_log(stored, before(10), now=lambda: STAMP)
+        return STAMP
+
+    with pytest.raises(PurgeError, match="meanwhile"):
+        purge_log(stored, before(20), now=other_first)
+    assert numbers(log) == [*range(10, 40)]
+    log.close()
+
+
 def test_a_purge_is_cut_anywhere(server: TestServer, stored: str) -> None:
     """An error says that nothing was changed, and nothing was; a success is one."""
     log, proxy, first = open_log(stored, lock_timeout_s=60), CuttingProxy(server.socket_path), 0

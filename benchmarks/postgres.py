@@ -1,0 +1,249 @@
+"""What a log in PostgreSQL costs, each against something else in the same run, on an embedded server.
+
+- an append (`fsync`) against one bare insert and commit of the same bytes in a worker thread;
+- an append of 16 tasks at once against one after the other;
+- a request against one of the same session in a file;
+- resuming a session against fetching and parsing all its lines, each in a process of its own, with the memory it adds;
+- four processes that append to one session, against one process;
+- the bytes of a session of 1,000 messages in the tables.
+
+    python -m benchmarks.postgres [--messages N] [--rounds N] [--calls N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.location import location_of
+from amplifier_module_context_persistent.log.record import encode_message, seal
+from amplifier_module_context_persistent.paths import log_name
+from amplifier_module_context_persistent.transfer.copy_log import copy_log
+from benchmarks.append import MESSAGE, STAMP
+from benchmarks.measure import Comparison, compare_async, report
+from benchmarks.resume import resident_bytes
+from benchmarks.sessions import write_session
+from tests.support.postgres import TestServer, running_server
+
+TASKS, PROCESSES = 16, 4
+_EACH = 200  # appends of each process
+
+
+def open_session(storage: str, session_id: str, **options: Any) -> PersistentContextManager:
+    """A session in a database."""
+    return PersistentContextManager(storage=storage, session_id=session_id, tokenizer="estimate", **options)
+
+
+async def append(server: TestServer, storage: str, calls: int, rounds: int) -> Comparison:
+    """A durable append against a bare insert and commit in a worker thread."""
+    import psycopg
+
+    line, _ = seal(encode_message(MESSAGE, message_id="id-1000", timestamp=STAMP), 0)
+    loop, worker = asyncio.get_running_loop(), ThreadPoolExecutor(max_workers=1)
+    server.execute("create table bare (number bigint generated always as identity primary key, line bytea not null)")
+    async with open_session(storage, "append") as manager:
+        with psycopg.connect(server.server.get_uri(), autocommit=True, prepare_threshold=2) as connection:
+
+            def insert() -> None:
+                connection.execute("insert into bare (line) values (%s)", [line])
+
+            async def bare() -> None:
+                await loop.run_in_executor(worker, insert)
+
+            async def ours() -> None:
+                await manager.add_message(MESSAGE)
+
+            pair = (("append, fsync", ours), ("insert + commit in a thread", bare))
+            compared = await compare_async("append", *pair, limit=1.3, calls=calls, rounds=rounds)
+    worker.shutdown()
+    return compared
+
+
+async def together(storage: str, calls: int, rounds: int) -> Comparison:
+    """The time for 16 messages: of 16 tasks at once, and one after the other."""
+    async with open_session(storage, "together") as manager:
+
+        async def at_once() -> None:
+            await asyncio.gather(*(manager.add_message(MESSAGE) for _ in range(TASKS)))
+
+        async def one_by_one() -> None:
+            for _ in range(TASKS):
+                await manager.add_message(MESSAGE)
+
+        pair = ((f"{TASKS} tasks at once", at_once), (f"{TASKS} one after the other", one_by_one))
+        return await compare_async("16 tasks", *pair, limit=0.25, calls=max(4, calls // TASKS), rounds=rounds)
+
+
+async def request(storage: str, calls: int, rounds: int) -> Comparison:
+    """A request after a new message, in a session of 1,000 messages with a plan."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "log.jsonl")
+        write_session(path, 1_000)
+        copy_log(path, location_of(storage, log_name("request", ".")))
+        options: dict[str, Any] = {"max_tokens": 40_000}
+        file = PersistentContextManager(path, tokenizer="estimate", **options)
+        stored = open_session(storage, "request", **options)
+        times: dict[str, list[float]] = {}
+        best = (9e9, 0.0, 0.0)
+        for _ in range(rounds):
+            times = {"file": [], "stored": []}
+            for number in range(calls):
+                for name, manager in (("file", file), ("stored", stored)):
+                    await manager.add_message({"role": "user", "content": f"go on with step {number}"})
+                    start = time.perf_counter()
+                    await manager.get_messages_for_request()
+                    times[name].append((time.perf_counter() - start) * 1e6)
+            medians = [statistics.median(times[name]) for name in ("stored", "file")]
+            best = min(best, (medians[0] / medians[1], *medians))
+        await file.close()
+        await stored.close()
+    return Comparison(
+        "request", "in PostgreSQL", "in a file", round(best[1], 2), round(best[2], 2), round(best[0], 3), 1.5
+    )
+
+
+def resume(storage: str, messages: int, rounds: int) -> tuple[Comparison, dict[str, float]]:
+    """The first view of a new process, which follows an earlier one's plan; with the memory that it adds."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "log.jsonl")
+        size = write_session(path, messages)
+        copied = copy_log(path, location_of(storage, log_name("resume", ".")))
+        back = copy_log(location_of(storage, log_name("resume", ".")), os.path.join(directory, "back.jsonl"))
+        assert copied.sha256 == back.sha256
+    _worker("view", storage)  # makes the plan
+    pairs = [(_worker("view", storage), _worker("parse", storage)) for _ in range(rounds)]
+    ratio, ours, theirs = min((v["seconds"] / p["seconds"], v["seconds"], p["seconds"]) for v, p in pairs)
+    memory = {
+        "log_bytes": size,
+        "memory_of_view": statistics.median(view["bytes"] for view, _ in pairs),
+        "memory_of_lines": statistics.median(parsed["bytes"] for _, parsed in pairs),
+    }
+    name = f"resume of {messages:,}"
+    return Comparison(name, "first view", "fetch and parse", ours * 1e6, theirs * 1e6, round(ratio, 3), 0.3), memory
+
+
+def processes(storage: str) -> dict[str, float]:
+    """Messages a second of four processes that append to one session, and of one."""
+    rates = {}
+    for count in (1, PROCESSES):
+        commands = [
+            [sys.executable, "-m", "benchmarks.postgres", "--worker", "append", f"{storage}#processes-{count}"]
+            for _ in range(count)
+        ]
+        start = time.perf_counter()
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE) for command in commands]
+        done = [json.loads(process.communicate()[0]) for process in running]
+        assert all(process.returncode == 0 for process in running)
+        taken = max(one["end"] for one in done) - min(one["start"] for one in done)
+        rates[f"messages_a_second_of_{count}"] = count * _EACH / taken
+        rates[f"seconds_of_{count}_with_imports"] = time.perf_counter() - start
+    return rates
+
+
+def size_of_1000(server: TestServer) -> dict[str, float]:
+    """The bytes of 1,000 messages in a file, in the table with its long lines, and in its index."""
+    storage = server.new_location()
+    schema = storage.rpartition("schema=")[2]
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "log.jsonl")
+        size = write_session(path, 1_000)
+        copy_log(path, location_of(storage, "s"))
+    server.execute(f"vacuum full {schema}.record")
+    ((table, index),) = server.execute(f"select pg_table_size('{schema}.record'), pg_indexes_size('{schema}.record')")
+    return {"file_bytes": size, "table_bytes": table, "index_bytes": index}
+
+
+def view(storage: str) -> dict[str, float]:
+    """Open the session and make the first view."""
+    import psycopg  # noqa: F401 - imports are not counted
+
+    async def first() -> int:
+        async with open_session(storage, "resume") as manager:
+            return len(await manager.get_messages_for_request())
+
+    before, start = resident_bytes(), time.perf_counter()
+    messages = asyncio.run(first())
+    return {"seconds": time.perf_counter() - start, "messages": messages, "bytes": resident_bytes() - before}
+
+
+def parse(storage: str) -> dict[str, float]:
+    """Fetch all lines of the session and parse each."""
+    import orjson
+    import psycopg
+
+    from amplifier_module_context_persistent.log.location import parse_location
+
+    location = parse_location(storage)
+    statement = f"select line from {location.schema}.record join {location.schema}.log using (log_id) where name = %s"
+    before, start = resident_bytes(), time.perf_counter()
+    with psycopg.connect(location.conninfo) as connection:
+        rows = connection.execute(f"{statement} order by seq".encode(), [log_name("resume", ".")], binary=True)
+        kept = [orjson.loads(line) for (line,) in rows]
+    return {"seconds": time.perf_counter() - start, "messages": len(kept), "bytes": resident_bytes() - before}
+
+
+def append_many(location: str) -> dict[str, float]:
+    """Append messages, one after the other."""
+    storage, _, session_id = location.partition("#")
+
+    async def run() -> dict[str, float]:
+        async with open_session(storage, session_id, lock_timeout_s=60) as manager:
+            await manager.add_message(MESSAGE)
+            start = time.time()
+            for _ in range(_EACH):
+                await manager.add_message(MESSAGE)
+            return {"start": start, "end": time.time()}
+
+    return asyncio.run(run())
+
+
+WORKERS = {"view": view, "parse": parse, "append": append_many}
+
+
+def _worker(name: str, storage: str) -> dict[str, float]:
+    """Run one worker in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.postgres", "--worker", name, storage]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def main() -> int:
+    """Measure and print JSON and a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument("--worker", nargs=2, metavar=("NAME", "STORAGE"))
+    options = parser.parse_args()
+    if options.worker:
+        name, storage = options.worker
+        print(json.dumps(WORKERS[name](storage)))
+        return 0
+    with running_server() as server:
+        storage = server.new_location()
+        results = [
+            asyncio.run(append(server, storage, options.calls, options.rounds)),
+            asyncio.run(together(storage, options.calls, options.rounds)),
+            asyncio.run(request(storage, options.calls, options.rounds)),
+        ]
+        resumed, memory = resume(storage, options.messages, options.rounds)
+        others = {**memory, **processes(storage), **size_of_1000(server)}
+        code = report([*results, resumed])
+        for name, value in others.items():
+            print(f"{name:<34} {value:>16,.1f}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
