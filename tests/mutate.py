@@ -37,7 +37,7 @@ TESTS = {
 }
 SLOW = "not flipped_bit"
 """What is left out: all bits of a log, flipped."""
-CPU_SECONDS, WALL_SECONDS = 60, 300
+CPU_SECONDS, IDLE_SECONDS, WALL_SECONDS = 60, 30, 300
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -174,15 +174,27 @@ def survives(module: str, make: Callable[[], ast.Module] | None) -> bool:
             code = _run(module, make() if make is not None else None)
         finally:
             os._exit(code)
-    deadline = time.monotonic() + WALL_SECONDS
-    while time.monotonic() < deadline:
+    now = time.monotonic()
+    deadline, moved, used = now + WALL_SECONDS, now, 0
+    while time.monotonic() < min(deadline, moved + IDLE_SECONDS):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return status == 0
-        time.sleep(0.02)
+        if (ticks := _ticks(pid)) != used:
+            moved, used = time.monotonic(), ticks
+        time.sleep(0.05)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     return False
+
+
+def _ticks(pid: int) -> int:
+    """The processor time that a process has used; one that waits for ever uses none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic_ns()
+    return int(fields[11]) + int(fields[12])
 
 
 def _run(module: str, mutant: ast.Module | None) -> int:
