@@ -257,7 +257,6 @@ TESTED_ELSEWHERE = {
     "log.postgres_reader": "tests/log/test_postgres.py: reading, as the log and its writers use it",
     "log.postgres_rows": "tests/log/test_postgres.py: statements, through a log",
     "log.postgres_server": "tests/log/test_postgres.py: connections that break, and servers that stay away",
-    "log.read_back": "tests/log/test_base.py: what changed in the storage is never handed out",
     "log.record_kinds": "tests/maintenance/test_purge_rewrite.py: what each kind is to a purge",
     "log.reset_record": "tests/log/test_resets.py: begin and commit",
     "log.reset_writer": "tests/log/test_base.py: a reset on every kind of log",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import logging
 import os
 import shutil
 import tempfile
@@ -286,6 +287,7 @@ def _crashed(root: str, prefix: Sequence[str], operation: str, at: int, counts: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--depth", type=int, default=3)
+    logging.disable(logging.ERROR)
     print(explore(parser.parse_args().depth))
 
 
