@@ -153,6 +153,24 @@ class Log(ReadableLog, Protocol):
 
 
 @runtime_checkable
+class FindsBytes(Protocol):
+    """What a log has besides whose storage can search lines, so that they need not be fetched."""
+
+    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Find the records, of some, whose lines may hold bytes: all that do, and perhaps some that do not.
+
+        Args:
+            ordinals: which records.
+            needle: the bytes; with `ignores_case`, their ASCII letters are small.
+            ignores_case: whether the case of ASCII letters in a line counts for nothing.
+
+        Raises:
+            LogUnreadableError: the storage cannot be asked.
+        """
+        ...
+
+
+@runtime_checkable
 class KeepsCheckpoint(Protocol):
     """A log that can write down what it knows of itself, so that the next opening need not read all of it.
 

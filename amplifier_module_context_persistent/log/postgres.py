@@ -138,6 +138,10 @@ class PostgresLog:
         if last:
             yield last[:-1] if lacks_newline else last
 
+    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Let the server find the records, of some, whose lines may hold bytes."""
+        return self._reader.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
+
     def close(self) -> None:
         """Let the connection go and forget what was read; a later call opens the log again."""
         self._reader.close()

@@ -60,6 +60,21 @@ class RowBytes:
                 yield ordinal, line if len(line) == length else line[begin : begin + length]
             at = stop
 
+    def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """The records, of some, in whose rows bytes stand, or may stand otherwise written."""
+        numbers = {ordinal: bisect_right(self.starts, index.offsets[ordinal]) - 1 for ordinal in ordinals}
+        found = self._ask(
+            partial(
+                rows.find_bytes,
+                schema=self._location.schema,
+                log_id=self._find_log_id(),
+                numbers=sorted(set(numbers.values())),
+                needle=needle,
+                ignores_case=ignores_case,
+            )
+        )
+        return {ordinal for ordinal, number in numbers.items() if number in found}
+
     def _chosen(self, numbers: Sequence[int]) -> dict[int, bytes]:
         kept = self._kept
         lines = {number: kept[number] for number in numbers if number in kept}

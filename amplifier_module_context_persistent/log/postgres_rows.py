@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .record import MARK
+
 if TYPE_CHECKING:
     import psycopg
 
@@ -197,3 +199,23 @@ def read_chosen(connection: Connection, schema: str, log_id: int, numbers: Seque
     """Read the lines with some numbers; one that is missing is not in the answer."""
     statement = f"select seq, line from {schema}.record where log_id = %s and seq = any(%s::bigint[])"
     return dict(connection.execute(statement.encode(), [log_id, list(numbers)], binary=True).fetchall())
+
+
+def find_bytes(
+    connection: Connection, schema: str, log_id: int, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
+) -> set[int]:
+    """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others.
+
+    With `ignores_case` both are compared in the server's notation of ASCII characters only. That keeps every line that
+    holds the bytes, and now and then one that does not.
+    """
+    asked, line = "%(needle)b::bytea", "line"
+    if ignores_case:
+        asked, line = (f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, line))
+    escaped = "" if needle.isascii() else " or position(%(mark)b::bytea in line) > 0"
+    statement = f"""
+        select seq from {schema}.record
+         where log_id = %(log_id)s and seq = any(%(numbers)s::bigint[]) and (position({asked} in {line}) > 0{escaped})
+    """
+    values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
+    return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from ..errors import RecallError
-from ..log.base import Log
-from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
+from ..log.base import FindsBytes, Log
+from ..log.index import ROLE_CODES, Index
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of
 from ..messages.text import full_text
@@ -42,6 +42,7 @@ from ..search.recall_page import (
     tell_hits,
 )
 from ..search.tool_names import tools_of
+from .recall_lines import lines_that_may_match
 from .session import Session
 
 STEP_S = 0.05
@@ -49,7 +50,7 @@ SEARCH_S = 10.0
 MESSAGE_S = 1.0
 BATCH_MESSAGES = 256
 _BATCH_BYTES = 1 << 20
-_FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
+_STORED_BATCHES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class RecallSearch:
             return self._tell(stopped_at=timestamp_of(last))
         step_end = now + STEP_S
         while self._at and len(self._read) < BATCH_MESSAGES:
-            self._read_batch(log, self._next_batch(log.index))
+            self._read_batch(log, self._next_batch(log))
             if self._clock() > step_end:
                 return None
         return None if self._read or self._at else self._tell()
@@ -184,14 +185,19 @@ class RecallSearch:
 
     # -- a search ----------------------------------------------------------------------------------------------------
 
-    def _next_batch(self, index: Index) -> range:
-        """The positions of the next messages to search."""
+    def _next_batch(self, log: Log) -> range:
+        """The positions of the next messages to search; more where the storage looks through them."""
+        index, times = log.index, _STORED_BATCHES if self._is_stored_search(log) else 1
         start, size = self._at, 0
-        while start and self._at - start < BATCH_MESSAGES and size < _BATCH_BYTES:
+        while start and self._at - start < times * BATCH_MESSAGES and size < times * _BATCH_BYTES:
             start -= 1
             size += index.lengths[self._live[start]]
         batch, self._at = range(start, self._at), start
         return batch
+
+    def _is_stored_search(self, log: Log) -> bool:
+        pattern = self._wanted.pattern
+        return isinstance(log, FindsBytes) and pattern is not None and bool(pattern.needle)
 
     def _read_batch(self, log: Log, positions: Sequence[int]) -> None:
         """Read the messages that may match."""
@@ -199,12 +205,8 @@ class RecallSearch:
         if wanted.role:
             positions = [at for at in positions if index.roles[live[at]] == ROLE_CODES[wanted.role]]
         if wanted.pattern is not None and wanted.pattern.needle:
-            lines = log.lines([live[at] for at in positions])
-            positions = [
-                at
-                for at, (ordinal, line) in zip(positions, lines, strict=True)
-                if index.flags[ordinal] & _FOREIGN or wanted.pattern.may_match(line)
-            ]
+            may_match = lines_that_may_match(log, [live[at] for at in positions], wanted.pattern)
+            positions = [at for at in positions if live[at] in may_match]
         messages = list(log.read([live[at] for at in positions]))
         self._read += [
             (at, message)

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,13 @@ Manager = PersistentContextManager
 REFERENCE = re.compile(r"characters elided; recall (\S+) …\]")
 
 
-@pytest.fixture(params=["file", "memory"])
-def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Manager:
-    return start(tmp_path / "log.jsonl" if request.param == "file" else None)
+@pytest.fixture(params=["file", "memory", "postgres"])
+async def manager(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Manager]:
+    if request.param == "postgres":
+        async with start(storage=request.getfixturevalue("storage"), session_id="s") as stored:
+            yield stored
+    else:
+        yield start(tmp_path / "log.jsonl" if request.param == "file" else None)
 
 
 def start(path: Path | None = None, **config: Any) -> Manager:
@@ -44,6 +48,8 @@ def start(path: Path | None = None, **config: Any) -> Manager:
         "now": lambda: f"2026-03-01T{(n := next(minutes)) // 60:02}:{n % 60:02}:00.000Z",
         **config,
     }
+    if "storage" in config:
+        return Manager(**options)
     return InMemoryContextManager(**options) if path is None else Manager(path, **options)
 
 
