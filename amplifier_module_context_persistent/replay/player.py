@@ -17,6 +17,7 @@ from .evidence import Said, Session, said
 from .excerpt_summarizer import Asked
 from .measures import Measures
 from .policies import Message, Open, Policy
+from .reader_measures import Reader
 
 Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
 """Says what is wrong with a view, a sentence a violation.
@@ -45,6 +46,7 @@ class Player:
     def __init__(self, session: Session, counter: TokenCounter, *, check: Check | None = None) -> None:
         self.session, self._counter, self._check = session, counter, check
         self._originals = {message["metadata"]["message_id"]: message for message in session.messages}
+        self._reader = Reader(session.messages)
         self._known: dict[bytes, tuple[int, int, Said]] = {}
         self._fine: set[bytes] = set()
         """Messages that were in a view without violations."""
@@ -117,6 +119,7 @@ class Player:
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
         measures.inserted_tokens += sum(inserted for _, inserted, _ in known)
+        measures.owed.take(self._reader.look(place, view, [part for _, _, part in known]))
         if wanted := self.session.evidence.get(place):
             original = "\n".join(part.original for _, _, part in known)
             text = "\n".join(part.text for _, _, part in known)
@@ -184,6 +187,7 @@ class Player:
             measures.request_tokens.append(tokens)
             measures.cached_tokens += cached
             measures.inserted_tokens += inserted[before[place]]
+            measures.owed.take(self._reader.look_at_all(place))
             wanted = len(self.session.evidence.get(place, ()))
             measures.evidence += wanted
             measures.evidence_original += wanted

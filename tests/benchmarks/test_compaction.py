@@ -5,8 +5,9 @@ import json
 import pytest
 
 from amplifier_module_context_persistent.replay.measures import Measures
+from amplifier_module_context_persistent.replay.reader_measures import Owed
 from benchmarks import compaction
-from benchmarks.compaction import missed
+from benchmarks.compaction import means, missed, owing
 
 
 def row(policy="truncate", **values):
@@ -26,7 +27,6 @@ def row(policy="truncate", **values):
         ({"invalid": 1}, "invalid"),
         ({"request_tokens": [10_000] * 9 + [40_001]}, "over the budget"),
         ({"breaks": 13}, "breaks"),
-        ({"inserted_tokens": 5_000}, "inserted"),
         ({"cached_tokens": 10_000}, "stateless"),
         ({"evidence_original": 74}, "sliding"),
         ({"evidence_original": 72}, "at least 0.73"),
@@ -40,6 +40,30 @@ def test_what_the_default_misses_is_named(changed, said_of_it):
     found = missed([row(**changed), *others])
     assert bool(found) == bool(said_of_it)
     assert said_of_it in "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, ""),
+        ({"stale_views": 1}, "stale 0.050"),
+        ({"last_words": 10, "last_words_shown": 7}, "answered 0.850"),
+        ({"alone_sum": 31}, "alone 2.050"),
+        ({"gaps": 20, "gaps_unmarked": 1}, "unmarked 0.025"),
+        ({"inserted_tokens": 13_000}, "inserted_share 0.065"),
+    ],
+)
+def test_what_views_owe_is_judged_by_means_over_budgets(changed, named):
+    """One budget may miss it; the mean of all may not."""
+    kept = {"views": 10, "alone_sum": 10, "gaps": 10, "last_words": 10, "last_words_shown": 10}
+    inserted = {name: value for name, value in changed.items() if name == "inserted_tokens"}
+    sums = {name: value for name, value in changed.items() if name not in inserted}
+    found = means([row(owed=Owed(**kept)), row(owed=Owed(**{**kept, **sums}), **inserted)])
+    assert list(found) == ["session-a"]
+    assert found["session-a"]["billed"] == 0.4
+    said = owing(found)
+    assert len(said) == bool(named)
+    assert named in "".join(said)
 
 
 def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatch):
