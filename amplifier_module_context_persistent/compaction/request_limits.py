@@ -158,8 +158,11 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
-    """All media of a view but so many of the newest ones: by the ordinal of their message, their numbers in it."""
-    shown = list(_media_in(items))
+    """All media of a view but so many of the newest ones: by the ordinal of their message, their numbers in it.
+
+    Those of people's messages and of pins stay: they are never compacted for their tokens.
+    """
+    shown = [one for one in _media_in(items) if not (one.entry.human or one.entry.pinned or one.entry.protected)]
     return _by_message(shown[: len(shown) - spared])
 
 
