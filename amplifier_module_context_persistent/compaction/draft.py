@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -99,7 +99,7 @@ class Draft:
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         draft.total_messages = sum(1 + len(group.results) for group in groups)
         shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
-        draft.holders = dict(Counter(chain.from_iterable(shown)))
+        draft.holders = defaultdict(int, Counter(chain.from_iterable(shown)))  # a longer cut shows new ones
         draft.needed.update(*(group.head.terms.used for group in groups))
         return draft
 

@@ -14,6 +14,8 @@ from ..log.index import Index
 from ..messages.message import Message, as_json
 from ..view.entry import Entry, classify, lighter
 
+_UNKNOWN_BYTES = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Extra:
@@ -109,5 +111,8 @@ class Extras:
 
 
 def _size(message: Message) -> int:
-    """The bytes of a message as JSON."""
-    return len(as_json(message).encode(errors="replace"))
+    """The bytes of a message as JSON; a guess where an integer has more digits than Python writes."""
+    try:
+        return len(as_json(message).encode(errors="replace"))
+    except ValueError:
+        return _UNKNOWN_BYTES
