@@ -12,7 +12,7 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 from zlib import crc32
 
@@ -46,6 +46,10 @@ class _Chain:
     stored: int = 0
     computed: int = 0
     begun: bool = False
+    strange_line: int = 0
+    """The last line that does not verify."""
+    strange_seed: int = 0
+    """The checksum before it and its like."""
 
 
 class Scanner:
@@ -184,14 +188,14 @@ class Scanner:
         """What is known besides the index, in plain JSON types; None where lines were moved, or a reset is open."""
         if self.order is not None or not self.builder.is_settled:
             return None
-        chain = [self._chain.stored, self._chain.computed, self._chain.begun]
+        chain = astuple(self._chain)
         return {"offset": self.offset, "line": self.line, "chain": chain, "bare": self._bare, **self.builder.snapshot()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
-        stored, computed, begun = snapshot["chain"]
-        self._chain = _Chain(int(stored), int(computed), bool(begun))
+        stored, computed, begun, *strange = snapshot["chain"]
+        self._chain = _Chain(int(stored), int(computed), bool(begun), *map(int, strange))
         bare = snapshot["bare"]
         self._bare = (int(bare[0]), int(bare[1])) if bare is not None else None
         self.builder.restore(snapshot)
@@ -206,7 +210,9 @@ class Scanner:
         chain, stored = self._chain, stored_crc(line)
         flags, computed = self._check(line, stored, place)
         finding, written = None, line
-        if flags or stored is None:
+        if flags:
+            seed = chain.strange_seed if chain.strange_line == self.line - 1 else chain.stored
+            chain.strange_line, chain.strange_seed = self.line, seed
             written = corrected(line, chain.stored) or corrected(line, chain.computed) or line
             self.written = written
         if stored is None:
@@ -233,12 +239,13 @@ class Scanner:
         self._take(line, flags, finding, written)
 
     def _check(self, line: bytes, stored: int | None, place: Place) -> tuple[int, int]:
-        """Verify a line against both seeds; its flags and the checksum that it should have."""
+        """Verify a line against the seeds that it may have; its flags and the checksum that it should have."""
         body, chain = line[:-CRC_TAIL_BYTES], self._chain
         computed = crc32(b"}", crc32(body, chain.stored))
         if stored is None:
             return UNCHAINED, computed
-        for seed in (chain.stored, chain.computed):
+        inserted = (chain.strange_seed,) if chain.strange_line == self.line - 1 else ()
+        for seed in (chain.stored, chain.computed, *inserted):
             if stored == crc32(b"}", crc32(body, seed)):
                 place.seed, place.check = seed, stored
                 return 0, computed

@@ -2,6 +2,8 @@
 
 - `calls` lists what was called, in order. `fail` lets the n-th call that matches fail, or a write take only some bytes,
   once or for ever.
+- `go_astray` lets a write land in another place than it was meant for, or nowhere, while its caller is told that all is
+  well, as a faulty disk does.
 - It tells written from synced: `power_cut` writes into another directory what may be on the disk after a power cut.
   Without a chooser that is the least: synced bytes under synced names. With one, each write and cut that was not
   synced is kept, lost, torn or zeroed as it says. `choosers` gives all subsets of what may be lost, then samples.
@@ -105,6 +107,7 @@ class FakeFiles(FileSystem):
         self.unsynced_renames: dict[str, Tracked] = {}
         """What stood under a name before another file was renamed over it."""
         self._paths: dict[int, str] = {}
+        self._astray: tuple[int, Callable[[int], int | None]] | None = None
 
     # -- faults ------------------------------------------------------------------------------------------------------
 
@@ -116,9 +119,14 @@ class FakeFiles(FileSystem):
         self.faults.append(fault)
         return fault
 
+    def go_astray(self, *, nth: int = 1, to: Callable[[int], int | None]) -> None:
+        """Let the n-th write leave NUL bytes where it belongs; what it writes lands at `to` (of its offset)."""
+        self._astray = (self.count("write") + nth, to)
+
     def heal(self) -> None:
         """Let everything work again."""
         self.faults.clear()
+        self._astray = None
 
     def count(self, *ops: str) -> int:
         """How many calls of these operations were made."""
@@ -206,6 +214,15 @@ class FakeFiles(FileSystem):
         short = self._call("write", path)
         taken = data if short is None else data[:short]
         offset = os.fstat(fd).st_size
+        if self._astray is not None and self._astray[0] == self.count("write"):
+            place = self._astray[1](offset)
+            super().write(fd, bytes(len(data)))
+            if place is not None:
+                with open(path, "r+b") as file:
+                    file.seek(place)
+                    file.write(data)
+            self.tracked[path] = Tracked(_content(path))
+            return len(data)
         written = super().write(fd, taken) if taken else 0
         self.tracked[path].changes.append(Change(offset, taken))
         return written
