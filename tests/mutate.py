@@ -31,8 +31,8 @@ PACKAGE = "amplifier_module_context_persistent.log"
 _OF_LINES = ["log/test_scanner.py", "log/test_resets.py", "log/test_old_resets.py", "log/test_golden.py"]
 TESTS = {
     "record": ["log/test_record.py", "log/test_scanner.py", "log/test_golden.py"],
-    "scanner": [*_OF_LINES, "log/test_chain.py", "log/test_strange.py"],
-    "index_builder": [*_OF_LINES, "log/test_index.py"],
+    "scanner": [*_OF_LINES, "log/test_chain.py", "log/test_strange.py", "log/test_checkpoint.py"],
+    "index_builder": [*_OF_LINES, "log/test_index.py", "log/test_checkpoint.py"],
     "group_commit": ["log/test_group_commit.py"],
 }
 SLOW = "not flipped_bit"

@@ -301,6 +301,39 @@ async def test_a_closed_log_opens_again_when_it_is_used(path: str) -> None:
     await commit.close()
 
 
+async def test_a_closed_log_has_no_thread(path: str) -> None:
+    """The thread goes with the log, so a host that opens many sessions does not collect them."""
+    before = set(threading.enumerate())
+    commit = GroupCommit(FileLog(path), inline=False)
+    await commit.append(giving(body(0)))
+    (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("context-log")]
+    await commit.close()
+    await until(lambda: not own.is_alive())
+
+
+async def test_an_inline_append_never_waits_on_the_loop(path: str) -> None:
+    """While the log's thread is at work, a small append is queued after it, and the loop goes on."""
+    commit = GroupCommit(FileLog(path, durability="write"), inline=True)
+    await commit.append(giving(body(0)))
+    begun, release = threading.Event(), threading.Event()
+    released_by: list[str] = []
+
+    def work(_: object) -> None:
+        begun.set()
+        if not release.wait(20):
+            released_by.append("the end of the patience")
+
+    working = asyncio.ensure_future(commit.run(work))
+    await until(begun.is_set)
+    appending = asyncio.ensure_future(commit.append(giving(body(1))))
+    await asyncio.sleep(0)
+    release.set()  # a loop that waited for the log's thread would never come here
+    await asyncio.gather(working, appending)
+    assert released_by == []
+    await commit.close()
+    assert stored_numbers(path) == [0, 1]
+
+
 async def test_what_is_queued_when_the_log_is_closed_is_committed(path: str) -> None:
     """A close waits for those before it."""
     commit = GroupCommit(FileLog(path), inline=False)
