@@ -32,7 +32,7 @@ _OF_LINES = ["log/test_scanner.py", "log/test_resets.py", "log/test_old_resets.p
 TESTS = {
     "record": ["log/test_record.py", "log/test_scanner.py", "log/test_golden.py"],
     "scanner": [*_OF_LINES, "log/test_chain.py", "log/test_strange.py", "log/test_checkpoint.py"],
-    "index_builder": [*_OF_LINES, "log/test_index.py", "log/test_checkpoint.py"],
+    "index_builder": ["log/test_index_builder.py", *_OF_LINES, "log/test_index.py", "log/test_checkpoint.py"],
     "group_commit": ["log/test_group_commit.py"],
 }
 SLOW = "not flipped_bit"

@@ -245,7 +245,6 @@ TESTED_ELSEWHERE = {
     "log.batch": "tests/log/test_file_writers.py: what several callers append together",
     "log.file_scan": "tests/log/test_reader.py: whole lines, torn ones, lines that are too long",
     "log.filesystem": "tests/log/test_file.py: system calls, through a log",
-    "log.index_builder": "tests/log/test_base.py: rows feed it, and every scan does",
     "log.lock": "tests/log/test_file_writers.py: a lock takes several writers",
     "log.memory": "tests/log/test_group_commit.py: the same tests as for a file",
     "log.one_bit": "tests/log/test_one_fault.py: every kind of record, with a bit flipped",
