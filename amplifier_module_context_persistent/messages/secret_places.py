@@ -78,6 +78,7 @@ _PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 )  # fmt: skip
 """Kind, the texts of which one stands in each, and where the secret is: the group that matched."""
 
+_HINTS = tuple((hint, number) for number, (_, hints, _) in enumerate(_PLACES) for hint in hints)
 _COOKIES = re.compile(
     r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)\\*[\"']?(?P<pairs>[^\s=;:\"'\\]+=[^\n\"'\\]+)",
     re.IGNORECASE,
@@ -94,9 +95,9 @@ def redact_places(text: str, replacement: str, found: Told) -> str:
         replacement: what is put in their place.
         found: is told the kind of each secret.
     """
-    for kind, hints, expression in _PLACES:
-        if any(hint in text for hint in hints):
-            text = expression.sub(partial(_in_place, kind, replacement, found), text)
+    for number in sorted({number for hint, number in _HINTS if hint in text}):
+        kind, _, expression = _PLACES[number]
+        text = expression.sub(partial(_in_place, kind, replacement, found), text)
     if "ookie" in text or "OOKIE" in text or "curl" in text:
         text = _COOKIES.sub(partial(_in_cookies, replacement, found), text)
     return text

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from .secret_formats import FORMATS, LEAST_CHARS
@@ -27,6 +27,19 @@ REDACTED = "[REDACTED]"
 
 Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
+
+
+def _hints(*, has_spaces: bool) -> tuple[tuple[str, int], ...]:
+    """The texts of which one stands in every secret of a form, with the form's number; one loop looks for all."""
+    chosen = ((number, known) for number, known in enumerate(FORMATS) if known.has_spaces == has_spaces)
+    return tuple((hint, number) for number, known in chosen for hint in known.hints)
+
+
+_HINTS_WITH_SPACES = _hints(has_spaces=True)
+_HINTS_IN_WORDS = _hints(has_spaces=False)
+_KEYS_KNOWN = 4_096
+_MOST_KEY_CHARS = 80
+_PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
 
 
 @cache
@@ -46,9 +59,12 @@ def redact_text(text: str, found: Callable[[str], None] | None = None) -> str:
     """
     told = found or _nothing
     long_words = "\n".join([word for word in text.split() if len(word) >= LEAST_CHARS])
-    for known in FORMATS:
-        searched = text if known.has_spaces else long_words
-        if any(hint in searched for hint in known.hints) and known.expression.search(searched):
+    hinted = {number for hint, number in _HINTS_WITH_SPACES if hint in text}
+    if long_words:
+        hinted.update([number for hint, number in _HINTS_IN_WORDS if hint in long_words])
+    for number in sorted(hinted):
+        known = FORMATS[number]
+        if known.expression.search(text if known.has_spaces else long_words):
             text = known.expression.sub(partial(_by_form, known.kind, told), text)
     text = redact_places(text, REDACTED, told)
     return redact_named(text, REDACTED, told)
@@ -71,7 +87,8 @@ def redact_value(value: Any, found: Found | None = None, field: str = "") -> Any
         return value
     redacted = {}
     for key, item in value.items():
-        inside = f"{field}.{_shown(key)}" if field else _shown(key)
+        shown, is_clean = _seen_key(key) if len(key) <= _MOST_KEY_CHARS else ("*", False)
+        inside = f"{field}.{shown}" if field else shown
         if key.lower() in _core_keys() or _is_named(key, item):
             if item != REDACTED:
                 told("value of a sensitive key", inside)
@@ -79,7 +96,8 @@ def redact_value(value: Any, found: Found | None = None, field: str = "") -> Any
         elif key == "arguments" and isinstance(item, str):
             redacted[key] = in_json(item, partial(redact_value, found=told, field=inside))
         else:
-            redacted[redact_text(key, partial(_tell, told, inside))] = redact_value(item, told, inside)
+            name = key if is_clean else redact_text(key, partial(_tell, told, inside))
+            redacted[name] = redact_value(item, told, inside)
     return redacted
 
 
@@ -100,9 +118,11 @@ def _is_named(key: str, item: Any) -> bool:
     return likelihood_of(key) is Likelihood.STRONG and (" " not in item.strip() or len(item) < 16)
 
 
-def _shown(key: str) -> str:
-    """A key as a part of a field's name: only what is a plain name is shown."""
-    return key if re.fullmatch(r"[A-Za-z_][\w-]{0,40}", key) and redact_text(key) == key else "*"
+@lru_cache(_KEYS_KNOWN)
+def _seen_key(key: str) -> tuple[str, bool]:
+    """A key as a part of a field's name (only what is a plain name is shown), and whether nothing in it is a secret."""
+    is_clean = redact_text(key) == key
+    return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
 
 
 def _by_form(kind: str, told: Callable[[str], None], _match: re.Match[str]) -> str:
