@@ -1,0 +1,60 @@
+"""Plans that older versions stored give the same bytes as they gave then.
+
+`golden/` has one session as two versions wrote it, each with several plans and a receipt of every view: one from before
+gaps were marked, one from after. They are never written anew; a version that stores other plans adds a log of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.replay import Seen, open_transcript, requests
+
+GOLDEN = Path(__file__).parent / "golden"
+BUDGET = 2_400
+REOPENED = {
+    "before-gaps-were-marked": "d3c34c1706bbff47d4c9cf6fe5e226a139e083a8f2a1ee1364a4de5574fc49a5",
+    "with-marked-gaps": "86e34882efbccbfb90a52823f9a2d8171bbf2bb78c3513c7a98bcb9e517fec78",
+}
+"""By log, the digest of the view that the version which wrote it gave when it had opened the log again."""
+
+
+def plans(name: str) -> list[dict[str, Any]]:
+    """The plan records of a log."""
+    lines = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for line in lines if (record := json.loads(line)).get("_record") == "plan"]
+
+
+@pytest.mark.parametrize("name", REOPENED)
+def test_every_view_is_made_again_as_its_receipt_says(name: str) -> None:
+    """Under each plan that the log has, byte for byte."""
+    with open_transcript(GOLDEN / f"{name}.jsonl") as transcript:
+        seen: list[Seen] = list(requests(transcript))
+    assert [one.number for one in seen if not one.proved] == []
+    assert len({one.plan for one in seen if one.plan}) == len(plans(name)) == 4
+    assert len(seen) == 37
+
+
+@pytest.mark.parametrize("name", REOPENED)
+async def test_a_session_goes_on_under_its_old_plan(name: str, tmp_path: Path) -> None:
+    """The first view after the log was opened again has the bytes that the older version gave."""
+    path = tmp_path / "session.jsonl"
+    shutil.copy(GOLDEN / f"{name}.jsonl", path)
+    async with PersistentContextManager(path, max_tokens=BUDGET, tokenizer="estimate", durability="write") as manager:
+        view = await manager.get_messages_for_request()
+    written = json.dumps(view, sort_keys=True, ensure_ascii=True).encode()
+    assert hashlib.sha256(written).hexdigest() == REOPENED[name]
+
+
+def test_the_logs_are_of_different_versions() -> None:
+    """Plans of the one name no gaps, those of the other do, as lines of results and as messages of their own."""
+    assert not any("gaps" in plan for plan in plans("before-gaps-were-marked"))
+    gaps = [gap for plan in plans("with-marked-gaps") for gap in plan["gaps"]]
+    assert {bool(after) for _, after, *_ in gaps} == {True, False}
