@@ -210,11 +210,11 @@ class Draft:
 
     def _hide(self, names: Iterable[str]) -> None:
         for name in names:
-            self.holders[name] -= 1
+            self.holders[name] = self.holders.get(name, 0) - 1
 
     def _show(self, names: Iterable[str]) -> None:
         for name in names:
-            self.holders[name] += 1
+            self.holders[name] = self.holders.get(name, 0) + 1
 
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""

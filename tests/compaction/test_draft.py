@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.messages.elide import cut_for
+from amplifier_module_context_persistent.messages.elide import Cut, cut_for
+from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.view.render import shorten
-from tests.support.drafts import check_total, draft
+from tests.support.drafts import check_total, draft, named, request_of
 
 
 def shown(made: Draft) -> dict[str, int]:
@@ -49,4 +50,16 @@ def test_what_is_left_out_meanwhile_is_not_counted() -> None:
     made.fetch = lambda wanted: iter(()) if not wanted else 1 / 0  # type: ignore[assignment,return-value]
     made.settle()
     assert made.total_tokens == 911
+    check_total(made)
+
+
+def test_what_is_shown_longer_shows_more_than_the_draft_began_with() -> None:
+    """A message that a plan before cut to nothing holds its terms again when it is shown."""
+    talk = named(["src/first_name.py and second_name\n" * 40, "word"])
+    request = request_of(talk, 10_000)
+    previous = Plan("p0", "m5", tuple(f"m{number}" for number in range(6)), cuts={"m2": Cut(0, 0)})
+    made = request_of(talk, 10_000, entries=request.entries, previous=previous).draft()
+    assert "src/first_name.py" not in shown(made)
+    made.show_by(1, made.members[1][1], Cut(500, 500))
+    assert shown(made)["src/first_name.py"] == 1
     check_total(made)
