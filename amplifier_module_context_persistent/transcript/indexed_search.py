@@ -89,7 +89,7 @@ class ProjectSearch:
             self._forget.add(session.id)
         end, status = min(reader.scanner.offset, reader.size), reader.file.opened_status
         is_as_noted = known is not None and status is not None and known.stamp == Stamp.of(status)
-        if done < end or not is_as_noted:
+        if (done < end or not is_as_noted) and _can_be_named(session.id):
             self._stale[session.id] = Path(session.path), done
             self._lacking_bytes += max(end - done, BLOCK_BYTES if is_as_noted else 0)  # the rest of a long log is due
         if not done or not self._asked:
@@ -122,6 +122,15 @@ class ProjectSearch:
     def _drop_index(self) -> None:
         self.close()
         self._index, self._forget = None, set()
+
+
+def _can_be_named(session_id: str) -> bool:
+    """Whether SQLite can hold a session's id: the name of a directory need not be UTF-8."""
+    try:
+        session_id.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in session_id
 
 
 def _size_of(path: Path) -> int:

@@ -6,6 +6,8 @@ import json
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from amplifier_module_context_persistent.transcript import full_text, index_bloc
 from amplifier_module_context_persistent.transcript.indexed_search import ProjectSearch
 from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from tests.support.sessions_of_a_home import lines_of, log_of, run, write
+from tests.support.sessions_of_a_home import lines_of, log_of, run, start, write
 
 WORDS = [f"{a}{b}" for a in ("alpha", "beta", "gamma", "delta") for b in ("", "_one", "_two", "Three")]
 QUERIES = [
@@ -260,6 +262,29 @@ def test_one_log_is_searched_without_an_index(project: Path) -> None:
     searched("needle", "--last")
     searched("needle", "--no-index")
     assert not project.exists()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode")
+def test_a_session_whose_name_is_no_text_is_read(project: Path) -> None:
+    """The index holds the others."""
+    strange = log_of(os.fsdecode(b"odd-\xff"))
+    write(strange, messages(70, "an odd needle"))
+    check_same()
+    assert project.exists()
+    assert opened_for("zebra") == {os.fsdecode(b"odd-\xff")}
+
+
+def test_several_processes_search_and_write_at_once(project: Path) -> None:
+    """Each finds what there is, and what is left is an index."""
+    write(log_of("more"), messages(80, "one more needle", count=1_500))
+    assert log_of("more").stat().st_size > 1 << 19
+    running = [start("search", "one more needle", "--json", stdout=subprocess.PIPE) for _ in range(4)]
+    outputs = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0] * 4
+    assert len(outputs) == 1
+    assert [path.name for path in project.parent.iterdir() if path.name != "sessions"] == [project.name]
+    check_same()
+    assert opened_for("zebra") == set()
 
 
 def test_small_projects_have_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
