@@ -241,6 +241,7 @@ TESTED_ELSEWHERE = {
     "cli.plain_console": "tests/cli/test_terminal.py: what `console` gives",
     "cli.rendered_markdown": "tests/cli/test_message_printer.py: what an assistant said, in a terminal",
     "compaction.plan_request": "tests/compaction/test_planner.py: what a plan is made from",
+    "demo.stored": "tests/demo/test_command.py: the demonstration on a database",
     "demo.session": "tests/demo/test_command.py: the demonstration plays it in processes of its own",
     "log.batch": "tests/log/test_file_writers.py: what several callers append together",
     "log.file_scan": "tests/log/test_reader.py: whole lines, torn ones, lines that are too long",

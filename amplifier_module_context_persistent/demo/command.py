@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import click
 from amplifier_core.message_models import Message as ProviderMessage
 from rich.console import Console
 
+from . import stored
 from .session import INTERRUPTED_TOOL
 
 TIMEOUT_S = 20.0  # of one child process
@@ -82,13 +83,15 @@ class Played:
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave the directory with the log, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
-def demo(*, keep: bool, as_json: bool) -> None:
+@click.option("--storage", metavar="URL", help="Keep the log in this database; `embedded` starts one for the demo.")
+def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
     """Kill a session in the middle of a turn, resume it, and show what came of it.
 
     Works in a temporary directory of its own, without a network; exits with 1 if anything was lost.
     """
-    with _directory(keep=keep) as directory:
-        played = play(directory)
+    with ExitStack() as stack:
+        directory = stack.enter_context(_directory(keep=keep))
+        played = play(directory, stack.enter_context(stored.opened(storage)) if storage is not None else None)
     faults = played.faults()
     kept = os.fspath(directory) if keep else None
     if as_json:
@@ -99,24 +102,28 @@ def demo(*, keep: bool, as_json: bool) -> None:
         raise DemoError("\n  ".join(["this must not happen:", *faults]))
 
 
-def play(directory: Path) -> Played:
-    """Run the session in a directory, kill it, run it again.
+def play(directory: Path, storage: str | None = None) -> Played:
+    """Run the session in a directory, kill it, run it again; with `storage`, its log is in that database.
 
     Raises:
         DemoError: one of the processes failed or hung.
     """
     (directory / "home").mkdir()
     (directory / "project").mkdir()
-    first, killed = play_part("first", directory)
+    where: tuple[Any, ...] = (directory,) if storage is None else (directory, storage)
+    first, killed = play_part("first", *where)
     log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
-    stored_at_kill = read_messages(log_path)
-    resumed, _ = play_part("resumed", directory)
-    return Played(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path))
+    stored_at_kill = read_messages(log_path, *where[1:])
+    resumed, _ = play_part("resumed", *where)
+    return Played(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, *where[1:]))
 
 
-def read_messages(log_path: str) -> list[Message]:
+def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
     """Read the messages of a log that was never reset, as any reader of JSON lines would."""
-    lines = Path(log_path).read_bytes().splitlines()
+    if storage is not None:
+        lines = stored.read_lines(storage, log_path.partition("#")[2])
+    else:
+        lines = Path(log_path).read_bytes().splitlines()
     return [record for line in lines if "_record" not in (record := json.loads(line))]
 
 
@@ -162,7 +169,7 @@ def _directory(*, keep: bool) -> Iterator[Path]:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def play_part(part: str, directory: Path) -> tuple[Told, str]:
+def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[Told, str]:
     """Run one process and collect its reports; the first one is killed in the middle of its second turn."""
     home, project = os.fspath(directory / "home"), os.fspath(directory / "project")
     errors_path = directory / f"{part}.stderr"
@@ -171,7 +178,8 @@ def play_part(part: str, directory: Path) -> tuple[Told, str]:
     with (
         open(errors_path, "wb") as errors,
         subprocess.Popen(  # noqa: S603 - this interpreter, with a module of this package
-            [sys.executable, "-m", "amplifier_module_context_persistent.demo.session", part, project],
+            [sys.executable, "-m", "amplifier_module_context_persistent.demo.session", part, project]
+            + ([storage] if storage is not None else []),
             cwd=project,
             env={**os.environ, "HOME": home, "USERPROFILE": home},
             stdin=subprocess.DEVNULL,

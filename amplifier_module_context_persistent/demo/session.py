@@ -179,16 +179,26 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]
             await coordinator.mount("tools", tool, name=tool.name)
 
 
-async def run(directory: Path, tell: Tell, *, resumed: bool) -> None:
+def mount_plan(storage: str | None) -> dict[str, Any]:
+    """What is mounted; with `storage` the log is in that database."""
+    if storage is None:
+        return MOUNT_PLAN
+    context = MOUNT_PLAN["session"]["context"]
+    config = {**context["config"], "storage": storage}
+    return {**MOUNT_PLAN, "session": {**MOUNT_PLAN["session"], "context": {**context, "config": config}}}
+
+
+async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None = None) -> None:
     """Start the session, or resume it as the command line does, and play its part of the script."""
-    session = AmplifierSession(MOUNT_PLAN, session_id=SESSION_ID, is_resumed=resumed)
+    session = AmplifierSession(mount_plan(storage), session_id=SESSION_ID, is_resumed=resumed)
     coordinator = session.coordinator
     coordinator.register_capability("session.working_dir", os.fspath(directory))
     coordinator.loader = ScriptedLoader(coordinator, tell, endless=not resumed)
     await session.initialize()
     context = coordinator.get("context")
     tell("mounted", manager=type(context).__name__, log_path=context.log_path)
-    transcript = Path(context.log_path).with_name("transcript.jsonl")
+    beside = directory / "log" if storage else Path(context.log_path)
+    transcript = beside.with_name("transcript.jsonl")
 
     async def system_prompt() -> str:
         return SYSTEM_PROMPT
@@ -236,12 +246,13 @@ def _telling(channel: TextIO) -> Tell:
 
 
 def main(arguments: list[str]) -> None:
-    """Play `first` or `resumed` in a directory."""
-    part, directory = arguments
+    """Play `first` or `resumed` in a directory; a third argument is the database that has the log."""
+    part, directory, *storages = arguments
+    storage = storages[0] if storages else None
     # What others print must not come between: standard output is the parent's, and only this function's.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
-        asyncio.run(run(Path(directory), _telling(channel), resumed=part == "resumed"))
+        asyncio.run(run(Path(directory), _telling(channel), resumed=part == "resumed", storage=storage))
     # Without the interpreter's finalisation: amplifier-core's own threads may still release the GIL then, and a busy
     # machine sees "Fatal Python error: PyGILState_Release" now and then (2.0.2). The session was cleaned up above.
     os._exit(0)

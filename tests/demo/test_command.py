@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -245,3 +246,23 @@ def test_the_demo_knows_an_invalid_view(view: list[dict[str, Any]], fault: str |
     """What a provider would refuse is a fault, and so the demo fails."""
     found = view_faults(view)
     assert found == [] if fault is None else fault in "; ".join(found)
+
+
+def test_the_demo_runs_on_a_database(storage: str, tmp_path: Path) -> None:
+    """The writer is killed; a second process goes on from the rows, and nothing is lost."""
+    played = demo_module.play(tmp_path, storage)
+    assert played.faults() == []
+    assert len(played.stored_at_end) > len(played.stored_at_kill) > 3
+    assert "#" in played.log_path
+
+
+def test_the_demo_starts_a_server_of_its_own(server: object) -> None:
+    """And leaves nothing of it."""
+    with tempfile.TemporaryDirectory(
+        prefix="demo-"
+    ) as name:  # not pytest's, which only root may enter
+        os.chmod(name, 0o755)
+        done = run(Path(name), "--storage", "embedded", "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout)["ok"] is True
+        assert [left for left in os.listdir(name) if left.startswith("context-persistent")] == []
