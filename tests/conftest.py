@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
+from tests.support.stored_logs import keep_logs_in
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,6 +54,13 @@ def server() -> Iterator[TestServer]:
 def storage(server: TestServer) -> str:
     """A schema of this test's own in that server: what `storage` is configured with."""
     return server.new_location()
+
+
+@pytest.fixture(params=["file", "postgres"])
+def each_log(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test twice: with its sessions' logs in files, and with the same logs in a database."""
+    if request.param == "postgres":
+        keep_logs_in(request.getfixturevalue("storage"), monkeypatch)
 
 
 @pytest_asyncio.fixture

@@ -258,9 +258,7 @@ def test_the_demo_runs_on_a_database(storage: str, tmp_path: Path) -> None:
 
 def test_the_demo_starts_a_server_of_its_own(server: object) -> None:
     """And leaves nothing of it."""
-    with tempfile.TemporaryDirectory(
-        prefix="demo-"
-    ) as name:  # not pytest's, which only root may enter
+    with tempfile.TemporaryDirectory(prefix="demo-") as name:  # not pytest's, which only root may enter
         os.chmod(name, 0o755)
         done = run(Path(name), "--storage", "embedded", "--json")
         assert (done.returncode, done.stderr) == (0, "")

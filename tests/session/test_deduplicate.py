@@ -24,10 +24,12 @@ from tests.support.resumed_sessions import (
     result,
     sanitised,
     session_history,
-    stored_bytes,
     transcript_of,
     without_stamps,
 )
+from tests.support.stored_logs import place_of, stored_bytes
+
+pytestmark = pytest.mark.usefixtures("each_log")
 
 
 @pytest.fixture
@@ -188,7 +190,7 @@ async def test_a_purge_amid_a_replay_by_timestamps_changes_nothing(tmp_path: Pat
     async with PersistentContextManager(path) as manager:
         for message in given[:6]:
             await manager.add_message(message)
-        purge_log(path, Purge(before=held[4]), now=lambda: stamps[0])
+        purge_log(place_of(Path(path)), Purge(before=held[4]), now=lambda: stamps[0])
         for message in given[6:]:
             await manager.add_message(message)
         await manager.add_message({"role": "user", "content": "new"})

@@ -28,11 +28,11 @@ from tests.support.resumed_sessions import (
     open_manager,
     result,
     session_history,
-    stored_bytes,
     tokens_of,
     without_stamps,
     write_lines,
 )
+from tests.support.stored_logs import stored_bytes
 
 MESSAGE = {"role": "user", "content": "hello"}
 

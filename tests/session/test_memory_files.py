@@ -9,7 +9,8 @@ from amplifier_module_context_persistent import MemoryFilesError
 from tests.support.checker import assert_valid
 from tests.support.messages import user
 from tests.support.real_sessions import SECRET, RecordEvents, StartSession, configured, context_of, named
-from tests.support.resumed_sessions import open_manager, stored_bytes, write_lines
+from tests.support.resumed_sessions import open_manager, write_lines
+from tests.support.stored_logs import stored_bytes
 
 
 @pytest.fixture

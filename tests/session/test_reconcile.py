@@ -22,6 +22,7 @@ from tests.support.host_repair import CLOSING, diagnose, repair
 from tests.support.messages import Message, user
 from tests.support.real_sessions import CORE_KEYS
 from tests.support.resumed_sessions import calling, fill, result, transcript_of, without_stamps
+from tests.support.stored_logs import place_of, stored_bytes
 
 IGNORED, TAKEN = "context:set_messages_ignored", "context:set_messages_taken"
 QUICK = {"durability": "write", "tokenizer": "estimate", "receipts": False}
@@ -84,18 +85,18 @@ class Host:
             await manager.clear()
 
     def rewind(self) -> None:
-        rewind_session(self.path, 1, now=lambda: self.now)
+        rewind_session(place_of(self.path), 1, now=lambda: self.now)
 
     def purge(self) -> None:
-        purge_log(str(self.path), Purge(cleared=True), now=lambda: self.now)
+        purge_log(place_of(self.path), Purge(cleared=True), now=lambda: self.now)
 
     @property
     def bytes(self) -> bytes:
-        return self.path.read_bytes()
+        return stored_bytes(self.path)
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
+def host(tmp_path: Path, each_log: None) -> Host:
     return Host(tmp_path / "log.jsonl")
 
 

@@ -29,11 +29,11 @@ from tests.support.resumed_sessions import (
     result,
     sanitised,
     session_history,
-    stored_bytes,
     tokens_of,
     without_stamps,
     write_lines,
 )
+from tests.support.stored_logs import stored_bytes
 
 
 @pytest.fixture

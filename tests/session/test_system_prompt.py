@@ -11,6 +11,8 @@ from amplifier_core.testing import MockCoordinator
 from amplifier_module_context_persistent import PersistentContextManager
 from tests.support.messages import Message, user
 
+pytestmark = pytest.mark.usefixtures("each_log")
+
 RESTORED = "context:system_prompt_restored"
 PROMPT = "You explore, and you never write."
 

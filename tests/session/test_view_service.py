@@ -76,6 +76,7 @@ def test_every_view_is_valid_and_in_its_budget_or_the_error_says_why_not(
     run(play)
 
 
+@pytest.mark.usefixtures("each_log")
 @examples(40)
 @given(stories, policies, pauses, budgets)
 def test_between_two_plans_a_view_is_its_predecessor_plus_what_was_appended(
@@ -123,6 +124,7 @@ def test_two_managers_with_the_same_clock_and_ids_give_the_same_bytes(
     assert [without_ids(view) for view in on_disk] == [without_ids(view) for view in in_memory]
 
 
+@pytest.mark.usefixtures("each_log")
 @examples(25)
 @example(LATE_ANSWER_TO_A_DROPPED_CALL, KEEP_THE_FIRST_CALL, [7], 400, None, 0)
 @given(stories, policies, pauses, budgets, heads, st.integers(0, 6))

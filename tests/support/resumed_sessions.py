@@ -46,10 +46,6 @@ def session_history() -> list[Message]:
     return copy.deepcopy(history)
 
 
-def stored_bytes(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
-
-
 def write_lines(path: Path, messages: Sequence[Message]) -> bytes:
     """Write a file as the older module did, and return its bytes."""
     lines = "".join(json.dumps(message) + "\n" for message in messages).encode()
