@@ -174,7 +174,7 @@ class Reader:
 
     def _find_edits(self, messages: Sequence[Message]) -> Mapping[str, list[_Edit]]:
         """The edits of the session by file, in order."""
-        results = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
+        results = {str(message.get("tool_call_id")): message for message in messages if message.get("role") == "tool"}
         found: defaultdict[str, list[_Edit]] = defaultdict(list)
         for position, calls in enumerate(self._calls):
             for call_id, path, old, new in calls:
@@ -229,14 +229,20 @@ def _lines(text: str) -> Iterator[str]:
     return (line for line in stripped if len(line) >= LEAST_LINE_CHARS)
 
 
+_CALLS = ("tool_call", "tool_use")
+
+
 def _calls_of(message: Mapping[str, Any]) -> list[tuple[str, str, str | None, str | None]]:
     """The calls of a message: id, the file that is named, and the old and the new text of an edit."""
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    calls = message.get("tool_calls") or [block for block in blocks if block.get("type") in ("tool_call", "tool_use")]
+    listed = message.get("tool_calls")
+    calls = listed if listed and isinstance(listed, list) else [b for b in blocks if b.get("type") in _CALLS]
     found = []
     for call in calls:
-        given = call.get("arguments", call.get("input")) if isinstance(call, dict) else None
+        if not isinstance(call, dict):
+            continue
+        given = call.get("arguments", call.get("input"))
         arguments = given if isinstance(given, dict) else {}
         path, old, new = (_first(arguments, keys) for keys in (_FILE, _OLD, _NEW))
         found.append((str(call.get("id")), path or "", old, new))

@@ -171,7 +171,7 @@ def _blocks_of(value: Any, kinds: frozenset[str]) -> Iterator[Mapping[str, Any]]
         for item in value:
             yield from _blocks_of(item, kinds)
     elif isinstance(value, dict):
-        if value.get("type") in kinds:
+        if str(value.get("type")) in kinds:
             yield value
         else:
             for key in ("output", "content"):

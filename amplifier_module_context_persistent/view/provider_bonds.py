@@ -140,7 +140,7 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
     for block in [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]:
         if not isinstance(block, dict):
             continue
-        kind, signed = block.get("type"), any(block.get(key) for key in _SIGNATURES)
+        kind, signed = str(block.get("type")), any(block.get(key) for key in _SIGNATURES)
         is_bound = is_bound or signed or kind in THINKING_BLOCKS
         if kind == "redacted_thinking":
             may_be &= {ANTHROPIC}
@@ -191,7 +191,7 @@ def without_bonds(message: Message, *, keep_text: bool) -> Message:
 
 
 def _unbound(block: Any, *, keep_text: bool) -> Any:
-    if not isinstance(block, dict) or block.get("type") not in THINKING_BLOCKS:
+    if not isinstance(block, dict) or str(block.get("type")) not in THINKING_BLOCKS:
         return _unsigned(block)
     return _plain_thinking(block) if keep_text else None
 

@@ -88,3 +88,12 @@ def test_what_holds_no_media_is_given_back(content: Any) -> None:
     """Nothing is found, nothing is made anew."""
     assert media_of({"role": "user", "content": content}) == ()
     assert without_media({"role": "user", "content": content}, {0}, "m")["content"] is content
+
+
+@pytest.mark.parametrize("strange", [None, 7, "x", [], {}, {"type": {}}, [{"type": ["image"]}]])
+def test_what_is_no_block_as_hosts_write_it_is_read_all_the_same(strange: Any) -> None:
+    """In any place, anything that JSON holds."""
+    for one in (strange, {"type": "image", "source": strange}, {"type": "image", "source": {"data": strange}}):
+        for message in ({"content": [one]}, {"content": [{"type": "tool_result", "output": [one]}]}):
+            assert len(media_of(message)) == len(medium_blocks(message)) <= 1
+            without_media({**message, "content_blocks": [one, strange]}, {0}, "m")

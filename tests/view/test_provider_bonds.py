@@ -143,3 +143,20 @@ def test_what_nobody_is_known_to_have_made_is_given_to_whom_it_may_be_of() -> No
         False,
     ]
     assert Reader.of("", "gpt-5") is None
+
+
+@pytest.mark.parametrize(
+    "strange", [None, 7, "x", [], {}, [{}], {"type": {}}, [{"type": {"a": 1}}], [{"type": ["thinking"]}]]
+)
+def test_what_is_no_message_as_hosts_write_it_is_read_all_the_same(strange: Any) -> None:
+    """In any place, anything that JSON holds."""
+    for key in ("content", "thinking_block", "tool_calls", "metadata", "provider", "model", "content_blocks"):
+        message = {"role": "assistant", "content": "So.", key: strange}
+        bond = bond_of(message, NOBODY)
+        assert bond is None or isinstance(bond, Bond)
+        names_chain(message)
+        without_bonds(message, keep_text=True)
+        without_chain(message)
+    for key in ("openai", "anthropic", "openai:response_id", "compaction", "provider"):
+        assert without_chain({"metadata": {key: strange}})["metadata"].keys() <= {key}
+        bond_of({"role": "assistant", "content": "So.", "metadata": {key: strange}}, NOBODY)
