@@ -3,7 +3,7 @@
 Rules:
 - A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
   before the next kept group. After the newest human message only the first form is used, as a user's message would
-  begin a new turn there.
+  begin a new turn there. Where a view is so small that what comes right after it goes too, that gap has no marker.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - Markers take `SHARE` of the target at most. Beyond that names go first, and then gaps are merged by leaving out what
   stands between them. People's messages stay while the markers take `PEOPLE_TOKENS` at most, where that is more.
@@ -45,6 +45,8 @@ class Marked:
     """Files that were read in it."""
     in_vain: tuple[str, ...] = ()
     """Commands in it that failed, and were not run with success later."""
+    unmarkable: frozenset[str] = frozenset()
+    """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
 
     def unsaid(self) -> Marked:
         """The same with no marker shown."""
@@ -126,14 +128,17 @@ def _rank(draft: Draft, between: Sequence[int], untouched: AbstractSet[int]) -> 
 def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:
     """Describe the gaps of a view."""
     turn = last_human(draft.groups)
-    described = [_described(draft, gap, turn) for gap in finder.find()]
+    found = finder.find()
+    described = [_described(draft, gap, turn) for gap in found]
+    pairs = zip(found, described, strict=True)
+    unmarkable = {gap.before for at, gap in pairs if turn is not None and at.before > turn and not gap.after}
     uses = [use for p, kept in enumerate(draft.kept) if not kept for use in draft.groups[p].head.uses]
     previous = request.previous
     changed = _files(previous.changed if previous else (), uses, CHANGE)
     read = _files(previous.read if previous else (), uses, READ)
-    gaps = _within(described, _most(draft), recall=request.config.offers_recall)
+    gaps = _within(described, _most(draft), unmarkable, recall=request.config.offers_recall)
     in_vain = tried_in_vain(draft, previous.in_vain if previous else ())
-    return Marked(gaps, changed, tuple(path for path in read if path not in changed), in_vain)
+    return Marked(gaps, changed, tuple(path for path in read if path not in changed), in_vain, frozenset(unmarkable))
 
 
 def _most(draft: Draft) -> int:
@@ -197,22 +202,22 @@ def _cost(text: str) -> int:
     return len(text) // 3 + _MESSAGE_TOKENS
 
 
-def _within(gaps: Sequence[Gap], most: int, *, recall: bool) -> tuple[Gap, ...]:
+def _within(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
     """Give the gaps their texts: those of unchanged ones stay, the newest of the others say most."""
-    texts = [gap.text or _count_only(gap.messages) for gap in gaps]
-    costs = [_cost(text) for text in texts]
+    texts = ["" if gap.before in unmarkable else gap.text or _count_only(gap.messages) for gap in gaps]
+    costs = [_cost(text) if text else 0 for text in texts]
     left = most - sum(costs)
     for index in reversed(range(len(gaps))):
         if left >= 0:
             break
-        if gaps[index].text:
+        if gaps[index].text and texts[index]:
             texts[index] = _count_only(gaps[index].messages)
             cost = _cost(texts[index])
             left, costs[index] = left + costs[index] - cost, cost
     for names, with_reference in ((2, False), (MOST_NAMES, False), (MOST_NAMES, recall)):
         for index in reversed(range(len(gaps))):
             gap = gaps[index]
-            if gap.text:
+            if gap.text or not texts[index]:
                 continue
             text = _text(gap, names=names, recall=with_reference)
             cost = _cost(text)

@@ -83,7 +83,7 @@ def place_notice(marked: Marked, notice: str, summary: str, before: str) -> Plac
         before: the id of the message that a notice is put before where no gap says it.
     """
     lines = {gap.after: gap.text for gap in marked.gaps if gap.after and gap.text}
-    last = marked.gaps[-1] if marked.gaps else None
+    last = next((gap for gap in reversed(marked.gaps) if gap.before not in marked.unmarkable), None)
     if last is not None and last.after and not summary:
         if notice:
             lines[last.after] = f"{last.text}\n{notice}".lstrip("\n")

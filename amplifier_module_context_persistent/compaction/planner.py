@@ -18,7 +18,7 @@ from ..view.arrangement import Arrangement, arrange, inserted_message
 from ..view.entry import Entry, media_left_out
 from ..view.plan import Plan
 from ..view.render import shorten
-from ..view.rules import closed_calls
+from ..view.rules import closed_calls, last_human
 from .draft import Draft
 from .floor import floor, pinned
 from .gap_markers import Marked, close_turn, hold_turn_start, mark_gaps, merge_gaps
@@ -280,5 +280,8 @@ def _first_after_gap(draft: Draft, request: PlanRequest) -> str:
     if previous is not None and previous.notice_before:
         known = (position for position, group in enumerate(groups) if group.head.id == previous.notice_before)
         start = max(start, next(known, 0))
+    turn = last_human(groups)
+    if turn is not None and start > turn and not request.summary_so_far:  # after it a notice would begin a new turn
+        start = turn
     heads = (groups[position].head for position in draft.left() if position >= start)
     return next((head.id for head in heads if head.id and not head.instructs), "")

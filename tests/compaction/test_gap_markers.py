@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.compaction.gap_markers import (
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.gaps import GapFinder
+from amplifier_module_context_persistent.compaction.notice import place_notice
 from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.drafts import draft, kept, request_of
 from tests.support.messages import Message
@@ -160,3 +161,14 @@ def test_what_comes_first_in_the_turn_is_held_up_to_a_result() -> None:
     made = draft("u:9 t:9 u:9 a:9 t:9 t:9", 1_000)
     hold_turn_start(made)
     assert made.held == {3, 4}
+
+
+def test_a_gap_right_after_the_newest_persons_message_has_no_marker() -> None:
+    """A message of its own would begin a new turn there; it counts, and the notice stands before that turn."""
+    work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
+    work[-1]["metadata"] = {"message_id": "m5"}
+    found = marked(work, [1])
+    assert [(gap.messages, gap.text) for gap in found.gaps] == [(2, "")]
+    assert found.unmarkable == {"m3"}
+    assert place_notice(found, "notice", "", "m0").before == "m0"
+    assert place_notice(found, "notice", "", "m0").notice == "notice"
