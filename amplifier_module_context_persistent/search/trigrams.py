@@ -17,8 +17,7 @@ from string import ascii_lowercase, digits
 from typing import Protocol
 
 _LETTERS = digits + ascii_lowercase
-_WORDS = [a + b + c for a in _LETTERS for b in _LETTERS for c in _LETTERS]
-TOKENS = len(_WORDS)
+TOKENS = len(_LETTERS) ** 3
 CJK = "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff66-\uffdc\U00020000-\U0003ffff"
 """The characters of Chinese, Japanese and Korean, as ranges of an expression's set."""
 _CJK_RUN = re.compile(f"[{CJK}]{{2,}}")
@@ -49,7 +48,9 @@ class _Words(dict[tuple[str, ...], str]):
         if len(text) == _RUN_CHARS and _CJK_PAIR.search(text):
             word = ""  # its pairs have words
         else:
-            word = _WORDS[zlib.crc32(text.encode("utf-8", "surrogatepass")) % TOKENS]
+            rest, last = divmod(zlib.crc32(text.encode("utf-8", "surrogatepass")) % TOKENS, len(_LETTERS))
+            first, second = divmod(rest, len(_LETTERS))
+            word = _LETTERS[first] + _LETTERS[second] + _LETTERS[last]
         self[run] = word
         return word
 
