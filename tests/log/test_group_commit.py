@@ -320,7 +320,7 @@ async def test_an_inline_append_never_waits_on_the_loop(path: str) -> None:
 
     def work(_: object) -> None:
         begun.set()
-        if not release.wait(20):
+        if not release.wait(300):
             released_by.append("the end of the patience")
 
     working = asyncio.ensure_future(commit.run(work))
