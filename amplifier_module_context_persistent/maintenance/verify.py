@@ -45,6 +45,7 @@ ADVICE = {
     "orphan_result": "views leave it out; nothing to do",
     "saved_tail": "what a crash left of an append that nobody was told was stored; purge --torn removes it",
     "purging": "a purge was interrupted and the log is whole; if none is running, delete this file",
+    "columns": "somebody changed the table: copy the log to a file, and that file to another name or database",
     "mode": "others may read it; make it private with chmod 600",
 }
 """What to do about each kind of finding."""
@@ -137,6 +138,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         report = _report(reader)
         if isinstance(reader, LogReader):
             _add_file(report, reader)
+        else:
+            report.damage += _columns(reader, path)
         return report
     finally:
         reader.close()
@@ -164,6 +167,26 @@ def _add_file(report: Report, reader: LogReader) -> None:
     if reader.lacks_newline:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
     report.notes += _beside(reader)
+
+
+def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
+    """Whether the columns of rows, from which sessions are opened, say what the lines say."""
+    by_columns = open_reader(path)
+    try:
+        by_columns.follow()
+        found, index = by_columns.index, reader.index
+        if by_columns.describe() != reader.describe():
+            return  # somebody wrote to it between the two
+        if len(found) != len(index) or found.live != index.live:
+            yield Finding("columns", "the columns give another history than the lines")
+            return
+        names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers")
+        for ordinal, offset in enumerate(index.offsets):
+            if wrong := [name for name in names if getattr(found, name)[ordinal] != getattr(index, name)[ordinal]]:
+                yield Finding("columns", f"its columns are not what its line says: {', '.join(wrong)}", offset=offset)
+                return
+    finally:
+        by_columns.close()
 
 
 def _unmatched(reader: ReadableLog) -> Iterator[Finding]:

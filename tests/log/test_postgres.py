@@ -9,6 +9,7 @@ from amplifier_module_context_persistent import AppendError, FileLog, LogFailedE
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.log.postgres import PostgresLog
+from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
 from tests.support.postgres import TestServer
@@ -159,6 +160,18 @@ def test_a_line_that_is_not_what_its_row_says_is_found(server: TestServer, locat
     assert [found.kind for found in log.index.damage] == ["checksum"]
     assert len(list(log.read(range(100)))) == 100
     log.close()
+
+
+@pytest.mark.parametrize("column", ["role", "id_hash", "crc", "flags"])
+def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, location: str, column: str) -> None:
+    """`verify` reads every line, and compares."""
+    log = PostgresLog(location)
+    append(log, *range(100))
+    log.close()
+    assert verify_log(location).is_sound
+    server.execute(f"update {schema_of(location)}.record set {column} = {column} # 4 where seq = 50")
+    report = verify_log(location)
+    assert [found.kind for found in report.damage] == ["columns"]
 
 
 def test_a_row_that_is_missing_is_found(server: TestServer, location: str) -> None:
