@@ -1,0 +1,205 @@
+"""What a session's length costs: logs of 1,000 to 1,000,000 messages, against an empty session.
+
+Every measurement is made in a process of its own, and every round takes all sizes one after the other, so that what
+else the machine does falls on all of them; figures are medians of the rounds. Each log holds a plan, as a session that
+went on leaves it. Printed, for each size: process start to the first view, with a checkpoint and (`cold`) without; the
+memory that the process held at most; appends and requests of a session that goes on; and the first line of commands.
+
+    python -m benchmarks.scale [--most N] [--rounds N] [--json]
+
+Whole-process times hold the start of Python and the loading of a vocabulary; what a session's length adds is the
+difference to `empty`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+APPENDS, REQUESTS = 300, 20
+BUDGET_TOKENS = 100_000
+COMMANDS = {
+    "--help": ["--help"],
+    "tail": ["tail", "{log}"],
+    "list": ["list", "{directory}"],
+    "show --range -3:": ["show", "{log}", "--range", "-3:"],
+    "show --turn -1": ["show", "{log}", "--turn", "-1"],
+    "views": ["views", "{log}"],
+}
+_COMMAND = "from amplifier_module_context_persistent.cli import main; main()"
+_SELF = "from benchmarks.scale import {}; {}(__import__('sys').argv[1])"
+
+
+def messages(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """Messages of about 1.1 KB each, in turns of twenty: a question, nine calls with their results, an answer."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choice("etaoinshrdlu") for _ in range(rng.randint(2, 9))) for _ in range(4_000)]
+    text = " ".join(rng.choice(words) for _ in range(60_000))
+    for number in range(count):
+        start, step = rng.randrange(len(text) - 2_000), number % 20
+        if step in (0, 19):
+            yield {"role": "user" if step == 0 else "assistant", "content": text[start : start + 300 + 20 * step]}
+        elif step % 2:
+            call = {"id": f"c{number}", "tool": "read_file", "arguments": {"path": f"src/m{number % 300}.py"}}
+            yield {"role": "assistant", "content": text[start : start + 60], "tool_calls": [call]}
+        else:
+            yield {"role": "tool", "tool_call_id": f"c{number - 1}", "content": text[start : start + 1_900]}
+
+
+def write(path: str, count: int) -> None:
+    """Write a log of so many messages; then let a session make a plan, and close it, which writes the checkpoint."""
+    seed = 0
+    with open(path, "wb") as log:
+        header = encode_control("header", version=FORMAT_VERSION, log_id="scale", session_id="scale")
+        line, seed = seal(header, seed)
+        log.write(line)
+        for number, message in enumerate(messages(count)):
+            body = encode_message(message, message_id=f"m{number:08d}", timestamp="2026-01-05T09:00:00.000Z")
+            line, seed = seal(body, seed)
+            log.write(line)
+    os.chmod(path, 0o600)
+    asyncio.run(_go_on(path))
+    subprocess.run([sys.executable, "-c", _COMMAND, "checkpoint", path], check=True, stdout=subprocess.DEVNULL)
+
+
+async def _go_on(path: str, appends: int = 1, requests: int = 1) -> dict[str, float]:
+    """Go on with a session: microseconds of an append (median, mean and 99th percentile) and of a request."""
+    from amplifier_module_context_persistent import PersistentContextManager
+
+    async with PersistentContextManager(path, session_id="scale", max_tokens=BUDGET_TOKENS) as manager:
+        await manager.get_messages_for_request()
+        appended, asked = [], []
+        for number in range(appends):
+            began = time.perf_counter()
+            await manager.add_message(
+                {"role": "user" if number % 2 else "assistant", "content": f"word {number} " * 40}
+            )
+            appended.append(time.perf_counter() - began)
+            if number % (appends // requests) == 0:
+                began = time.perf_counter()
+                await manager.get_messages_for_request()
+                asked.append(time.perf_counter() - began)
+    appended.sort()
+    return {
+        "append_us": statistics.median(appended) * 1e6,
+        "append_mean_us": statistics.fmean(appended) * 1e6,
+        "append_99_us": appended[int(0.99 * len(appended))] * 1e6,
+        "request_us": statistics.median(asked) * 1e6,
+    }
+
+
+def view(path: str) -> None:
+    """The first view of a session; prints the most memory that the process held."""
+    from amplifier_module_context_persistent import PersistentContextManager
+
+    async def first() -> None:
+        manager = PersistentContextManager(path, session_id="scale", max_tokens=BUDGET_TOKENS)
+        await manager.get_messages_for_request()
+        print(json.dumps({"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}), flush=True)
+        os._exit(0)  # what a close costs is no part of it
+
+    asyncio.run(first())
+
+
+def go_on(path: str) -> None:
+    """Print what appends and requests take."""
+    print(json.dumps(asyncio.run(_go_on(path, APPENDS, REQUESTS))))
+
+
+def run(name: str, path: str) -> dict[str, float]:
+    """Run a function of this module in a process of its own; what it prints, and its seconds."""
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", _SELF.format(name, name), path], stdout=subprocess.PIPE, check=True)
+    told: dict[str, float] = json.loads(done.stdout)
+    return {**told, "seconds": time.perf_counter() - start}
+
+
+def first_line(arguments: list[str]) -> float:
+    """Seconds to a command's first line."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", _COMMAND, *arguments], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    for _ in range(2 if arguments[0] == "list" else 1):  # the heads of the columns say nothing yet
+        process.stdout.readline()
+    seconds = time.perf_counter() - start
+    process.stdout.close()
+    process.wait()
+    return seconds
+
+
+def measure(log: str) -> dict[str, float]:
+    """One round of one log."""
+    checkpoint, aside = f"{log}.checkpoint", f"{log}.aside"
+    if not os.path.exists(checkpoint):  # the empty one, to which the round before appended
+        os.truncate(log, 0)
+    found = {}
+    for name in ("warm", "cold"):
+        if name == "cold" and os.path.exists(checkpoint):
+            os.rename(checkpoint, aside)
+        told = run("view", log)
+        found |= {f"{name}_s": told["seconds"], f"{name}_mb": told["peak_mb"]}
+        if os.path.exists(aside):
+            os.rename(aside, checkpoint)
+    told = run("go_on", log)
+    found |= {name: value for name, value in told.items() if name != "seconds"}
+    for name, arguments in COMMANDS.items():
+        asked = [part.format(log=log, directory=os.path.dirname(log)) for part in arguments]
+        found[f"{name} s"] = first_line(asked)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure interleaved, and print a table or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the largest log")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        logs: dict[str, str] = {}
+        for count in (0, *(size for size in SIZES if size <= options.most)):
+            directory = Path(scratch, str(count))
+            directory.mkdir()
+            logs[f"{count:,}" if count else "empty"] = path = str(directory / "context-messages.jsonl")
+            if count:
+                write(path, count)
+            else:
+                Path(path).touch(0o600)
+        rounds = [{name: measure(log) for name, log in logs.items()} for _ in range(options.rounds)]
+    rows = {
+        name: {key: statistics.median(one[name][key] for one in rounds) for key in rounds[0][name]} for name in logs
+    }
+    print(json.dumps(rows) if options.json else table(rows))
+    return 0
+
+
+def table(rows: dict[str, dict[str, float]]) -> str:
+    """The figures, and the ratio of the largest log to the smallest one and to none."""
+    names = list(rows)
+    lines = [f"{'':20}" + "".join(f"{name:>12}" for name in names) + f"{'last/first':>12}{'last/empty':>12}"]
+    for key in rows[names[0]]:
+        values = [rows[name][key] for name in names]
+        ratios = [values[-1] / values[1] if len(values) > 1 else 1.0, values[-1] / values[0]]
+        lines.append(
+            f"{key:20}" + "".join(f"{value:12,.3g}" for value in values) + "".join(f"{r:12.2f}" for r in ratios)
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
