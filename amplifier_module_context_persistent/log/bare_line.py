@@ -14,6 +14,7 @@ from .index import ROLE_CODES
 from .record import CRC_TAIL_BYTES, RESERVED_KEYS, Message, is_too_deep
 
 HEADS = (b'{"role":', b'{"role": ')
+_NOT_PLAIN = (b'"source"', b'"ephemeral"', b"system-reminder", b"\\u00")
 _FLAT = frozenset({str, int, float, bool, type(None)})
 _OF_ITS_OWN = frozenset({"message_id", "pinned", "critical"})
 
@@ -53,3 +54,8 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
 
 def _derived_id(line: bytes, offset: int) -> str:
     return "m" + sha256(b"%d:" % offset + line).hexdigest()[:16]
+
+
+def is_plain_user(line: bytes) -> bool:
+    """Whether a user's line names no source, nothing ephemeral and no reminder, not even in an escaped form."""
+    return not any(word in line for word in _NOT_PLAIN)

@@ -42,7 +42,7 @@ _MOST_DESCRIPTION_BYTES = 64 << 20
 _MOST_FINDINGS = 10_000
 _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
-_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers")
+_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
 
 Read = Callable[[int, int], bytes]
 """Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""

@@ -71,6 +71,8 @@ class Index:
     """Of an answer, who was asked: a position in `asked`; 0 where nobody knows."""
     asked: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
     """The providers and models that receipts name; the first one stands for nobody."""
+    plain_users: bytearray = field(default_factory=bytearray)
+    """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
     live: array[int] = field(default_factory=lambda: array("I"))
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
@@ -112,6 +114,7 @@ class Index:
         self.seeds.append(seed)
         self.checks.append(check)
         self.makers.append(maker)
+        self.plain_users.append(0)
         return ordinal
 
     def maker_of(self, ordinal: int) -> tuple[str, str]:

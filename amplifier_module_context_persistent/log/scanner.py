@@ -17,8 +17,8 @@ from typing import Any
 from zlib import crc32
 
 from .bare_line import HEADS as BARE_HEADS
-from .bare_line import message_id_of, read_bare
-from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, Damage, Index
+from .bare_line import is_plain_user, message_id_of, read_bare
+from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
 from .record import (
@@ -89,6 +89,7 @@ class Scanner:
         builder, from_bytes, live = self.builder, int.from_bytes, index.live
         offsets, lengths, role_codes, flags = index.offsets, index.lengths, index.roles, index.flags
         id_hashes, seeds, checks, makers = index.id_hashes, index.seeds, index.checks, index.makers
+        plain_users = index.plain_users
         lines = block.split(b"\n")
         lines.pop()
         for line in lines:
@@ -106,6 +107,7 @@ class Scanner:
                         if plain and b"\\" not in line[start:end]:
                             role, hashed = roles.get(line[9:13], -1), from_bytes(line[start + 14 : end], "little")
                             flag, after, check, seed_read = LIVE, computed, computed, seed
+                            chain.begun = True
                     elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
                         offset += length
                         chain.stored = chain.computed = seed = computed
@@ -129,9 +131,9 @@ class Scanner:
             seeds.append(seed_read)
             checks.append(check)
             makers.append(builder.take_asked() if role == ASSISTANT else 0)
+            plain_users.append(role == USER and is_plain_user(line))
             offset += length
-            chain.computed, chain.stored, chain.begun = computed, after, flag == LIVE
-            seed = after
+            chain.computed, chain.stored, seed = computed, after, after
         self.offset = offset
         self.line = line_number
 

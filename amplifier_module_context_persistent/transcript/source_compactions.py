@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..log.index import Index
 from ..log.record import name_of
 from ..view.plan import Plan
 from ..view.plan_record import kept_ordinals
 from .transcript import Transcript
 
 IMPORTED = "imported"
+_OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}
+"""What a session writes into a header; whoever imports or forks adds where it came from."""
 """The strategy that plans of imported compactions name."""
 
 
@@ -40,7 +43,7 @@ class SourceCompaction:
 def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     """The compactions of the source, by the place of the message that they came after."""
     index = transcript.reader.index
-    if not index.control_counts.get("plan"):
+    if not index.control_counts.get("plan") or _is_own(index):
         return {}
     found: dict[int, SourceCompaction] = {}
     for record, _ in transcript.book.made_for:
@@ -52,6 +55,11 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
                 continue
             found[place] = _compaction(record, plan, place, len(kept))
     return found
+
+
+def _is_own(index: Index) -> bool:
+    """Whether a log's headers are those of sessions alone: then no plan in it was imported, and none is looked for."""
+    return bool(index.headers) and all(header.keys() <= _OWN_FIELDS for header in index.headers)
 
 
 def _compaction(record: Mapping[str, Any], plan: Plan, place: int, kept: int) -> SourceCompaction:

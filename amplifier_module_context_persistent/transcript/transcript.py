@@ -6,6 +6,7 @@ Reads only, also while the session is running, and holds no message: each one is
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -194,9 +195,12 @@ class Transcript:
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""
         index = self.reader.index
-        users = [place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == USER]
-        messages = self.reader.read([index.live[place] for place in users])
-        starts = [place for place, message in zip(users, messages, strict=True) if is_human(message)]
+        roles, live = bytes(map(index.roles.__getitem__, index.live)), index.live
+        users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
+        unknown = [place for place in users if not index.plain_users[live[place]]]
+        messages = self.reader.read([live[place] for place in unknown])
+        others = {place for place, message in zip(unknown, messages, strict=True) if not is_human(message)}
+        starts = [place for place in users if place not in others]
         starts = [0, *starts[1:]] if len(self) else []
         stops = [*starts[1:], len(self)]
         return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]

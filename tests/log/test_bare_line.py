@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.bare_line import read_bare
+from amplifier_module_context_persistent.log.bare_line import is_plain_user, read_bare
 from amplifier_module_context_persistent.log.index import ID_MODULUS
-from amplifier_module_context_persistent.log.record import seal
+from amplifier_module_context_persistent.log.record import encode_message, seal
 from amplifier_module_context_persistent.log.scanner import Scanner
+from amplifier_module_context_persistent.messages.metadata import is_human
 from tests.support.logs import body
 
 VALUES = st.recursive(
@@ -47,6 +48,7 @@ def quickly(lines: list[bytes]) -> Scanner:
 
 
 def all_of(scanner: Scanner) -> tuple[Any, ...]:
+    scanner.index.plain_users = bytearray()  # what the slow way does not find out
     return scanner.index, scanner.snapshot(), scanner.seed, scanner.offset, scanner.line
 
 
@@ -106,3 +108,38 @@ def test_a_plain_line_is_read_quickly() -> None:
     assert at_0 is not None
     assert (scanner.index.roles[0], scanner.index.id_hashes[0]) == (role, at_0[1] % ID_MODULUS)
     assert number != at_0[1]
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize(
+    ("message", "plain"),
+    [
+        ({"content": "a"}, True),
+        ({"content": [{"type": "text", "text": "a"}], "metadata": {"timestamp": "t"}}, True),
+        ({"content": "a", "metadata": {"source": "hook"}}, False),
+        ({"content": "a", "metadata": {"ephemeral": True}}, False),
+        ({"content": "<system-reminder>a"}, False),
+        ({"role": "assistant", "content": "a"}, False),
+    ],
+)
+def test_of_plain_users_messages_it_is_known_that_a_person_wrote_them(
+    message: dict[str, Any], plain: bool, sealed: bool
+) -> None:
+    """Others may be a person's too, and are read to find out."""
+    message = {"role": "user", **message}
+    body = encode_message(message, message_id="m1", timestamp="t")
+    line = seal(body, 0)[0] if sealed else json.dumps(message).encode() + b"\n"
+    scanner = quickly([line.rstrip(b"\n")])
+    assert list(scanner.index.plain_users) == [plain]
+    assert is_human(message) or not plain
+
+
+@settings(deadline=None)
+@given(message=MESSAGES)
+def test_who_is_no_person_is_never_taken_for_one(message: dict[str, Any]) -> None:
+    """However the line is written."""
+    for style in range(6):
+        line = as_line({**message, "role": "user"}, style)
+        assert not is_plain_user(line) or is_human(json.loads(line))
+    escaped = json.dumps({"role": "user", "content": "<system-reminder>"}).replace("<", "\\u003c").encode()
+    assert not is_plain_user(escaped)
