@@ -18,6 +18,19 @@ _POLYNOMIAL = 0xEDB88320
 _TOP = 1 << 31
 
 
+@dataclass(slots=True)
+class ChainState:
+    """The last stored checksum, the last computed one, and whether a record was chained, or should have been."""
+
+    stored: int = 0
+    computed: int = 0
+    begun: bool = False
+    strange_line: int = 0
+    """The last line that does not verify."""
+    strange_seed: int = 0
+    """The checksum before it and its like."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """What the chain says of one line: its checksum, and the seed that it was written with."""

@@ -12,12 +12,13 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from typing import Any
 from zlib import crc32
 
 from .bare_line import HEADS as BARE_HEADS
 from .bare_line import is_plain_user, message_id_of, read_bare
+from .chain import ChainState
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
@@ -39,19 +40,6 @@ _RECEIPT_HEAD = b'{"_record":"view",'
 _ROLE_BY_PREFIX = {role[:4].encode(): code for role, code in ROLE_CODES.items()}
 
 
-@dataclass(slots=True)
-class _Chain:
-    """The last stored checksum, the last computed one, and whether a record was chained, or should have been."""
-
-    stored: int = 0
-    computed: int = 0
-    begun: bool = False
-    strange_line: int = 0
-    """The last line that does not verify."""
-    strange_seed: int = 0
-    """The checksum before it and its like."""
-
-
 class Scanner:
     """Fill an index from blocks of lines."""
 
@@ -64,7 +52,7 @@ class Scanner:
         self.order: list[tuple[int, int, int]] | None = None
         """If lines were moved: number, offset and length of each line up to `order_end`, in the order of writing."""
         self.order_end = self.order_lines = 0
-        self._chain = _Chain()
+        self._chain = ChainState()
         self.written = b""
         """The line at hand as it was written: of one flipped bit is known which one it was."""
         self._before = (0, 0)
@@ -117,6 +105,9 @@ class Scanner:
                     role, hashed = bare
                     flag, after, check, seed_read = LIVE | UNCHAINED, crc(tail, begun), crc(line), 0
                     self._bare = (line_number, offset)
+                    if chain.strange_line != line_number - 1:
+                        chain.strange_seed = seed
+                    chain.strange_line = line_number
             if role < 0:
                 self.take(line, line_number, offset)
                 seed, live = chain.stored, index.live
@@ -197,7 +188,7 @@ class Scanner:
         """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
         stored, computed, begun, *strange = snapshot["chain"]
-        self._chain = _Chain(int(stored), int(computed), bool(begun), *map(int, strange))
+        self._chain = ChainState(int(stored), int(computed), bool(begun), *map(int, strange))
         bare = snapshot["bare"]
         self._bare = (int(bare[0]), int(bare[1])) if bare is not None else None
         self.builder.restore(snapshot)
