@@ -31,7 +31,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "TMPDIR": str(directory), "HOME": str(directory), **environment}
-    return subprocess.run([COMMAND, "demo", *arguments], capture_output=True, text=True, timeout=60, env=env)
+    return subprocess.run([COMMAND, "demo", *arguments], capture_output=True, text=True, timeout=300, env=env)
 
 
 @pytest.fixture(scope="module")
