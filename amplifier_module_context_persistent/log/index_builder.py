@@ -150,6 +150,7 @@ class IndexBuilder:
         seeds: Iterable[int],
         checks: Iterable[int],
         makers: Iterable[int],
+        plain_users: Iterable[int],
     ) -> None:
         """Take sound messages that are live as they come (`is_plain`), by their columns; their flags have `LIVE`."""
         index = self.index
@@ -162,6 +163,7 @@ class IndexBuilder:
         index.seeds.extend(seeds)
         index.checks.extend(checks)
         index.makers.extend(makers)
+        index.plain_users.extend(plain_users)
         index.live.extend(range(first, len(index)))
 
     def control(self, value: Control, flags: int, *, intact: bool) -> None:

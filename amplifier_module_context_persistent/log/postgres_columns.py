@@ -19,7 +19,7 @@ from zlib import crc32
 
 from .index import ASSISTANT, LIVE, PINNED, id_hash_of
 from .index_builder import IndexBuilder
-from .postgres_rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, RECEIPT, ColumnBytes, Row
+from .postgres_rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, PLAIN_USER, RECEIPT, ColumnBytes, Row
 from .record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from .scanner import Scanner
 
@@ -83,7 +83,8 @@ def _row(line: bytes, scanner: Scanner) -> Row:
     is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
     if not (is_plain and is_one):
         return Row(at, MESSAGE, crc, 0, 0, 0, line)
-    return Row(at, INDEXED, crc, index.roles[number], index.flags[number] & PINNED, index.id_hashes[number], line)
+    flags = index.flags[number] & PINNED | (PLAIN_USER if index.plain_users[number] else 0)
+    return Row(at, INDEXED, crc, index.roles[number], flags, index.id_hashes[number], line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +168,11 @@ def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes
         offsets=chosen(columns.at),
         lengths=chosen(columns.lengths),
         roles=chosen(columns.roles),
-        flags=(flags | LIVE for flags in chosen(columns.flags)),
+        flags=(flags & PINNED | LIVE for flags in chosen(columns.flags)),
         id_hashes=chosen(columns.id_hashes),
         seeds=compress(seeds, is_message),
         checks=chosen(columns.crcs),
+        plain_users=(int(flags & PLAIN_USER > 0) for flags in chosen(columns.flags)),
         makers=_makers(builder, columns, start, stop, codes),
     )
     if receipts := stop - start - (len(index) - first):

@@ -23,6 +23,9 @@ MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
 """Kinds of rows: a message record and a control record, whose lines are to be read; any other line, which only a scan
 can judge; a sound message of which the columns say all that an index needs; a sound receipt, which is only counted."""
 
+PLAIN_USER = 1 << 5
+"""A flag of a message: `Index.plain_users`."""
+
 NO_NEWLINE = 1 << 14
 """A flag of a log's last row: its line has no LF (it was copied from such a file)."""
 
