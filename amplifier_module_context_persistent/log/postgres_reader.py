@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_MOST_PURGES = 3
 T = TypeVar("T")
 
 _FEW_ROWS = 64  # their lines are read at once; it costs less than two questions
@@ -73,6 +74,8 @@ class PostgresReader:
         self.scanner = Scanner(self.max_record_bytes)
         self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id, kept_bytes=self._kept_bytes)
         self._last_line = b""
+        self._reading: Head | None = None
+        """The row of the log that is being read, whose lines a purge may delete meanwhile."""
 
     @property
     def index(self) -> Index:
@@ -133,7 +136,7 @@ class PostgresReader:
                     raise LogUnreadableError(errno.EIO, reason, self.shown) from error
 
     def follow(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
-        """Take in what is new.
+        """Take in what is new; a log that is purged while it is read is read anew.
 
         Args:
             connection: asked; inside a transaction if `lock` is set.
@@ -143,6 +146,17 @@ class PostgresReader:
         Raises:
             LogUnreadableError: the log was removed while it was open.
         """
+        for _ in range(_MOST_PURGES):
+            try:
+                return self._follow(connection, create=create, lock=lock)
+            except LogUnreadableError:
+                head = rows.read_head(connection, self.location.schema, self.location.name)
+                if head is None or self._reading is None or head.log_id == self._reading.log_id:
+                    raise
+                self._forget()
+        return self._follow(connection, create=create, lock=lock)
+
+    def _follow(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
         schema = self.location.schema
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
         if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
@@ -153,6 +167,7 @@ class PostgresReader:
         if head is None and create:
             rows.create(connection, schema, self.location.name)
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
+        self._reading = head
         if head is None:
             return
         if head == self.head:
@@ -257,4 +272,5 @@ class PostgresReader:
         """Count and report messages that were known and are gone, as after a failover to a server that lagged."""
         lost = sum((Counter(known.id_hashes) - Counter(self.index.id_hashes)).values())
         self.lost_messages += lost
-        logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
+        if lost:
+            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)

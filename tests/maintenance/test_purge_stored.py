@@ -2,10 +2,12 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError, PurgeError
+from amplifier_module_context_persistent.log import postgres_rows
 from amplifier_module_context_persistent.log.location import location_of
 from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.log.postgres import PostgresLog
@@ -139,6 +141,28 @@ def test_a_purge_whose_rows_another_purge_deletes_is_refused(stored: str) -> Non
         purge_log(stored, before(20), now=other_first)
     assert numbers(log) == [*range(10, 40)]
     log.close()
+
+
+def test_a_log_that_is_purged_while_it_is_read_is_read_anew(stored: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the log's row and its lines a purge may delete these; whoever opens the log then gets the new ones."""
+    log = PostgresLog(stored)
+    append(log, *range(40))
+    waiting, read_block = [20, 10], postgres_rows.read_block
+
+    def purged_first(*arguments: Any) -> list[bytes]:
+        if waiting:
+            first, *waiting[:] = waiting[::-1]
+            with monkeypatch.context() as unpatched:
+                unpatched.setattr(postgres_rows, "read_block", read_block)
+                purge_log(stored, before(first), now=lambda: STAMP)
+        return read_block(*arguments)
+
+    monkeypatch.setattr(postgres_rows, "read_block", purged_first)
+    opened = PostgresLog(stored)
+    assert numbers(opened) == [*range(20, 40)]
+    assert opened.describe().lost_messages == 0
+    log.close()
+    opened.close()
 
 
 def test_a_purge_is_cut_anywhere(server: TestServer, stored: str) -> None:
