@@ -31,9 +31,9 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     """
     path = path_of(source)
     try:
-        place = copy_target(path, without_password(target) if is_postgres(target) else target)
+        location = copy_target(path, without_password(target) if is_postgres(target) else target)
         with progress(path, title="copying", passes=2) as files:
-            done = copy_log(path, place, files=files)
+            done = copy_log(path, location, files=files)
     except (OSError, ContextPersistentError, ValueError) as error:
         raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
     if as_json:

@@ -80,10 +80,10 @@ def export(
     except (OSError, ContextPersistentError, ValueError) as error:
         raise UnusableError(f"{about(error, str(output))}: {reason(error)}") from error
     if as_json:
-        place = str(Path(str(output)).absolute())
+        written = str(Path(str(output)).absolute())
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
-        places = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
-        click.echo(json.dumps({"path": place, "format": into, **counts, "redactions": places}))
+        redactions = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
+        click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": redactions}))
     else:
         click.echo(escaped(f"{one_line(str(output))}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)

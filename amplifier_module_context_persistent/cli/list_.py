@@ -192,8 +192,8 @@ def _matching(words: str) -> Callable[[SessionFile], bool]:
 def _by_project(seen: list[Overview]) -> list[Overview]:
     """Keep the sessions of each project together, the project with the newest message first."""
     newest: dict[str, int] = {}
-    for place, one in enumerate(seen):
-        newest.setdefault(one.session.project, place)
+    for position, one in enumerate(seen):
+        newest.setdefault(one.session.project, position)
     return sorted(seen, key=lambda one: newest[one.session.project])
 
 

@@ -220,9 +220,9 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
         return
     _say(output, f"  {title}: {len(findings):,}")
     for found in findings[:_MOST_SHOWN]:
-        places = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
+        positions = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
         kind = found.kind.replace("_", " ")
-        _say(output, f"  - {', '.join(places)}{': ' if places else ''}{kind}: {found.detail}")
+        _say(output, f"  - {', '.join(positions)}{': ' if positions else ''}{kind}: {found.detail}")
         _say(output, f"    {found.advice}")
     if len(findings) > _MOST_SHOWN:
         _say(output, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")

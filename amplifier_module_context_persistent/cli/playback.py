@@ -52,8 +52,8 @@ class Course:
 
     def back(self) -> Step | None:
         """Go back to the message before the last one that was shown; None if there is none."""
-        places = range(len(self._shown) - 2, -1, -1)
-        at = next((at for at in places if self._shown[at].placed is not None), None)
+        positions = range(len(self._shown) - 2, -1, -1)
+        at = next((at for at in positions if self._shown[at].placed is not None), None)
         if at is None:
             return None
         while len(self._shown) > at + 1:

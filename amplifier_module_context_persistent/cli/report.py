@@ -68,14 +68,14 @@ def report(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript:
-        place = output or _own_name(transcript)
+        page = output or _own_name(transcript)
         try:
             turns = chosen_turns(transcript.turns(), turn_span)
             prices = Prices.load(table) if table else None
             with _told() as tell:
                 made = make_report(
                     transcript,
-                    place,
+                    page,
                     turns=turns,
                     views=views,
                     redact=not no_redact,
@@ -85,9 +85,9 @@ def report(
                 )
         except FileExistsError as error:
             hint = "" if force else "; --force replaces a file"
-            raise UnusableError(f"{one_line(place)}: {reason(error)}{hint}") from error
+            raise UnusableError(f"{one_line(page)}: {reason(error)}{hint}") from error
         except (OSError, ContextPersistentError, ValueError) as error:
-            raise UnusableError(f"{one_line(place)}: {reason(error)}") from error
+            raise UnusableError(f"{one_line(page)}: {reason(error)}") from error
     if as_json:
         click.echo(json.dumps({**made.to_json(), "views": views}))
     else:

@@ -129,13 +129,13 @@ def complete_tool(context: click.Context, _parameter: click.Parameter, incomplet
 def complete_place(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the number of a turn, or the id of a turn's first message, of the session named before."""
 
-    def places(transcript: Transcript) -> list[str]:
+    def positions(transcript: Transcript) -> list[str]:
         turns = transcript.turns()
         firsts = [message for turn in turns for message in transcript.messages(turn.start, turn.start + 1)]
         return [*(str(turn.number) for turn in turns), *(given_id(message) or "" for message in firsts)]
 
-    found = _look(context, places)
-    return [CompletionItem(one_line(place)) for place in found if place and place.startswith(incomplete)]
+    found = _look(context, positions)
+    return [CompletionItem(one_line(position)) for position in found if position and position.startswith(incomplete)]
 
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:

@@ -217,8 +217,8 @@ def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]])
     if not rows:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if place == 0 or head in ("role", "id") else "right", overflow="fold")
+    for position, head in enumerate(heads):
+        table.add_column(head, justify="left" if position == 0 or head in ("role", "id") else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     output.print()

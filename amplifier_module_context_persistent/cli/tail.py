@@ -83,7 +83,7 @@ class End:
         while start and live[start - 1] >= seen:
             start -= 1
         if (index, index.generation) != (self._index, self._generation):  # new messages may be anywhere
-            start = next((place for place, ordinal in enumerate(live) if ordinal >= seen), start)
+            start = next((position for position, ordinal in enumerate(live) if ordinal >= seen), start)
         self._print(start, seen=seen)
         self._mark()
 

@@ -35,7 +35,7 @@ def show_difference(transcript: Transcript, number: int, view: Sequence[Message]
         if isinstance(piece, ShownMessage):
             if (piece.placed.number, piece.placed.message) not in shown:
                 _show(printer, piece)
-        elif newly := [place for place in range(piece.first, piece.last + 1) if place in numbers]:
+        elif newly := [position for position in range(piece.first, piece.last + 1) if position in numbers]:
             printer.note(f"newly {piece.mark}: {counted(len(newly), 'message')}, {_range(newly[0], newly[-1])}")
     for piece in before:
         if isinstance(piece, ShownMessage) and not piece.placed.number and piece.placed.message not in view:

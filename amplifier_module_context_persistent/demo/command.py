@@ -131,17 +131,17 @@ def view_faults(view: Sequence[Message]) -> list[str]:
     """Say what a provider would refuse in a view, a sentence each."""
     found: list[str] = []
     waiting: list[str] = []
-    for place, message in enumerate(view):
+    for position, message in enumerate(view):
         try:
             ProviderMessage(**message)
         except (TypeError, ValueError):
-            found.append(f"message {place} does not build")
+            found.append(f"message {position} does not build")
         if message.get("role") == "tool":
             if not waiting or waiting.pop(0) != message.get("tool_call_id"):
-                found.append(f"message {place} answers no call before it, or out of order")
+                found.append(f"message {position} answers no call before it, or out of order")
             continue
         if waiting:
-            found.append(f"message {place} comes before the results of {', '.join(waiting)}")
+            found.append(f"message {position} comes before the results of {', '.join(waiting)}")
         waiting = [call["id"] for call in message.get("tool_calls") or ()]
     if waiting:
         found.append(f"the calls {', '.join(waiting)} have no results")
@@ -220,9 +220,9 @@ def _is_mid_turn(told: Told) -> bool:
 def _differences(where: str, found: Sequence[Message], expected: Sequence[Message]) -> Iterator[str]:
     """Compare messages, the log's own stamps left aside."""
     held = [_given(message) for message in found]
-    for place, message in enumerate(map(_given, expected)):
+    for position, message in enumerate(map(_given, expected)):
         if message not in held:
-            yield f"{where} lacks acknowledged message {place + 1} ({message['role']})"
+            yield f"{where} lacks acknowledged message {position + 1} ({message['role']})"
     if held != [_given(message) for message in expected] and all(_given(m) in held for m in expected):
         yield f"{where} has {len(held)} messages instead of {len(expected)}, or in another order"
 

@@ -189,7 +189,7 @@ class Index:
 
     def conversation_start(self) -> int:
         """The position in the live history of the first message that is no system text; its length without one."""
-        talks = (place for place, o in enumerate(self.live) if self.roles[o] not in (SYSTEM, DEVELOPER))
+        talks = (position for position, o in enumerate(self.live) if self.roles[o] not in (SYSTEM, DEVELOPER))
         return next(talks, len(self.live))
 
     def is_live(self, ordinal: int) -> bool:
@@ -205,7 +205,7 @@ def spans_of(ordinals: Sequence[int]) -> array[int]:
     """Write ordinals as runs of neighbours: the first one of each run, and how many there are."""
     if not ordinals:
         return array("I")
-    breaks = (place for place, (one, other) in enumerate(pairwise(ordinals), 1) if other - one != 1)
+    breaks = (position for position, (one, other) in enumerate(pairwise(ordinals), 1) if other - one != 1)
     spans, start = array("I"), 0
     for stop in (*breaks, len(ordinals)):
         spans.extend((ordinals[start], stop - start))

@@ -118,14 +118,14 @@ class Columns:
 
     def unknown(self) -> list[int]:
         """The places of the rows whose lines are to be read."""
-        places, seen = [], {0}
-        for place, (is_message, kind) in enumerate(zip(self.kinds.translate(_IS_MESSAGE), self.kinds, strict=True)):
-            if is_message or (kind == RECEIPT and self.id_hashes[place] in seen):
+        positions, seen = [], {0}
+        for position, (is_message, kind) in enumerate(zip(self.kinds.translate(_IS_MESSAGE), self.kinds, strict=True)):
+            if is_message or (kind == RECEIPT and self.id_hashes[position] in seen):
                 continue
             if kind == RECEIPT:
-                seen.add(self.id_hashes[place])
-            places.append(place)
-        return places
+                seen.add(self.id_hashes[position])
+            positions.append(position)
+        return positions
 
     def continue_at(self, offset: int) -> bool:
         """Whether each row begins where the one before it ends, the first at `offset`."""
@@ -142,13 +142,13 @@ def take_columns(scanner: Scanner, columns: Columns, lines: Mapping[int, bytes])
         lines: by their places, those that `Columns.unknown` names.
     """
     start, codes = 0, dict[int, int]()
-    for place in [*sorted(lines), len(columns)]:
-        _take_known(scanner, columns, start, place, codes)
-        if place < len(columns):
-            scan_line(scanner, lines[place])
-            if columns.kinds[place] == RECEIPT:
-                codes[columns.id_hashes[place]] = scanner.builder.asked
-        start = place + 1
+    for position in [*sorted(lines), len(columns)]:
+        _take_known(scanner, columns, start, position, codes)
+        if position < len(columns):
+            scan_line(scanner, lines[position])
+            if columns.kinds[position] == RECEIPT:
+                codes[columns.id_hashes[position]] = scanner.builder.asked
+        start = position + 1
 
 
 def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes: Mapping[int, int]) -> None:

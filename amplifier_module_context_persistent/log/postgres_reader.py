@@ -203,7 +203,7 @@ class PostgresReader:
         packed = rows.read_columns(connection, schema, log_id, start, stop)
         if packed is None or not (columns := Columns.decode(packed)).continue_at(self.scanner.offset):
             return False
-        wanted = [start + place for place in columns.unknown()]
+        wanted = [start + position for position in columns.unknown()]
         lines: dict[int, bytes] = {}
         size, group = 0, list[int]()
         for number in [*wanted, stop - 1]:

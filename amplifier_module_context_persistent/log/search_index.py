@@ -16,8 +16,8 @@ _SESSIONS = "sessions"
 
 def search_index_of(log: str | os.PathLike[str]) -> Path | None:
     """The index of the project to which a log belongs; None where it does not lie as the host's sessions do."""
-    place = Path(os.path.abspath(log)).parent.parent
-    return place.parent / INDEX_NAME if place.name == _SESSIONS else None
+    directory = Path(os.path.abspath(log)).parent.parent
+    return directory.parent / INDEX_NAME if directory.name == _SESSIONS else None
 
 
 def remove_search_index(log: str | os.PathLike[str]) -> None:

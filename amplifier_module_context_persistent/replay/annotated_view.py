@@ -46,13 +46,13 @@ class Gap:
 def marker_of(transcript: Transcript, noted: Noted) -> tuple[Marker, dict[int, int]]:
     """A marker for the history that a request stood in, and the positions of its records by their ordinals."""
     live, index = noted.live, transcript.book.index
-    places = {ordinal: place for place, ordinal in enumerate(live)}
+    positions = {ordinal: position for position, ordinal in enumerate(live)}
 
     def place_of(message_id: str) -> int | None:
         ordinal = index.find(message_id)
-        return places.get(ordinal) if ordinal is not None else None
+        return positions.get(ordinal) if ordinal is not None else None
 
-    return Marker(place_of, lambda wanted: transcript.reader.read([live[place] for place in wanted])), places
+    return Marker(place_of, lambda wanted: transcript.reader.read([live[position] for position in wanted])), positions
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | Gap]:
@@ -68,29 +68,29 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     """
     noted = transcript.requests()[number - 1]
     live, index = noted.live, transcript.book.index
-    marker, places = marker_of(transcript, noted)
+    marker, positions = marker_of(transcript, noted)
     upto = index.find(noted.receipt.upto) if noted.receipt.upto else None
-    marks = marker.mark(view, places[upto] + 1 if upto in places else 0)
+    marks = marker.mark(view, positions[upto] + 1 if upto in positions else 0)
     calls = CallLookup(transcript.reader)
     found: list[ShownMessage | Gap] = []
     reached = 0
     for message in view:
         ordinal = index.find(str(metadata_of(message).get("message_id", "")))
-        place = places.get(ordinal) if ordinal is not None else None
-        if place is None or place not in marks.shown:
+        position = positions.get(ordinal) if ordinal is not None else None
+        if position is None or position not in marks.shown:
             found.append(ShownMessage(Placed(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
             continue
-        found += _gaps(marks, reached, place)
-        reached = max(reached, place + 1)
+        found += _gaps(marks, reached, position)
+        reached = max(reached, position + 1)
         placed = Placed(
-            place + 1,
+            position + 1,
             message,
-            partial(tools_of, transcript.reader, live, place, message),
-            partial(calls.ending, live, place, message),
+            partial(tools_of, transcript.reader, live, position, message),
+            partial(calls.ending, live, position, message),
         )
-        (original,) = transcript.reader.read([live[place]])
+        (original,) = transcript.reader.read([live[position]])
         lengths = len(full_text(message)[0]), len(full_text(original)[0])
-        found.append(ShownMessage(placed, marks.shown[place], *lengths))
+        found.append(ShownMessage(placed, marks.shown[position], *lengths))
     return [*found, *_gaps(marks, reached, marks.total)]
 
 
@@ -103,7 +103,7 @@ def shortening(shown: ShownMessage) -> str:
 
 def _gaps(marks: Marks, start: int, stop: int) -> Iterator[Gap]:
     """What is left out between two positions."""
-    absent = [(place, marks.of(place)) for place in range(start, stop) if place not in marks.shown]
+    absent = [(position, marks.of(position)) for position in range(start, stop) if position not in marks.shown]
     for mark, run in groupby(absent, key=lambda pair: pair[1]):
-        places = [place for place, _ in run]
-        yield Gap(places[0] + 1, places[-1] + 1, mark)
+        positions = [position for position, _ in run]
+        yield Gap(positions[0] + 1, positions[-1] + 1, mark)

@@ -131,9 +131,9 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
     for number, noted in enumerate(transcript.requests(), 1):
         if id(noted.live) not in markers:
             markers[id(noted.live)] = marker_of(transcript, noted)
-        marker, places = markers[id(noted.live)]
+        marker, positions = markers[id(noted.live)]
         ordinal = index.find(noted.receipt.upto) if noted.receipt.upto else None
-        total = places[ordinal] + 1 if ordinal in places else 0
+        total = positions[ordinal] + 1 if ordinal in positions else 0
         current = noted.live is index.live
         latest = max(latest, total if current else 0)
         if latest < start:
@@ -162,8 +162,8 @@ def play(
     counter = CachedCounter(open_counter(tokenizer))
     messages = [with_id(transcript.path, *numbered) for numbered in enumerate(transcript.messages())]
     session = Session(transcript.path, messages, 0, {})
-    places = {message["metadata"]["message_id"]: place for place, message in enumerate(messages)}
-    marker = Marker(places.get, lambda wanted: (messages[place] for place in wanted))
+    positions = {message["metadata"]["message_id"]: position for position, message in enumerate(messages)}
+    marker = Marker(positions.get, lambda wanted: (messages[position] for position in wanted))
     measures = Measures(session.name, budget_tokens, chosen.name, 0)
     player = Player(session, counter)
     before: Seen | None = None
@@ -217,8 +217,8 @@ def compare(
     tell = progress or (lambda *_: None)
     messages: list[Message] = []
     tokens = 0
-    for place, message in enumerate(transcript.messages()):
-        messages.append(with_id(transcript.path, place, message))
+    for position, message in enumerate(transcript.messages()):
+        messages.append(with_id(transcript.path, position, message))
         tokens += count_message(message, counter)
         tell("reading", len(messages), len(transcript))
     found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
@@ -270,13 +270,19 @@ def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 def _seen(
-    number: int, place: int, noted: Noted, made: Rebuilt, marks: Marks, before: Seen | None, plan: Mapping[str, object]
+    number: int,
+    position: int,
+    noted: Noted,
+    made: Rebuilt,
+    marks: Marks,
+    before: Seen | None,
+    plan: Mapping[str, object],
 ) -> Seen:
     receipt = noted.receipt
     shown = marks if made.messages is not None else None
     seen = Seen(
         number,
-        place,
+        position,
         receipt.time,
         receipt.tokens,
         receipt.budget_tokens,

@@ -131,10 +131,10 @@ class Sliding(Whole):
         always = {first_human(groups), last_human(groups), len(groups) - 1}
         tokens = sum(map(_tokens, groups))
         target = self.config.target_usage * self.budget_tokens
-        for place, group in enumerate(groups):
+        for position, group in enumerate(groups):
             if tokens <= target:
                 return
-            if place not in always:
+            if position not in always:
                 self._dropped.update(entry.ordinal for entry in group.entries())
                 tokens -= _tokens(group)
 

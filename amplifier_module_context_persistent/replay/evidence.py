@@ -100,20 +100,20 @@ Progress = Callable[[int], None]
 
 def far_evidence(messages: Sequence[Message], progress: Progress | None = None) -> dict[int, list[str]]:
     """By the position of an assistant message with calls, the far identifiers that its arguments use."""
-    places = _Places("\n".join(parts_of(message)) for message in messages)
+    positions = _Places("\n".join(parts_of(message)) for message in messages)
     evidence: dict[int, list[str]] = {}
-    for place, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if progress is not None:
-            progress(place + 1)
+            progress(position + 1)
         terms = identifiers(action_text(message)) if message.get("role") == "assistant" else set()
         far = []
         for term in sorted(terms):
-            stands = places.of(term)
-            before = bisect_left(stands, place)
-            if before and place - stands[before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * place:
+            stands = positions.of(term)
+            before = bisect_left(stands, position)
+            if before and position - stands[before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * position:
                 far.append(term)
         if far:
-            evidence[place] = far
+            evidence[position] = far
     return evidence
 
 
@@ -123,9 +123,9 @@ class _Places:
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = list(texts)
         self._holding: dict[str, array[int]] = {}
-        for place, text in enumerate(self._texts):
+        for position, text in enumerate(self._texts):
             for word in set(_WORD.findall(text)):
-                self._holding.setdefault(word, array("I")).append(place)
+                self._holding.setdefault(word, array("I")).append(position)
         self._words = "\n".join(["", *self._holding, ""])
         self._known: dict[str, list[int]] = {}
 
@@ -133,8 +133,8 @@ class _Places:
         """The texts that contain a term, in order."""
         known = self._known.get(term)
         if known is None:
-            holding = {place for word in self._words_with(term) for place in self._holding[word]}
-            known = self._known[term] = sorted(place for place in holding if term in self._texts[place])
+            holding = {position for word in self._words_with(term) for position in self._holding[word]}
+            known = self._known[term] = sorted(position for position in holding if term in self._texts[position])
         return known
 
     def _words_with(self, term: str) -> Iterator[str]:
@@ -165,17 +165,17 @@ class Session:
         progress: Progress | None = None,
     ) -> Session:
         """Take a transcript."""
-        numbered = [with_id(name, place, message) for place, message in enumerate(messages)]
+        numbered = [with_id(name, position, message) for position, message in enumerate(messages)]
         return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered, progress))
 
 
-def with_id(name: str, place: int, message: Message) -> Message:
+def with_id(name: str, position: int, message: Message) -> Message:
     """A message with the id that it has, else one of the shape and length that a log gives."""
     metadata = message.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     if isinstance(message_id := known.get("message_id"), str) and message_id:
         return message
-    digest = hashlib.blake2b(f"{name} {place}".encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(f"{name} {position}".encode(), digest_size=8).hexdigest()
     return {**message, "metadata": {**known, "message_id": f"m{digest}"}}
 
 

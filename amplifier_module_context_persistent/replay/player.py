@@ -80,7 +80,7 @@ class Player:
         before: list[bytes] = []
         found: set[str] = set()
         try:
-            for place, message in enumerate(self.session.messages):
+            for position, message in enumerate(self.session.messages):
                 if message.get("role") == "assistant":
                     start = time.perf_counter()
                     view = await policy.view()
@@ -90,10 +90,10 @@ class Player:
                     measures.max_ms = max(measures.max_ms, elapsed)
                     if view is None:
                         measures.refused += 1
-                        measures.evidence += len(self.session.evidence.get(place, []))
-                        yield Played(measures.requests, place, None)
+                        measures.evidence += len(self.session.evidence.get(position, []))
+                        yield Played(measures.requests, position, None)
                     else:
-                        before, played = await self._measure(measures, policy, place, view, before, found)
+                        before, played = await self._measure(measures, policy, position, view, before, found)
                         yield played
                 await policy.add(message)
         finally:
@@ -103,7 +103,7 @@ class Player:
         self,
         measures: Measures,
         policy: Policy,
-        place: int,
+        position: int,
         view: list[Message],
         before: list[bytes],
         found: set[str],
@@ -119,8 +119,8 @@ class Player:
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
         measures.inserted_tokens += sum(inserted for _, inserted, _ in known)
-        measures.owed.take(self._reader.look(place, view, [part for _, _, part in known]))
-        if wanted := self.session.evidence.get(place):
+        measures.owed.take(self._reader.look(position, view, [part for _, _, part in known]))
+        if wanted := self.session.evidence.get(position):
             original = "\n".join(part.original for _, _, part in known)
             text = "\n".join(part.text for _, _, part in known)
             measures.evidence += len(wanted)
@@ -135,12 +135,12 @@ class Player:
                 measures.evidence_recoverable += 1
         if self._check is not None:
             fresh = [at for at, line in enumerate(lines) if line not in self._fine]
-            violations = self._check(view, self.session.messages[:place], fresh)
+            violations = self._check(view, self.session.messages[:position], fresh)
             if not violations:
                 self._fine.update(lines)
             measures.invalid += bool(violations)
             measures.violations += violations[: max(0, 5 - len(measures.violations))]
-        return lines, Played(measures.requests, place, view, tokens, cached, broke)
+        return lines, Played(measures.requests, position, view, tokens, cached, broke)
 
     def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[bytes]) -> None:
         """Add what a provider was asked to sum up."""
@@ -179,21 +179,21 @@ class Player:
         sums = [0, *accumulate(size for size, _, _ in known)]
         inserted = [0, *accumulate(inserted for _, inserted, _ in known)]
         cached = 0
-        for place, message in enumerate(self.session.messages):
+        for position, message in enumerate(self.session.messages):
             if message.get("role") != "assistant":
                 continue
             measures.requests += 1
-            tokens = sums[before[place]]
+            tokens = sums[before[position]]
             measures.request_tokens.append(tokens)
             measures.cached_tokens += cached
-            measures.inserted_tokens += inserted[before[place]]
-            measures.owed.take(self._reader.look_at_all(place))
-            wanted = len(self.session.evidence.get(place, ()))
+            measures.inserted_tokens += inserted[before[position]]
+            measures.owed.take(self._reader.look_at_all(position))
+            wanted = len(self.session.evidence.get(position, ()))
             measures.evidence += wanted
             measures.evidence_original += wanted
             measures.evidence_shown += wanted
             measures.evidence_recoverable += wanted
-            yield Played(measures.requests, place, view[: before[place]], tokens, cached)
+            yield Played(measures.requests, position, view[: before[position]], tokens, cached)
             cached = tokens
 
     def _look(self, line: bytes, message: Message) -> tuple[int, int, Said]:
@@ -215,7 +215,7 @@ def _leads(item: Item) -> bool:
 
 def common_prefix(before: Sequence[bytes], after: Sequence[bytes]) -> int:
     """How many leading messages two views have in common, byte by byte."""
-    for place, (left, right) in enumerate(zip(before, after, strict=False)):
+    for position, (left, right) in enumerate(zip(before, after, strict=False)):
         if left != right:
-            return place
+            return position
     return min(len(before), len(after))

@@ -32,11 +32,11 @@ def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen]
     number = 0
     for turn in turns:
         number = turn.number
-        for place, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
-            while request is not None and request.place <= place:
+        for position, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
+            while request is not None and request.place <= position:
                 yield Step(number, request.place, instant_of(request.time), seen=request)
                 request = next(waiting, None)
-            yield Step(number, place, instant_of(timestamp_of(placed.message)), placed=placed)
+            yield Step(number, position, instant_of(timestamp_of(placed.message)), placed=placed)
     while request is not None:
         yield Step(number, request.place, instant_of(request.time), seen=request)
         request = next(waiting, None)

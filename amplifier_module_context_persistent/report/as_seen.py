@@ -56,24 +56,24 @@ class AsSeen:
         known, self._known = self._known, {}
         for message in view:
             message_id = metadata_of(message).get("message_id")
-            place = place_of(message_id) if isinstance(message_id, str) else None
-            if place is None or place >= marks.total:
+            position = place_of(message_id) if isinstance(message_id, str) else None
+            if position is None or position >= marks.total:
                 waiting.append((str(message.get("role")), self._number(message)))
                 continue
-            seen.inserted += [(place, *inserted) for inserted in waiting]
+            seen.inserted += [(position, *inserted) for inserted in waiting]
             waiting = []
-            if marks.shown.get(place) != ELIDED:
+            if marks.shown.get(position) != ELIDED:
                 continue
-            if place in known and known[place][0] == message:
-                self._known[place] = known[place]
+            if position in known and known[position][0] == message:
+                self._known[position] = known[position]
             else:
-                changed[place] = message
+                changed[position] = message
         seen.inserted += [(marks.total, *inserted) for inserted in waiting]
-        for place, original in zip(changed, originals(list(changed)), strict=True):
-            cut = self._cut(original, changed[place])
-            self._known[place] = changed[place], cut
-            if place not in known or known[place][1] != cut:
-                seen.cuts[place] = cut
+        for position, original in zip(changed, originals(list(changed)), strict=True):
+            cut = self._cut(original, changed[position])
+            self._known[position] = changed[position], cut
+            if position not in known or known[position][1] != cut:
+                seen.cuts[position] = cut
         return seen
 
     def _number(self, message: Message) -> int:
@@ -122,6 +122,8 @@ def seen_json(seen: Seen, page_place: Mapping[int, int] | Callable[[int], int | 
     """For the page, whose places are others."""
     at = page_place.get if isinstance(page_place, Mapping) else page_place
     return {
-        "cuts": {str(here): cut for place, cut in seen.cuts.items() if (here := at(place)) is not None},
-        "inserted": [[here, role, text] for place, role, text in seen.inserted if (here := at(place)) is not None],
+        "cuts": {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None},
+        "inserted": [
+            [here, role, text] for position, role, text in seen.inserted if (here := at(position)) is not None
+        ],
     }

@@ -38,15 +38,15 @@ def bills_of(
     What a message says of its own request holds; else what the log's usage records say, added up where one message
     answered several requests. `shown` is how the page shows names and ids.
     """
-    places = {message_id: place for place, message_id in enumerate(history.ids)}
+    positions = {message_id: position for position, message_id in enumerate(history.ids)}
     bills: dict[int, Billed] = {}
     for request in requests_of(log, count):
-        place = places.get(shown(request.message_id))
-        if place is not None:
+        position = positions.get(shown(request.message_id))
+        if position is not None:
             billed = _billed(request.usage, request.output_tokens, prices, shown)
-            bills[place] = _added(bills[place], billed) if place in bills else billed
-    for place, usage in history.usages.items():  # also of messages that have no id in the file
-        bills[place] = _billed(usage, usage.output or 0, prices, shown)
+            bills[position] = _added(bills[position], billed) if position in bills else billed
+    for position, usage in history.usages.items():  # also of messages that have no id in the file
+        bills[position] = _billed(usage, usage.output or 0, prices, shown)
     return bills
 
 

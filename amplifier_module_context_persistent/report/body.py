@@ -33,18 +33,18 @@ class Bodies:
 
     redact: bool = True
     redacted: Counter[int] = field(default_factory=Counter)
-    """By a message's place, how many secrets were replaced."""
+    """By a message's position, how many secrets were replaced."""
     kinds: Counter[str] = field(default_factory=Counter)
     """Of which kinds they were."""
     images: int = 0
     images_left_out: int = 0
     _image_bytes: int = 0
 
-    def body(self, place: int, message: Message) -> list[list[str]]:
-        """Make the body of the message at a place."""
+    def body(self, position: int, message: Message) -> list[list[str]]:
+        """Make the body of the message at a position."""
         bare, images = _without_images(message)
         if self.redact:
-            bare = redact_value(bare, lambda kind, _field: self._tell(place, kind))
+            bare = redact_value(bare, lambda kind, _field: self._tell(position, kind))
         parts: list[list[str]] = []
         for part in parts_of(bare):
             if part.kind == "call":
@@ -58,8 +58,8 @@ class Bodies:
         """A name or an id as the page shows it."""
         return visible(redact_text(text) if self.redact else text)
 
-    def _tell(self, place: int, kind: str) -> None:
-        self.redacted[place] += 1
+    def _tell(self, position: int, kind: str) -> None:
+        self.redacted[position] += 1
         self.kinds[kind] += 1
 
     def _is_shown(self, kind: str, data: str) -> bool:

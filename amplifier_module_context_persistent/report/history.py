@@ -74,7 +74,7 @@ class History:
     calls: list[CallRow] = field(default_factory=list)
     turns: list[TurnRow] = field(default_factory=list)
     usages: dict[int, ReportedUsage] = field(default_factory=dict)
-    """By the place of a message, what it says its request was billed."""
+    """By the position of a message, what it says its request was billed."""
 
     def __len__(self) -> int:
         return len(self.roles)
@@ -132,8 +132,8 @@ class _HistoryReader:
         self.history.turns.append(turn)
 
     def add(self, message: Message) -> None:
-        history, place, role = self.history, len(self.history), str(message.get("role"))
-        body = self._bodies.body(place, message)
+        history, position, role = self.history, len(self.history), str(message.get("role"))
+        body = self._bodies.body(position, message)
         human = is_human(message)
         history.roles.append(("h" if human else "u") if role == "user" else _ROLES.get(role, "u"))
         history.ids.append(self._bodies.name(given_id(message) or ""))
@@ -141,12 +141,12 @@ class _HistoryReader:
         history.tokens.append(tokens_of(message, self._counter))
         history.chars.append(sum(len(part[1]) for part in body if part[0] == "t"))
         history.folds.append(sum(part[0] in "kc" for part in body))
-        history.owners.append(self._owner(place, message))
+        history.owners.append(self._owner(position, message))
         for call in calls_of(message):
             self._waiting[call.id] = len(history.calls)
-            history.calls.append(CallRow(place, self._bodies.name(call.name)))
+            history.calls.append(CallRow(position, self._bodies.name(call.name)))
         if (usage := usage_of_message(message)) is not None:
-            history.usages[place] = usage
+            history.usages[position] = usage
         turn = history.turns[-1]
         if human and not turn.line:
             said = (row.strip() for part in body if part[0] == "t" for row in part[1].split("\n"))
@@ -168,17 +168,17 @@ class _HistoryReader:
             history.turns[number].failed += call.state != ANSWERED
         return history
 
-    def _owner(self, place: int, message: Message) -> int:
+    def _owner(self, position: int, message: Message) -> int:
         """How far before a result its call stands, which takes note of how it ended; 0 where there is none."""
         call_id = result_id_of(message)
         number = self._waiting.pop(call_id, None) if call_id is not None else None
         if number is None:
             return 0
         row, times = self.history.calls[number], self.history.times
-        row.result, row.state = place, outcome_of(message)
-        if times[place] and times[row.message]:
-            row.duration_ms = max(0, times[place] - times[row.message])
-        return place - row.message
+        row.result, row.state = position, outcome_of(message)
+        if times[position] and times[row.message]:
+            row.duration_ms = max(0, times[position] - times[row.message])
+        return position - row.message
 
 
 def differences(numbers: Sequence[int]) -> list[int]:

@@ -23,15 +23,15 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
     Args:
         requests: takes them in.
         transcript: the session.
-        start: the first place of the history that the page shows.
-        stop: the place after the last one.
+        start: the first position of the history that the page shows.
+        stop: the position after the last one.
         bodies: redacts the summaries.
     """
     rows = [
         {
             "plan": "",
             "request": 0,
-            "place": place + 1 - start,
+            "place": position + 1 - start,
             "strategy": IMPORTED,
             "dropped": found.dropped,
             "kept": found.kept,
@@ -39,8 +39,8 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
             "tokens_after": found.tokens_after,
             "summary": bodies.name(found.summary),
         }
-        for place, found in sorted(source_compactions(transcript).items())
-        if start <= place < stop
+        for position, found in sorted(source_compactions(transcript).items())
+        if start <= position < stop
     ]
     own = [row for row in requests.compactions if not rows or row.get("strategy") != IMPORTED]
     requests.compactions = sorted([*rows, *own], key=lambda row: row["place"])

@@ -119,7 +119,7 @@ def _made(path: str, size: int, history: History, requests: Requests, bodies: Bo
         proved.count("y"),
         proved.count("n"),
         sum(bodies.redacted.values()),
-        [place + 1 for place in sorted(bodies.redacted)],
+        [position + 1 for position in sorted(bodies.redacted)],
         dict(bodies.kinds.most_common()),
         bodies.images_left_out,
     )

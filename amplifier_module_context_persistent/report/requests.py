@@ -66,10 +66,10 @@ def supposed_requests(history: History, bills: Bills) -> Requests:
     Where it reported none, they are those of the whole history before the answer.
     """
     found = Requests(receipts=False)
-    for place, role in enumerate(history.roles):
+    for position, role in enumerate(history.roles):
         if role == "a":
-            billed = bills.get(place, NOTHING)
-            found.rows.append(_row(len(found.rows) + 1, place, history.times[place], billed.input_tokens, billed))
+            billed = bills.get(position, NOTHING)
+            found.rows.append(_row(len(found.rows) + 1, position, history.times[position], billed.input_tokens, billed))
     if any(row["tokens"] >= 0 for row in found.rows):
         found.rows = [row for row in found.rows if row["tokens"] >= 0]
         return found
@@ -80,10 +80,10 @@ def supposed_requests(history: History, bills: Bills) -> Requests:
     return found
 
 
-def _row(number: int, place: int, time_ms: int, tokens: int, billed: Billed) -> dict[str, Any]:
+def _row(number: int, position: int, time_ms: int, tokens: int, billed: Billed) -> dict[str, Any]:
     return {
         "number": number,
-        "place": place,
+        "place": position,
         "time": time_ms,
         "tokens": tokens,
         "budget": 0,
@@ -105,8 +105,8 @@ class RequestReader:
 
     Args:
         transcript: the session.
-        start: the first place of the history that the page shows.
-        stop: the place after the last one.
+        start: the first position of the history that the page shows.
+        stop: the position after the last one.
         bodies: makes the bodies of messages in views; what is redacted there is not counted.
     """
 
@@ -139,8 +139,8 @@ class RequestReader:
             if not self._start <= latest <= self._stop:
                 continue
             made = self._transcript.view(number) if number in chosen else None
-            place = latest - self._start
-            row = _row(number, place, time_ms(one.receipt.time), one.receipt.tokens, bills.get(place, NOTHING))
+            position = latest - self._start
+            row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, bills.get(position, NOTHING))
             row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
             self._show(row, one, past, total, made)
             self._found.rows.append(row)
@@ -207,27 +207,27 @@ class _PastHistory:
     def __init__(self, transcript: Transcript, noted: Noted, start: int, stop: int) -> None:
         self._reader, self._index = transcript.reader, transcript.book.index
         self._live, self._start, self._stop = noted.live, start, stop
-        self._places = {ordinal: place for place, ordinal in enumerate(noted.live)}
+        self._places = {ordinal: position for position, ordinal in enumerate(noted.live)}
         self._page: dict[int, int] | None = None
         if noted.live is not self._index.live:
-            now = {ordinal: place for place, ordinal in enumerate(self._index.live)}
-            self._page = {place: now[ordinal] for place, ordinal in enumerate(noted.live) if ordinal in now}
+            now = {ordinal: position for position, ordinal in enumerate(self._index.live)}
+            self._page = {position: now[ordinal] for position, ordinal in enumerate(noted.live) if ordinal in now}
         self.marker = Marker(self.place_of, self.messages_at)
 
     def place_of(self, message_id: str) -> int | None:
         ordinal = self._index.find(message_id)
         return self._places.get(ordinal) if ordinal is not None else None
 
-    def messages_at(self, places: Sequence[int]) -> list[Message]:
-        return list(self._reader.read([self._live[place] for place in places]))
+    def messages_at(self, positions: Sequence[int]) -> list[Message]:
+        return list(self._reader.read([self._live[position] for position in positions]))
 
     def total(self, upto: str) -> int:
-        place = self.place_of(upto) if upto else None
-        return 0 if place is None else place + 1
+        position = self.place_of(upto) if upto else None
+        return 0 if position is None else position + 1
 
-    def page_place(self, place: int) -> int | None:
+    def page_place(self, position: int) -> int | None:
         """Where a message stands on the page; None where it is not there."""
-        there = place if self._page is None else self._page.get(place)
+        there = position if self._page is None else self._page.get(position)
         return there - self._start if there is not None and self._start <= there <= self._stop else None
 
     def page_runs(self, marks: Marks) -> list[list[Any]]:
@@ -239,8 +239,8 @@ class _PastHistory:
                 start, stop = max(run.start, self._start), min(run.stop, self._stop)
                 _extend(runs, letter, stop - start)
             else:
-                for place in range(run.start, run.stop):
-                    if (there := self.page_place(place)) is not None:
+                for position in range(run.start, run.stop):
+                    if (there := self.page_place(position)) is not None:
                         _extend(runs, "-", there - sum(count for _, count in runs))
                         _extend(runs, letter, 1)
         return runs

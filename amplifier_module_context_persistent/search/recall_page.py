@@ -265,8 +265,8 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
     first, last = max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)
     excerpt = " ".join(text[first:last].split())
     excerpt = f"{'…' * (first > 0)}{excerpt}{'…' * (last < len(text))}"
-    places = tuple(place for place, _ in spans)
-    return Hit(reference, _who(message, tool), timestamp_of(message), len(text), places, excerpt)
+    positions = tuple(position for position, _ in spans)
+    return Hit(reference, _who(message, tool), timestamp_of(message), len(text), positions, excerpt)
 
 
 def _hit_text(hit: Hit) -> str:

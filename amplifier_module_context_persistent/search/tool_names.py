@@ -25,26 +25,26 @@ class Records(Protocol):
         ...
 
 
-def tools_of(records: Records, live: Sequence[int], place: int, message: Message) -> tuple[str, ...]:
+def tools_of(records: Records, live: Sequence[int], position: int, message: Message) -> tuple[str, ...]:
     """The names of the tools that a message calls, or of the one whose result it is; empty where it is neither.
 
     Args:
         records: reads the log.
         live: the live history's ordinals.
-        place: where the message stands in it.
+        position: where the message stands in it.
         message: the message.
     """
     call_id = result_id_of(message)
     if call_id is None:
         return tuple(dict.fromkeys(call.name for call in calls_of(message)))
-    name = str(message.get("name") or _called(records, live, place, call_id))
+    name = str(message.get("name") or _called(records, live, position, call_id))
     return (name,) if name else ()
 
 
-def _called(records: Records, live: Sequence[int], place: int, call_id: str) -> str:
+def _called(records: Records, live: Sequence[int], position: int, call_id: str) -> str:
     """The name of the tool whose call a result answers; results need not say it."""
     roles = records.index.roles
-    for at in range(place - 1, max(-1, place - 1 - _NEAR), -1):
+    for at in range(position - 1, max(-1, position - 1 - _NEAR), -1):
         if roles[live[at]] == ASSISTANT:
             (message,) = records.read([live[at]])
             for call in calls_of(message):

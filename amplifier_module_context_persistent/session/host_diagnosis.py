@@ -45,10 +45,10 @@ def late_results(live: Sequence[Message]) -> dict[str, int]:
     """
     late: dict[str, int] = {}
     parted: dict[str, bool] = {}
-    for place, message in enumerate(live):
+    for position, message in enumerate(live):
         call_id = result_id_of(message)
         if call_id is not None and parted.get(call_id):
-            late[call_id] = place
+            late[call_id] = position
         if is_person(message) or (message.get("role") == "assistant" and "tool_calls" not in message):
             parted = dict.fromkeys(parted, True)
         parted.update(dict.fromkeys(call_ids(message), False))

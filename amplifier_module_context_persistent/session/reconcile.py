@@ -165,22 +165,22 @@ class _Aligner:
     def at_end(self) -> bool:
         """Whether only messages are left of the history that a list may lack."""
         return self._place == len(self._live) or all(
-            self._may_lack(place) for place in range(self._place, len(self._live))
+            self._may_lack(position) for position in range(self._place, len(self._live))
         )
 
     def match(self, message: Message) -> bool:
         """Take the next live message if this is it."""
-        place = self._place
-        while place < len(self._live) and not _is_same(self._live[place], message):
-            if not self._may_lack(place):
+        position = self._place
+        while position < len(self._live) and not _is_same(self._live[position], message):
+            if not self._may_lack(position):
                 return False
-            place += 1
-        if place == len(self._live):
+            position += 1
+        if position == len(self._live):
             return False
-        self._pass_to(place)
-        if place not in self.found.moved:
-            self.found.order.append(place)
-        self._place = place + 1
+        self._pass_to(position)
+        if position not in self.found.moved:
+            self.found.order.append(position)
+        self._place = position + 1
         self._after_result = result_id_of(message) is not None
         return True
 
@@ -204,17 +204,17 @@ class _Aligner:
         self._pass_to(len(self._live))
         return self.found if self._skipped <= self.found.moved else None
 
-    def _may_lack(self, place: int) -> bool:
-        return self._live[place].get("role") in _SYSTEM or place in self._late_places
+    def _may_lack(self, position: int) -> bool:
+        return self._live[position].get("role") in _SYSTEM or position in self._late_places
 
-    def _pass_to(self, place: int) -> None:
+    def _pass_to(self, position: int) -> None:
         """Pass live messages that the list lacks; late results among them must have been moved."""
-        for passed in range(self._place, place):
+        for passed in range(self._place, position):
             if self._live[passed].get("role") in _SYSTEM:
                 self.found.order.append(passed)
             else:
                 self._skipped.add(passed)
-        self._place = place
+        self._place = position
 
     def _insert_result(self, message: Message, call_id: str) -> bool:
         if call_id in self._answered or not self._follows_call(call_id):

@@ -68,44 +68,44 @@ class CallLookup:
         self._made: OrderedDict[int, Mapping[str, MadeCall]] = OrderedDict()
         """By ordinal, the calls of some assistant messages."""
 
-    def ending(self, live: Sequence[int], place: int, message: Message) -> Ending | None:
+    def ending(self, live: Sequence[int], position: int, message: Message) -> Ending | None:
         """Say how a call ended whose result a message is; None for a message that is no result.
 
         Args:
             live: the live history's ordinals.
-            place: the message's index in it.
+            position: the message's index in it.
             message: the message.
         """
         call_id = result_id_of(message)
         if call_id is None:
             return None
-        call = self._find(live, place, call_id)
+        call = self._find(live, position, call_id)
         return Ending(
             call, outcome_of(message), duration_s(call.instant if call else None, instant_of_message(message))
         )
 
-    def open_calls(self, live: Sequence[int], place: int, message: Message) -> frozenset[str]:
+    def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Give the ids of a message's calls that no message near it answers."""
         calls = {call.id for call in calls_of(message)}
         roles = self._log.index.roles
-        for at in range(place + 1, min(len(live), place + 1 + NEAR)):
+        for at in range(position + 1, min(len(live), position + 1 + NEAR)):
             if not calls:
                 break
             if roles[live[at]] in _RESULTS:
                 calls.discard(next((result_id_of(result) or "" for result in self._log.read([live[at]])), ""))
         return frozenset(calls)
 
-    def _find(self, live: Sequence[int], place: int, call_id: str) -> MadeCall | None:
+    def _find(self, live: Sequence[int], position: int, call_id: str) -> MadeCall | None:
         roles = self._log.index.roles
-        for at in range(place - 1, max(-1, place - 1 - NEAR), -1):
+        for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
             if roles[live[at]] == ASSISTANT and (call := self._calls_at(live[at], at).get(call_id)) is not None:
                 return call
         return None
 
-    def _calls_at(self, ordinal: int, place: int) -> Mapping[str, MadeCall]:
+    def _calls_at(self, ordinal: int, position: int) -> Mapping[str, MadeCall]:
         if ordinal not in self._made:
             (message,) = self._log.read([ordinal])
-            self._made[ordinal] = made_calls(message, place + 1)
+            self._made[ordinal] = made_calls(message, position + 1)
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         return self._made[ordinal]

@@ -102,7 +102,7 @@ class ProjectSearch:
             at = bisect_right(starts, offset) - 1
             return offset >= done or (at >= 0 and offset <= ranges[at][1])
 
-        return [place for place, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
+        return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 
     @property
     def is_due(self) -> bool:

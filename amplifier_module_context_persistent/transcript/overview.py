@@ -166,31 +166,31 @@ def _tokens(transcript: Transcript, counter: TokenCounter) -> int:
     total = ends[-1]
     share = 0.0
     for number in range(SAMPLES):
-        place = bisect_right(ends, (2 * number + 1) * total // (2 * SAMPLES))
-        (message,) = transcript.messages(place, place + 1)
-        share += tokens_of(message, counter) / lengths[live[place]]
+        position = bisect_right(ends, (2 * number + 1) * total // (2 * SAMPLES))
+        (message,) = transcript.messages(position, position + 1)
+        share += tokens_of(message, counter) / lengths[live[position]]
     return round(total * share / SAMPLES)
 
 
 def _open_calls(transcript: Transcript) -> int:
     """Count the calls of the last assistant message with calls that no later message answers."""
     index = transcript.reader.index
-    place = len(index.live)
-    while place and index.roles[index.live[place - 1]] != ASSISTANT:
-        place -= 1
-    if not place:
+    position = len(index.live)
+    while position and index.roles[index.live[position - 1]] != ASSISTANT:
+        position -= 1
+    if not position:
         return 0
-    messages = transcript.messages(place - 1)
+    messages = transcript.messages(position - 1)
     calls = {call.id for call in calls_of(next(messages))}
     for message in messages if calls else ():
         calls.discard(result_id_of(message) or "")
     return len(calls)
 
 
-def _time_near(transcript: Transcript, places: range) -> str:
+def _time_near(transcript: Transcript, positions: range) -> str:
     """The time of the first message that has one, of some neighbours."""
-    for place in places[:_NEIGHBOURS]:
-        for message in transcript.messages(place, place + 1):
+    for position in positions[:_NEIGHBOURS]:
+        for message in transcript.messages(position, position + 1):
             if instant_of(said := timestamp_of(message)) is not None:
                 return said
     return ""
@@ -198,9 +198,11 @@ def _time_near(transcript: Transcript, places: range) -> str:
 
 def _model(transcript: Transcript) -> str:
     index = transcript.reader.index
-    answers = (place for place in reversed(range(len(index.live))) if index.roles[index.live[place]] == ASSISTANT)
-    for place in islice(answers, 1):
-        for message in transcript.messages(place, place + 1):
+    answers = (
+        position for position in reversed(range(len(index.live))) if index.roles[index.live[position]] == ASSISTANT
+    )
+    for position in islice(answers, 1):
+        for message in transcript.messages(position, position + 1):
             said = metadata_of(message).get("model") or message.get("model")
             if isinstance(said, str) and said:
                 return said
@@ -214,9 +216,9 @@ def _failed_calls(transcript: Transcript) -> int:
 
 def _first_line(transcript: Transcript) -> str:
     index = transcript.reader.index
-    users = (place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == USER)
-    for place in islice(users, _FIRST_USERS):
-        for message in transcript.messages(place, place + 1):
+    users = (position for position, ordinal in enumerate(index.live) if index.roles[ordinal] == USER)
+    for position in islice(users, _FIRST_USERS):
+        for message in transcript.messages(position, position + 1):
             said = text_of(message).strip() if is_human(message) else ""
             if said:
                 return said[:_LINE_CHARS].split("\n")[0].strip()

@@ -165,8 +165,8 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
     """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
     index = replace(known, live=live, plan=record)
     try:
-        places = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
-        index.live = live[: places[0] + 1]
+        positions = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
+        index.live = live[: positions[0] + 1]
         if record is not None:
             Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]
     except (KeyError, ValueError, OverflowError):

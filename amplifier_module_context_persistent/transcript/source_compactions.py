@@ -41,7 +41,7 @@ class SourceCompaction:
 
 
 def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
-    """The compactions of the source, by the place of the message that they came after."""
+    """The compactions of the source, by the position of the message that they came after."""
     index = transcript.reader.index
     if not index.control_counts.get("plan") or _is_own(index):
         return {}
@@ -49,11 +49,11 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     for record, _ in transcript.book.made_for:
         if record.get("strategy") == IMPORTED:
             try:
-                kept, place = kept_ordinals(index, record)
+                kept, position = kept_ordinals(index, record)
                 plan = Plan.from_record(record, ())
             except ValueError:  # a reset hid what it names
                 continue
-            found[place] = _compaction(record, plan, place, len(kept))
+            found[position] = _compaction(record, plan, position, len(kept))
     return found
 
 
@@ -62,6 +62,6 @@ def _is_own(index: Index) -> bool:
     return bool(index.headers) and all(header.keys() <= _OWN_FIELDS for header in index.headers)
 
 
-def _compaction(record: Mapping[str, Any], plan: Plan, place: int, kept: int) -> SourceCompaction:
+def _compaction(record: Mapping[str, Any], plan: Plan, position: int, kept: int) -> SourceCompaction:
     summary = plan.summary or name_of(record.get("notice"))
-    return SourceCompaction(place, plan.dropped, kept, plan.tokens_before, plan.tokens_after, summary)
+    return SourceCompaction(position, plan.dropped, kept, plan.tokens_before, plan.tokens_after, summary)

@@ -133,16 +133,16 @@ def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
     largest: list[tuple[int, int, Large]] = []
     names: dict[str, str] = {}
     humans = 0
-    for place, message in enumerate(reader.read(index.live), start=1):
+    for position, message in enumerate(reader.read(index.live), start=1):
         tokens = tokens_of(message, counter)
         human = is_human(message)
         humans += human
         if not gathered.turns or (human and humans > 1):  # what stands before the first belongs to its turn
             gathered.turns.append(Share())
         _count(gathered, message, tokens, names)
-        large = Large(place, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
+        large = Large(position, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
         keep = heapq.heappush if len(largest) < LARGEST else heapq.heappushpop
-        keep(largest, (tokens, -place, large))
+        keep(largest, (tokens, -position, large))
     gathered.largest = [large for _, _, large in sorted(largest, reverse=True)]
     reports: list[dict[str, Any]] = []
     known: dict[tuple[str, str], int] = {}

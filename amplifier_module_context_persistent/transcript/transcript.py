@@ -147,8 +147,8 @@ class Transcript:
         """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
 
         Args:
-            start: the first place, from 0.
-            stop: the place after the last one; by default the end.
+            start: the first position, from 0.
+            stop: the position after the last one; by default the end.
             role: only messages of this role.
             tool: only messages that call this tool or are its results, whatever the case of its name.
             may_match: asked of each line that this package wrote; what it refuses is not parsed.
@@ -159,28 +159,28 @@ class Transcript:
         """
         reader, index, live = self.reader, self.reader.index, self.reader.index.live
         calls = CallLookup(reader)
-        places = range(*slice(start, stop).indices(len(live))) if among is None else among
-        for begin in range(0, len(places), _BATCH):
+        positions = range(*slice(start, stop).indices(len(live))) if among is None else among
+        for begin in range(0, len(positions), _BATCH):
             batch: list[int] = [
-                place
-                for place in places[begin : begin + _BATCH]
-                if role is None or index.roles[live[place]] == ROLE_CODES[role]
+                position
+                for position in positions[begin : begin + _BATCH]
+                if role is None or index.roles[live[position]] == ROLE_CODES[role]
             ]
             if may_match is not None:
-                lines = reader.lines([live[place] for place in batch])
+                lines = reader.lines([live[position] for position in batch])
                 batch = [
-                    place
-                    for place, (ordinal, line) in zip(batch, lines, strict=True)
+                    position
+                    for position, (ordinal, line) in zip(batch, lines, strict=True)
                     if index.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
                 ]
-            messages = reader.read([live[place] for place in batch])
-            for place, message in zip(batch, messages, strict=True):
+            messages = reader.read([live[position] for position in batch])
+            for position, message in zip(batch, messages, strict=True):
                 placed = Placed(
-                    place + 1,
+                    position + 1,
                     message,
-                    partial(tools_of, reader, live, place, message),
-                    partial(calls.ending, live, place, message),
-                    partial(calls.open_calls, live, place, message),
+                    partial(tools_of, reader, live, position, message),
+                    partial(calls.ending, live, position, message),
+                    partial(calls.open_calls, live, position, message),
                 )
                 if tool is None or tool.casefold() in map(str.casefold, placed.tools):
                     yield placed
@@ -197,10 +197,10 @@ class Transcript:
         index = self.reader.index
         roles, live = bytes(map(index.roles.__getitem__, index.live)), index.live
         users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
-        unknown = [place for place in users if not index.plain_users[live[place]]]
-        messages = self.reader.read([live[place] for place in unknown])
-        others = {place for place, message in zip(unknown, messages, strict=True) if not is_human(message)}
-        starts = [place for place in users if place not in others]
+        unknown = [position for position in users if not index.plain_users[live[position]]]
+        messages = self.reader.read([live[position] for position in unknown])
+        others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
+        starts = [position for position in users if position not in others]
         starts = [0, *starts[1:]] if len(self) else []
         stops = [*starts[1:], len(self)]
         return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]
