@@ -117,7 +117,7 @@ def view_bytes(items: Iterable[Item]) -> int:
     for item in items:
         entry = item.entry
         if entry is None:
-            total += 200 + 4 * len(str(item.inserted))
+            total += 200 + 4 * sum(len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
         elif item.cut is None or not item.cut.shortens or entry.tokens <= 0:
             total += entry.size_bytes
         else:  # a cut shortens text alone; its share of the tokens tells its share of the bytes

@@ -37,10 +37,15 @@ def render(
         if as_stored:
             view.append(next(messages))
         elif item.entry is None:
-            view.append(copy.deepcopy(item.inserted or {}))
+            view.append(_copied(item.inserted or {}))
         else:
             view.append(_render_item(item, item.entry, next(messages), boundary))
     return view
+
+
+def _copied(inserted: Message) -> Message:
+    """A copy of an inserted message. It holds texts and its metadata alone, and a view may have hundreds."""
+    return {key: dict(value) if isinstance(value, dict) else value for key, value in inserted.items()}
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
