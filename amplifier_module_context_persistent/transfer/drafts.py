@@ -30,8 +30,8 @@ from .importers.fields import iso_time
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
-_MEMORY_BYTES = 16 << 20
-_BLOCK_BYTES = 1 << 20  # of records are written to the spool, or read from it, together
+_HELD_BYTES = 8 << 20  # of records are held in memory before they are written to the spool
+_BLOCK_BYTES = 1 << 20  # are read from the spool together
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _NESTED = (dict, list)
 _SYSTEM = frozenset({"system", "developer"})
@@ -84,10 +84,11 @@ class Drafts:
 
     def __init__(self, account: Account) -> None:
         self._account = account
-        self._spool = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115 - closed by __exit__
+        self._spool = tempfile.SpooledTemporaryFile(max_size=1)  # noqa: SIM115 - a file from the first write on
         self._end = 0
-        self._unwritten: list[bytes] = []
-        self._unwritten_bytes = 0
+        self._held: dict[int, bytes] = {}
+        """The newest bodies, by where the spool will have them."""
+        self._held_bytes = 0
         self.sessions: list[Draft] = []
 
     def __enter__(self) -> Drafts:
@@ -122,33 +123,31 @@ class Drafts:
 
     def bodies(self, draft: Draft, start: int = 0) -> Iterator[tuple[bytes, bool]]:
         """The bodies of a session's records from record `start` on, and whether each is a message."""
-        self._flush()
         block, begin = b"", 0
         for record in range(start, len(draft.offsets)):
-            at, length = draft.offsets[record] - begin, draft.lengths[record]
-            if at < 0 or at + length > len(block):
-                begin, at = draft.offsets[record], 0
-                self._spool.seek(begin)
-                block = self._spool.read(max(length, _BLOCK_BYTES))
-            yield block[at : at + length], bool(draft.is_message[record])
+            offset, length = draft.offsets[record], draft.lengths[record]
+            body = self._held.get(offset)
+            if body is None:
+                at = offset - begin
+                if at < 0 or at + length > len(block):
+                    begin, at = offset, 0
+                    self._spool.seek(begin)
+                    block = self._spool.read(max(length, _BLOCK_BYTES))
+                body = block[at : at + length]
+            yield body, bool(draft.is_message[record])
 
     def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
         size = len(body)
-        self._unwritten.append(body)
-        self._unwritten_bytes += size
+        self._held[self._end] = body
+        self._held_bytes += size
         draft.offsets.append(self._end)
         draft.lengths.append(size)
         draft.is_message.append(is_message)
         self._end += size
-        if self._unwritten_bytes > _BLOCK_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        """Write what waits to the end of the spool."""
-        if self._unwritten:
+        if self._held_bytes > _HELD_BYTES:
             self._spool.seek(0, os.SEEK_END)
-            self._spool.write(b"".join(self._unwritten))
-            self._unwritten, self._unwritten_bytes = [], 0
+            self._spool.writelines(self._held.values())
+            self._held, self._held_bytes = {}, 0
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
         message = _with_typed_blocks(event.message)

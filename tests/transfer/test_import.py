@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.messages.host_form import as_hosts_write
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.export import export_session
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from tests.support.checker import assert_valid, same
@@ -263,3 +264,13 @@ def test_a_dry_run_reports_the_same_and_writes_nothing(tmp_path: Path) -> None:
     dry = import_session(tmp_path / "in", path=tmp_path / "new", dry_run=True)
     assert os.listdir(tmp_path) == ["in"]
     assert dry.to_json() == import_session(tmp_path / "in", path=tmp_path / "new").to_json()
+
+
+def test_what_is_more_than_memory_holds_comes_over_in_order(tmp_path: Path) -> None:
+    """A session of 20 MB is written aside while its source is read; one message is larger than a block of it."""
+    sizes = [3_000_000 if number == 100 else 40_000 for number in range(450)]
+    lines = [said(f"{number} " + "x" * size) for number, size in enumerate(sizes)]
+    report = import_session(write_lines(tmp_path / "in.jsonl", *lines), path=tmp_path / "log.jsonl")
+    assert report.messages == len(lines)
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        assert [message["content"] for message in transcript.messages()] == [line["content"] for line in lines]
