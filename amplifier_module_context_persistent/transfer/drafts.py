@@ -282,7 +282,7 @@ def _encoded(message: dict[str, Any], message_id: str) -> bytes:
         body = encode_plain(message, message_id=message_id, timestamp=None)
     except RecursionError as error:
         raise RecordError("it is nested too deeply") from error
-    if not _is_flat(message) and body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and not _is_flat(message):
         to_plain(message)
     if len(body) > _MOST_BODY_BYTES:
         raise RecordError(f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
@@ -290,6 +290,6 @@ def _encoded(message: dict[str, Any], message_id: str) -> bytes:
 
 
 def _is_flat(message: dict[str, Any]) -> bool:
-    """Whether a message is a text, as most are: nothing in it is nested deeply, and no brackets need be counted."""
+    """Whether a message is a text, as most are: nothing in it is nested deeply, whatever brackets it has."""
     others = (value for key, value in message.items() if key != "metadata")
     return not any(isinstance(value, _NESTED) for value in (*others, *metadata_of(message).values()))
