@@ -12,8 +12,6 @@ from tests.support.logs import (
     body,
 )
 
-SECRET = "PURPLE-ELEPHANT"
-
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,6 @@ from tests.support.logs import (
     write_file,
 )
 
-SECRET = "PURPLE-ELEPHANT"
-
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
