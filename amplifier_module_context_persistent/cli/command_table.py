@@ -19,13 +19,13 @@ PACKAGE = __name__.partition(".")[0]
 class Entry:
     """A command of the table."""
 
-    place: str
+    target: str
     """The module below the package, and the command's name in it."""
     short_help: str
 
     def load(self) -> click.Command:
         """Import the command."""
-        module, _, name = self.place.partition(":")
+        module, _, name = self.target.partition(":")
         command: click.Command = getattr(import_module(f"{PACKAGE}.{module}"), name)
         return command
 

@@ -26,7 +26,7 @@ _MOST_SHOWN = 50
 _MOST_DIGITS = 10
 
 
-def place(value: str) -> int | str:
+def turn_or_id(value: str) -> int | str:
     """Read a position in a history: the number of a turn, or else a message's id."""
     return int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value
 
@@ -35,7 +35,7 @@ def place(value: str) -> int | str:
 @session_argument
 @click.option(
     "--at",
-    type=place,
+    type=turn_or_id,
     metavar="N",
     shell_complete=complete_place,
     help="The last turn to copy, or a message's id; by default all.",
@@ -76,7 +76,7 @@ def fork(
 @session_argument
 @click.option(
     "--to",
-    type=place,
+    type=turn_or_id,
     metavar="N",
     shell_complete=complete_place,
     required=True,

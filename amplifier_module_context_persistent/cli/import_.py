@@ -59,22 +59,22 @@ def import_(
     """
     if (source is None) == (agent is None):
         raise click.UsageError("name a SOURCE, or an agent with --from")
-    place = str(standard_place(agent)) if agent is not None else str(source)
-    if agent is not None or os.path.isdir(place):
+    path = str(standard_place(agent)) if agent is not None else str(source)
+    if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
         wanted = agent if agent is not None and source_format == "auto" else source_format
-        files = _all(place, wanted, strict=strict, dry_run=dry_run)
+        files = _all(path, wanted, strict=strict, dry_run=dry_run)
         if as_json:
             click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
         else:
-            show_summary(place, files, dry_run=dry_run)
+            show_summary(path, files, dry_run=dry_run)
         whole = all(file.report is not None and not file.report.lost for file in files if file.is_session)
         context.exit(DONE if whole else FINDINGS)
     try:
-        with progress(place, title="importing") as watched:
+        with progress(path, title="importing") as watched:
             report = import_session(
-                place,
+                path,
                 session_id=session_id,
                 path=output,
                 storage=storage(),
@@ -84,7 +84,7 @@ def import_(
                 files=watched,
             )
     except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, place)}: {reason(error)}") from error
+        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
     if as_json:
         click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
     else:
@@ -92,14 +92,14 @@ def import_(
     context.exit(FINDINGS if report.not_carried else DONE)
 
 
-def _all(place: str, source_format: str, *, strict: bool, dry_run: bool) -> list[ImportedFile]:
+def _all(path: str, source_format: str, *, strict: bool, dry_run: bool) -> list[ImportedFile]:
     """Import all files of a directory, with progress where the error stream is a terminal."""
     try:
-        paths = session_paths(place)
+        paths = session_paths(path)
     except OSError as error:
-        raise UnusableError(f"{about(error, place)}: {reason(error)}") from error
+        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
     if not paths:
-        raise UnusableError(f"{about(OSError(), place)}: there are no files of sessions in it")
+        raise UnusableError(f"{about(OSError(), path)}: there are no files of sessions in it")
     files = []
     shows = sys.stderr.isatty()
     for file in import_all(paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run):
@@ -109,7 +109,7 @@ def _all(place: str, source_format: str, *, strict: bool, dry_run: bool) -> list
     if shows:
         click.echo("\r\x1b[K", nl=False, err=True)
     if all(not file.is_session for file in files):
-        raise UnusableError(f"{about(OSError(), place)}: none of {len(files):,} files is a session; {files[0].error}")
+        raise UnusableError(f"{about(OSError(), path)}: none of {len(files):,} files is a session; {files[0].error}")
     return files
 
 

@@ -47,11 +47,11 @@ def show_report(report: Import, *, dry_run: bool) -> None:
         say(f"{named}{kind}: {session.path}")
 
 
-def show_summary(place: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
+def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
     """Print what became of the files of a directory: a line for each that had news, losses or errors, and the sums."""
     reports = [file.report for file in files if file.report is not None]
     skipped = sum(not file.is_session for file in files)
-    say(f"{place}: {counted(len(files), 'file')}, {skipped:,} of them no sessions")
+    say(f"{path}: {counted(len(files), 'file')}, {skipped:,} of them no sessions")
     for report in reports:
         if report.added or report.lost:
             lost = f", NOT imported: {counted(report.lost, report.account.unit)}" if report.lost else ""

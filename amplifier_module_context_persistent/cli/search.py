@@ -27,7 +27,7 @@ from .session_argument import complete, complete_tool, last_path, path_of, sessi
 from .terminal import UnusableError, check_tool, one_line, open_transcript, reason
 
 FindPlaces = Callable[[LogReader], list[int] | None]
-"""Names the places of the messages of a log that may match; None means all."""
+"""Names the positions of the messages of a log that may match; None means all."""
 
 
 @click.command("search")
@@ -97,13 +97,13 @@ def _search_with_index(one: _Search, files: list[SessionFile]) -> int:
 
     with SessionsSearch(files, one.pattern) as index:
         open_ones = (session for session in files if not index.rules_out(session))
-        code = _searched(one, ((str(session.path), partial(index.places, session)) for session in open_ones))
+        code = _searched(one, ((str(session.path), partial(index.positions, session)) for session in open_ones))
         index.update()
     return code
 
 
 def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
-    """Search logs, each at the places that something names."""
+    """Search logs, each at the positions that something names."""
     code = FINDINGS
     for path, find_places in logs:
         try:

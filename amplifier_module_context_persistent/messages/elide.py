@@ -95,14 +95,14 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
         return {**message, "content": shown[0]}
     if not isinstance(content, list):
         return message
-    places = _texts(content)
-    shown = _shown([text for _, text in places], cut, reference=reference, boundary=boundary)
+    texts = _texts(content)
+    shown = _shown([text for _, text in texts], cut, reference=reference, boundary=boundary)
     blocks: list[Any] = list(content)
-    for (index, _), text in zip(places, shown, strict=True):
+    for (index, _), text in zip(texts, shown, strict=True):
         block = content[index]
         blocks[index] = {**block, ("text" if block["type"] == "text" else "output"): text}
     if cut.instead:
-        left_out = {index for index, _ in places[1:]}
+        left_out = {index for index, _ in texts[1:]}
         blocks = [block for index, block in enumerate(blocks) if index not in left_out]
     return {**message, "content": blocks}
 
@@ -186,7 +186,7 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _texts(content: Any) -> list[tuple[int, str]]:
-    """Places and texts of the blocks whose text can be elided."""
+    """Positions and texts of the blocks whose text can be elided."""
     if not isinstance(content, list):
         return []
     return [

@@ -25,9 +25,9 @@ class Seen:
     """What a view says otherwise than its history."""
 
     cuts: dict[int, Cut] = field(default_factory=dict)
-    """By place, those that the view before had not, or had otherwise."""
+    """By position, those that the view before had not, or had otherwise."""
     inserted: list[tuple[int, str, int]] = field(default_factory=list)
-    """Before which place a message stands that the history does not hold; its role; the number of its text."""
+    """Before which position a message stands that the history does not hold; its role; the number of its text."""
 
 
 class AsSeen:
@@ -50,7 +50,7 @@ class AsSeen:
         place_of: Callable[[str], int | None],
         originals: Callable[[Sequence[int]], Sequence[Message]],
     ) -> Seen:
-        """Tell what a view says otherwise, by places in its history."""
+        """Tell what a view says otherwise, by positions in its history."""
         seen, changed = Seen(), {}
         waiting: list[tuple[str, int]] = []
         known, self._known = self._known, {}
@@ -119,7 +119,7 @@ def _shared(most: int, is_shared: Callable[[int], bool]) -> int:
 
 
 def seen_json(seen: Seen, page_place: Mapping[int, int] | Callable[[int], int | None]) -> dict[str, Any]:
-    """For the page, whose places are others."""
+    """For the page, whose positions are others."""
     at = page_place.get if isinstance(page_place, Mapping) else page_place
     return {
         "cuts": {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None},

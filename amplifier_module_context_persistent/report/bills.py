@@ -27,7 +27,7 @@ class Billed:
 NOTHING = Billed()
 
 Bills = Mapping[int, Billed]
-"""By the place of the message that answered."""
+"""By the position of the message that answered."""
 
 
 def bills_of(

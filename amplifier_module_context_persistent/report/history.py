@@ -1,6 +1,6 @@
 """The session's history in columns, as the page holds it: its messages, its calls with their results, its turns.
 
-One pass over the messages; their bodies go to the blocks as they come. Numbers are places in what the page shows,
+One pass over the messages; their bodies go to the blocks as they come. Numbers are positions in what the page shows,
 counted from 0. A column is a list with one item a message (or call), so that it compresses well.
 """
 

@@ -39,7 +39,7 @@ def open_calls(live: Sequence[Message]) -> set[str]:
 
 
 def late_results(live: Sequence[Message]) -> dict[str, int]:
-    """Results that a person's message or an assistant message parts from their call: their places, by call.
+    """Results that a person's message or an assistant message parts from their call: their positions, by call.
 
     As the host's diagnosis has it: an assistant message with `tool_calls` does not part them.
     """

@@ -163,10 +163,10 @@ class RecallSearch:
     # -- one message -------------------------------------------------------------------------------------------------
 
     def _page(self, log: Log) -> RecallPage:
-        place = find_live(log, self._wanted.reference)
+        position = find_live(log, self._wanted.reference)
         live = log.index.live
-        before, after = live[place - 1 : place] if place else (), live[place + 1 : place + 2]
-        found = list(log.read([*before, live[place], *after]))
+        before, after = live[position - 1 : position] if position else (), live[position + 1 : position + 2]
+        found = list(log.read([*before, live[position], *after]))
         ids = [str(metadata_of(message).get("message_id", "")) for message in found]
         at = len(before)
         page = cut_page(

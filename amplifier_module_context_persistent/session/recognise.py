@@ -20,7 +20,7 @@ class Taken:
     """What is taken of a list: the new order of the live history, and the messages that follow it."""
 
     order: list[int | Message] = field(default_factory=list)
-    """Places in the live history, and new messages; empty if the order stays."""
+    """Positions in the live history, and new messages; empty if the order stays."""
     tail: list[Message] = field(default_factory=list)
 
     @property

@@ -48,11 +48,11 @@ class Alignment:
     """How a list compares with the live history."""
 
     order: list[int | Message] = field(default_factory=list)
-    """The live history with what is inserted: places in it, and new messages."""
+    """The live history with what is inserted: positions in it, and new messages."""
     tail: list[Message] = field(default_factory=list)
     """What follows the live history in the list, as it was given."""
     moved: set[int] = field(default_factory=set)
-    """Places of late results that stand after their call in `order`."""
+    """Positions of late results that stand after their call in `order`."""
     inserted: list[Message] = field(default_factory=list)
     """The host's messages in `order`."""
 
@@ -244,7 +244,7 @@ class _Aligner:
 
 
 def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
-    """The new order of the history, without the tail: places in `live`, and messages that are new.
+    """The new order of the history, without the tail: positions in `live`, and messages that are new.
 
     Closing messages stay only where a turn lacks its end. A call that got a result here and lacks one is given one, so
     that the host finds nothing more to repair.

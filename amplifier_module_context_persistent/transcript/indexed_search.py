@@ -75,8 +75,8 @@ class ProjectSearch:
         except OSError:
             return False  # whoever opens it says why
 
-    def places(self, session: SessionFile, reader: LogReader) -> list[int] | None:
-        """The places of live messages that may match, in a log that was just opened; None means all.
+    def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
+        """The positions of live messages that may match, in a log that was just opened; None means all.
 
         Notes what the index lacks of the session.
         """
@@ -175,9 +175,9 @@ class SessionsSearch:
         """Whether a session need not be opened."""
         return self._projects[session.project].rules_out(session)
 
-    def places(self, session: SessionFile, reader: LogReader) -> list[int] | None:
-        """The places of messages that may match; None means all."""
-        return self._projects[session.project].places(session, reader)
+    def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
+        """The positions of messages that may match; None means all."""
+        return self._projects[session.project].positions(session, reader)
 
     def update(self) -> None:
         """Write each index that lacks much."""

@@ -63,7 +63,7 @@ def search(
         role: only messages of this role.
         tool: only calls and results of this tool, whatever the case of its name; nothing else that a message says.
         context: so many lines before and after one that matches.
-        among: the places of the messages that may match, from 0; by default all.
+        among: the positions of the messages that may match, from 0; by default all.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.

@@ -55,8 +55,8 @@ def session_files(project: str | None = None, *, storage: str | None = None) -> 
     """
     if storage is not None:
         return _stored(storage, project)
-    place = projects_dir() / project / "sessions" if project is not None else projects_dir()
-    paths = place.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
+    base = projects_dir() / project / "sessions" if project is not None else projects_dir()
+    paths = base.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
     return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
 
 
@@ -79,10 +79,10 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     Raises:
         OSError: it cannot be read.
     """
-    place, found = Path(directory), []
-    for path in sorted(place.iterdir()):
+    root, found = Path(directory), []
+    for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
-            found.append((path, place.resolve().name, ""))
+            found.append((path, root.resolve().name, ""))
         elif os.path.lexists(path / LOG_NAME):
             found.append((path / LOG_NAME, path.name, ""))
         elif path.suffix == ".jsonl" and _begins_as_session(path):

@@ -13,16 +13,16 @@ from ..view.plan_record import kept_ordinals
 from .transcript import Transcript
 
 IMPORTED = "imported"
+"""The strategy that plans of imported compactions name."""
 _OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}
 """What a session writes into a header; whoever imports or forks adds where it came from."""
-"""The strategy that plans of imported compactions name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCompaction:
-    """One compaction; it came after the live message at `place`, counted from 0."""
+    """One compaction; it came after the live message at `position`, counted from 0."""
 
-    place: int
+    position: int
     dropped: int
     kept: int
     tokens_before: int
@@ -31,7 +31,7 @@ class SourceCompaction:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "place"}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "position"}
 
     def line(self) -> str:
         """What happened, on one line."""

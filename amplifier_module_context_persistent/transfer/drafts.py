@@ -217,12 +217,12 @@ class Drafts:
                     draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
                 )
             return
-        places = {message_id: position for position, message_id in enumerate(draft.ids)}
-        begin = places.get(event.keep_from, len(draft.ids))
+        positions = {message_id: position for position, message_id in enumerate(draft.ids)}
+        begin = positions.get(event.keep_from, len(draft.ids))
         wanted = {*draft.systems, *range(begin, len(draft.ids))}
-        wanted.update(places[one] for one in event.keep if one in places)
+        wanted.update(positions[one] for one in event.keep if one in positions)
         for first, last in event.keep_runs:
-            wanted.update(range(places.get(first, 0), places.get(last, -1) + 1))
+            wanted.update(range(positions.get(first, 0), positions.get(last, -1) + 1))
         kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
         before, size = draft.usage.counted_tokens, sum(draft.sizes) or 1
@@ -243,8 +243,8 @@ class Drafts:
         plan, draft.pending = draft.pending, None
         if plan is None:
             return
-        places = {message_id: position for position, message_id in enumerate(draft.ids)}
-        upto, kept = places[plan.upto], [places[message_id] for message_id in plan.keep]
+        positions = {message_id: position for position, message_id in enumerate(draft.ids)}
+        upto, kept = positions[plan.upto], [positions[message_id] for message_id in plan.keep]
         if draft.last_human <= upto and draft.last_human >= 0:
             kept = sorted({*kept, draft.last_human})
         systems = set(draft.systems)

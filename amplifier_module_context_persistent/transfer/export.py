@@ -59,8 +59,8 @@ class Export:
         transcript: the session, open.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
-        start: the place in the live history to begin at.
-        stop: the place to end before.
+        start: the position in the live history to begin at.
+        stop: the position to end before.
     """
 
     def __init__(
@@ -122,13 +122,13 @@ class Export:
         known, path = self._transcript.header.get("session_id"), self._transcript.path
         yield f"# Session {inline(str(known or session_id_of(path) or Path(path).stem))}\n\n"
         begins = {turn.start: turn.number for turn in self._transcript.turns()}
-        place = self._start
+        position = self._start
         for message in self._transcript.messages(self._start, self._stop):
-            if place in begins:
-                yield f"## Turn {begins[place]}\n\n"
-            yield message_markdown(self._redacted(message, place + 1))
+            if position in begins:
+                yield f"## Turn {begins[position]}\n\n"
+            yield message_markdown(self._redacted(message, position + 1))
             self.messages += 1
-            place += 1
+            position += 1
         if self.redacted:
             kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
             yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
@@ -170,8 +170,8 @@ def export_session(
         path: the file to be made, with mode 0600.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
-        start: the place in the live history to begin at.
-        stop: the place to end before.
+        start: the position in the live history to begin at.
+        stop: the position to end before.
         force: replace a file that is there.
         files: the system calls that read the log, to watch them.
 

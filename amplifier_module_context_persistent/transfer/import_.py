@@ -24,7 +24,7 @@ from .importers.events import Importer
 from .importers.own import HIDDEN
 from .importers.registry import FORMATS, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
-from .targets import Places, Target, directory_of, targets_of
+from .targets import Destination, Target, directory_of, targets_of
 from .write_import import write_all
 
 _FRAME = frozenset({"header", "reset", "keep", "commit", "reset_begin", "reset_commit"})
@@ -183,8 +183,8 @@ def import_session(
             raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
         if in_own_directory:
             working_dir = directory_of(drafts) or working_dir
-        places: Places = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
-        targets = targets_of(opened.path, importer.name, drafts, **places)
+        to: Destination = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
+        targets = targets_of(opened.path, importer.name, drafts, **to)
         report = _report(opened.path, importer, targets, account)
         facts = {"file": opened.path, "account": account.to_json()}
         added = write_all(drafts, targets, importer.name, facts, dry_run=dry_run, now=now, new_id=new_id)

@@ -49,8 +49,8 @@ def session_paths(directory: str | Path) -> list[str]:
     """
     os.listdir(directory)  # `os.walk` is silent about one that cannot be read
     found: list[str] = []
-    for place, _, names in os.walk(directory):
-        paths = sorted(os.path.join(place, name) for name in names if name.endswith(_ENDINGS))
+    for parent, _, names in os.walk(directory):
+        paths = sorted(os.path.join(parent, name) for name in names if name.endswith(_ENDINGS))
         found += [path for path in paths if os.path.isfile(path) and not _comes_with_its_session(path)]
     return sorted(found)
 

@@ -1,7 +1,7 @@
 """Where the sessions of an import go: their ids and files.
 
 A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
-the file's place and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
+the file's path and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
 sub-agents: `{parent}_{name}`.
 """
 
@@ -37,7 +37,7 @@ class Target:
     parent_id: str | None = None
 
 
-class Places(TypedDict):
+class Destination(TypedDict):
     """Where sessions are to go; see `import_session`."""
 
     session_id: str | None
@@ -46,14 +46,14 @@ class Places(TypedDict):
     storage: str | None
 
 
-def targets_of(source: str, format_name: str, drafts: Drafts, **places: Unpack[Places]) -> list[Target]:
-    """Find the places of all sessions of an import, the main one first; with `storage` they are in that database.
+def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unpack[Destination]) -> list[Target]:
+    """Find the logs of all sessions of an import, the main one first; with `storage` they are in that database.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
     """
-    session_id, path = places["session_id"], places["path"]
-    working_dir, storage = places["working_dir"], places["storage"]
+    session_id, path = destination["session_id"], destination["path"]
+    working_dir, storage = destination["working_dir"], destination["storage"]
     main = drafts.sessions[0]
     first = hashlib.sha256(next(body for body, is_message in drafts.bodies(main) if is_message)).hexdigest()
     given = main.start.source_id or main.start.parent_source_id

@@ -107,10 +107,10 @@ def test_only_what_may_match_is_read_of_a_log() -> None:
         ProjectSearch(session.project, session_files(), regex_pattern("a needle here")) as search,
         Transcript(session.path) as transcript,
     ):
-        places = search.places(session, transcript.reader)
-        assert places is not None
-        assert 7 in places
-        assert len(places) < len(transcript) / 2
+        positions = search.positions(session, transcript.reader)
+        assert positions is not None
+        assert 7 in positions
+        assert len(positions) < len(transcript) / 2
 
 
 async def test_what_was_appended_is_found() -> None:
@@ -249,7 +249,7 @@ def test_of_two_writers_the_last_one_wins() -> None:
     ):
         for search, session in ((first, files[0]), (last, files[1])):
             with Transcript(session.path) as transcript:
-                search.places(session, transcript.reader)
+                search.positions(session, transcript.reader)
             assert search.update()
     assert files[1].id not in opened_for("zebra")
     assert files[0].id in opened_for("zebra")

@@ -57,14 +57,14 @@ def _agent_files(path: str, session_id: str) -> Iterator[str]:
     """Files of sub-agents: in the session's directory, or beside the session's file, as older versions wrote them."""
     directory, name = os.path.split(path)
     inner = os.path.join(directory, name.removesuffix(".jsonl"), "subagents")
-    for place in (inner, directory):
+    for searched in (inner, directory):
         try:
-            found = sorted(entry for entry in os.listdir(place) if re.fullmatch(r"agent-[\w.-]+\.jsonl", entry))
+            found = sorted(entry for entry in os.listdir(searched) if re.fullmatch(r"agent-[\w.-]+\.jsonl", entry))
         except OSError:
             continue
         for entry in found:
-            other = os.path.join(place, entry)
-            if os.path.isfile(other) and (place == inner or (session_id and session_of(other) == session_id)):
+            other = os.path.join(searched, entry)
+            if os.path.isfile(other) and (searched == inner or (session_id and session_of(other) == session_id)):
                 yield other
 
 
@@ -130,14 +130,14 @@ def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[in
             head = heads.setdefault(entry.message_id, at)
             above[at] = head if head != at else above[at]
     talk = [at for at, entry in enumerate(entries) if entry.kind != "tree"]
-    place = {at: position for position, at in enumerate(talk)}
+    position_of = {at: position for position, at in enumerate(talk)}
     nearest = []
     for at in talk:
         parent = above[at]
         if parent >= 0 and entries[parent].message_id:
             head = heads[entries[parent].message_id]
             parent = head if head != at else parent
-        nearest.append(place.get(parent, -1))
+        nearest.append(position_of.get(parent, -1))
     parents = without_circles(nearest)
     roots = branches_of(parents, lambda position: entries[talk[position]].is_person)
     return [own[at] for at in talk], roots, parents
