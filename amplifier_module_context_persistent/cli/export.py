@@ -17,7 +17,7 @@ from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import session_argument
-from .spans import Span, SpanType, chosen_places
+from .spans import Span, SpanType, chosen_positions
 from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
@@ -95,7 +95,7 @@ def _places(transcript: Transcript, turn_span: Span | None, span: Span | None) -
         turns = transcript.turns() if turn_span else []
     except OSError as error:
         raise UnusableError(f"{one_line(transcript.path)}: {reason(error)}") from error
-    return chosen_places(len(transcript), turns, turn_span, span)
+    return chosen_positions(len(transcript), turns, turn_span, span)
 
 
 def _to_stdout(export: Export) -> None:

@@ -17,7 +17,7 @@ from ..transfer.fork import Fork, fork_session
 from ..transfer.rewind import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
-from .session_argument import complete_place, session_argument
+from .session_argument import complete_turn_or_id, session_argument
 from .terminal import UnusableError, about, ask, counted, reason, say
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def turn_or_id(value: str) -> int | str:
     "--at",
     type=turn_or_id,
     metavar="N",
-    shell_complete=complete_place,
+    shell_complete=complete_turn_or_id,
     help="The last turn to copy, or a message's id; by default all.",
 )
 @click.option("--session", "session_id", metavar="ID", help="The new session's id; by default a new one.")
@@ -78,7 +78,7 @@ def fork(
     "--to",
     type=turn_or_id,
     metavar="N",
-    shell_complete=complete_place,
+    shell_complete=complete_turn_or_id,
     required=True,
     help="The last turn to keep, or a message's id.",
 )

@@ -27,7 +27,7 @@ from ..search.pattern import compile_regex, replace_matches
 from ..transfer.host_files import host_copies
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
-from .session_argument import complete, complete_place, find_path, last_path, session_argument, storage_option
+from .session_argument import complete, complete_turn_or_id, find_path, last_path, session_argument, storage_option
 from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
@@ -115,7 +115,7 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
 @click.command()
 @session_argument
 @click.option(
-    "--before", metavar="MESSAGE_ID", shell_complete=complete_place, help="Remove everything before this message."
+    "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
 )
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--all", "everything", is_flag=True, help="Remove every message.")

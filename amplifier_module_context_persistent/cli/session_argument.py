@@ -126,7 +126,7 @@ def complete_tool(context: click.Context, _parameter: click.Parameter, incomplet
     return [CompletionItem(one_line(name)) for name in names if name.startswith(incomplete)]
 
 
-def complete_place(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the number of a turn, or the id of a turn's first message, of the session named before."""
 
     def positions(transcript: Transcript) -> list[str]:

@@ -22,7 +22,7 @@ from .outline_printer import show_outline
 from .pager import paged
 from .progress import progress
 from .session_argument import complete_tool, session_argument
-from .spans import Span, SpanType, chosen_places
+from .spans import Span, SpanType, chosen_positions
 from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason
 
 
@@ -62,7 +62,7 @@ def show(
     with transcript, nullcontext() if as_json else paged():
         try:
             turns = transcript.turns()
-            start, stop = chosen_places(len(transcript), turns, turn_span, span)
+            start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
                 chosen = [turn for turn in turns if start <= turn.start < stop]
                 _show_outline(transcript, chosen, as_json=as_json)

@@ -36,7 +36,7 @@ class SpanType(_SpanBase):
         return (first, last) if found[2] else (first, first)
 
 
-def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
+def chosen_positions(count: int, turns: Sequence[Turn], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
     """The chosen messages among `count`, as the first index (from 0) and the index after the last.
 
     Raises:
@@ -46,9 +46,9 @@ def chosen_places(count: int, turns: Sequence[Turn], turn_span: Span | None, spa
     if turn_span and span:
         raise click.UsageError("give either --turn or --range")
     if turn_span:
-        first, last = _places(turn_span, len(turns), "turn")
+        first, last = _positions(turn_span, len(turns), "turn")
         return (turns[first].start, turns[last - 1].stop) if turns else (0, 0)
-    return _places(span or (None, None), count, "message")
+    return _positions(span or (None, None), count, "message")
 
 
 def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
@@ -57,11 +57,11 @@ def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn
     Raises:
         UnusableError: nothing is there.
     """
-    first, last = _places(turn_span or (None, None), len(turns), "turn")
+    first, last = _positions(turn_span or (None, None), len(turns), "turn")
     return turns[first:last]
 
 
-def _places(span: Span, count: int, what: str) -> tuple[int, int]:
+def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
     """The first index of a span (from 0) and the index after its last; a range may reach beyond the ends.
 
     Raises:

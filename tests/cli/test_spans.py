@@ -6,7 +6,7 @@ from itertools import pairwise
 import click
 import pytest
 
-from amplifier_module_context_persistent.cli.spans import Span, SpanType, chosen_places
+from amplifier_module_context_persistent.cli.spans import Span, SpanType, chosen_positions
 from amplifier_module_context_persistent.cli.terminal import UnusableError
 from amplifier_module_context_persistent.transcript.transcript import Turn
 
@@ -42,14 +42,14 @@ def test_what_is_no_range_is_refused(text: str) -> None:
 )
 def test_numbers_begin_at_one_and_negative_ones_count_from_the_end(span: Span | None, places: tuple[int, int]) -> None:
     """Of ten messages; a range may reach beyond the ends."""
-    assert chosen_places(10, [], None, span) == places
+    assert chosen_positions(10, [], None, span) == places
 
 
 @pytest.mark.parametrize(("span", "said"), [((11, 11), "no message 11"), ((5, 4), "no message 5:4")])
 def test_an_empty_range_says_how_many_there_are(span: Span, said: str) -> None:
     """It is an error that a person can mend."""
     with pytest.raises(UnusableError, match=rf"{said}: the session has 10"):
-        chosen_places(10, [], None, span)
+        chosen_positions(10, [], None, span)
 
 
 def turns(*starts: int) -> Sequence[Turn]:
@@ -58,10 +58,10 @@ def turns(*starts: int) -> Sequence[Turn]:
 
 def test_turns_are_ranges_of_messages() -> None:
     """From the first message of the first one to the last of the last one; not beside a range of messages."""
-    assert chosen_places(10, turns(0, 4, 7), (2, 2), None) == (4, 7)
-    assert chosen_places(10, turns(0, 4, 7), (-1, None), None) == (7, 10)
-    assert chosen_places(0, [], (None, None), None) == (0, 0)
+    assert chosen_positions(10, turns(0, 4, 7), (2, 2), None) == (4, 7)
+    assert chosen_positions(10, turns(0, 4, 7), (-1, None), None) == (7, 10)
+    assert chosen_positions(0, [], (None, None), None) == (0, 0)
     with pytest.raises(click.UsageError):
-        chosen_places(10, turns(0), (1, 1), (1, 1))
+        chosen_positions(10, turns(0), (1, 1), (1, 1))
     with pytest.raises(UnusableError, match="no turn 4: the session has 3"):
-        chosen_places(10, turns(0, 4, 7), (4, 4), None)
+        chosen_positions(10, turns(0, 4, 7), (4, 4), None)
