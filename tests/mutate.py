@@ -3,149 +3,86 @@
     python -m tests.mutate --sample 400 --seed 2026
 
 Each mutant is run in a process of its own, forked here so that little is imported twice, against the unit tests of its
-module. It counts as killed if a test fails, or if the tests do not end in time. Those that survive are listed with
-their place. It takes minutes to an hour and is not part of the tests.
+module, those first that found most before. It counts as killed if a test fails, or if the tests do not end in time.
+Those that survive are listed with their place. It takes minutes to an hour and is not part of the tests.
+
+With `--verdicts FILE` each verdict is written down as a line of JSON. A second run believes what the file says of
+killed mutants, as long as their module is what it was, and runs all others again.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import contextlib
+import hashlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
-import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
+
+from tests.support.mutants import Mutant, mutants_of, sample_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "amplifier_module_context_persistent.log"
-_OF_LINES = ["log/test_scanner.py", "log/test_resets.py", "log/test_old_resets.py", "log/test_golden.py"]
+_OF_LINES = [
+    "log/test_scanner.py",
+    "log/test_scanner_quick_path.py",
+    "log/test_scanner_state.py",
+    "log/test_resets.py",
+    "log/test_old_resets.py",
+    "log/test_golden.py",
+]
+_OF_RECORDS = ["log/test_record_limits.py", "log/test_record_reading.py", "log/test_record.py"]
 TESTS = {
-    "record": ["log/test_record.py", "log/test_scanner.py", "log/test_golden.py"],
-    "scanner": [*_OF_LINES, "log/test_chain.py", "log/test_strange.py", "log/test_checkpoint.py"],
+    "record": [*_OF_RECORDS, "log/test_scanner.py", "log/test_golden.py"],
+    "scanner": [
+        *_OF_LINES,
+        "log/test_chain.py",
+        "log/test_strange.py",
+        "log/test_bare_line.py",
+        "log/test_checkpoint.py",
+    ],
     "index_builder": ["log/test_index_builder.py", *_OF_LINES, "log/test_index.py", "log/test_checkpoint.py"],
     "group_commit": ["log/test_group_commit.py"],
 }
 SLOW = "not flipped_bit"
 """What is left out: all bits of a log, flipped."""
 CPU_SECONDS, IDLE_SECONDS, WALL_SECONDS = 60, 30, 300
-
-_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Add,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-    ast.BitXor: ast.BitAnd,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-}
-
-Mutation = tuple[int, str, Callable[[], ast.Module]]
-"""A line, what is changed there, and what makes the changed module."""
+FOREIGN = ("pytest_asyncio", "hypothesis", "amplifier_core", "aiofiles", "orjson", "psycopg")
+"""Imported once for all mutants."""
 
 
-def variants(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
-    """What may be changed at a node: a description, and a function that gives what takes its place."""
-    if isinstance(node, ast.Compare):
-        other = _COMPARE[type(node.ops[0])]
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the tests said of a mutant.
 
-        def compare(copied: ast.AST) -> ast.AST:
-            assert isinstance(copied, ast.Compare)
-            copied.ops[0] = other()
-            return copied
+    Attributes:
+        mutant: its name.
+        source: a hash of the module that was changed.
+        killed: whether it was noticed.
+        by: the test that failed first; empty where the tests did not end, or could not begin.
+        seconds: how long that took.
+    """
 
-        yield f"{type(node.ops[0]).__name__} becomes {other.__name__}", compare
-    elif isinstance(node, ast.BoolOp):
-        turned = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield f"{type(node.op).__name__} becomes {turned.__name__}", lambda n: _with(n, op=turned())
-    elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in _ARITHMETIC:
-        operator = _ARITHMETIC[type(node.op)]
-        yield f"{type(node.op).__name__} becomes {operator.__name__}", lambda n: _with(n, op=operator())
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "not is left out", lambda n: n.operand if isinstance(n, ast.UnaryOp) else n
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, bool):
-        value = (not node.value) if isinstance(node.value, bool) else int(str(node.value)) + 1
-        yield f"{node.value!r} becomes {value!r}", lambda n: _with(n, value=value)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bytes) and node.value:
-        changed = b"\x01" + node.value[1:]
-        yield f"{node.value!r} is changed", lambda n: _with(n, value=changed)
-    elif isinstance(node, ast.Return) and node.value is not None:
-        yield "nothing is returned", lambda n: _with(n, value=ast.Constant(None))
-    elif isinstance(node, ast.If | ast.While | ast.IfExp):
-        yield "the condition is turned", lambda n: _with(n, test=ast.UnaryOp(ast.Not(), n.test))  # type: ignore[attr-defined]
-    if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.Raise | ast.Continue):
-        yield "the statement is left out", lambda _: ast.Pass()
-
-
-def _with(node: ast.AST, **fields: object) -> ast.AST:
-    for name, value in fields.items():
-        setattr(node, name, value)
-    return node
-
-
-def mutations(source: str) -> list[Mutation]:
-    """Every mutant of a module, in the order of its lines; texts, annotations and imports stay."""
-    tree = ast.parse(source)
-    found: list[Mutation] = []
-    for place, (node, _) in enumerate(_places(tree)):
-        for what, change in variants(node):
-
-            def make(place: int = place, change: Callable[[ast.AST], ast.AST] = change) -> ast.Module:
-                mutant = copy.deepcopy(tree)
-                target, replace = list(_places(mutant))[place]
-                replace(change(target))
-                return ast.fix_missing_locations(mutant)
-
-            found.append((getattr(node, "lineno", 0), what, make))
-    return found
-
-
-def _places(node: ast.AST) -> Iterator[tuple[ast.AST, Callable[[ast.AST], None]]]:
-    """The nodes below a node that may be changed, each with what puts another one in its place."""
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params"):
-            continue
-        children = value if isinstance(value, list) else [value]
-        for at, child in enumerate(children):
-            if not isinstance(child, ast.AST) or isinstance(child, ast.Import | ast.ImportFrom) or _is_text(child):
-                continue
-
-            def replace(new: ast.AST, at: int = at, name: str = name, value: object = value) -> None:
-                if isinstance(value, list):
-                    value[at] = new
-                else:
-                    setattr(node, name, new)
-
-            yield child, replace
-            yield from _places(child)
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    mutant: str
+    source: str
+    killed: bool
+    by: str
+    seconds: float
 
 
 class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -165,15 +102,53 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self._code, module.__dict__)
 
 
-def survives(module: str, make: Callable[[], ast.Module] | None) -> bool:
-    """Whether the tests of a module pass with its mutant, or with the module as it is."""
+class _FirstFailure:
+    """A plugin of pytest: the tests that found most before run first, and the first that fails is told."""
+
+    def __init__(self, found: Counter[str], tell: int) -> None:
+        self._found, self._tell = found, tell
+
+    def pytest_collection_modifyitems(self, items: list[object]) -> None:
+        items.sort(key=lambda item: -self._found[getattr(item, "nodeid", "")])
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        if getattr(report, "failed", False):
+            os.write(self._tell, str(getattr(report, "nodeid", "")).encode()[:1000])
+
+
+def try_out(module: str, tree: ast.Module | None, found: Counter[str]) -> tuple[bool, str]:
+    """Run the tests of a module with its mutant, or as it is: whether they fail, and which did first.
+
+    Args:
+        module: its name in the package of the log.
+        tree: the mutant.
+        found: how many mutants each test found before.
+    """
+    told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            code = _run(module, make() if make is not None else None)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.setsid()  # what the tests start ends with them
+            code = _run(module, tree, _FirstFailure(found, tell))
         finally:
             os._exit(code)
+    os.close(tell)
+    try:
+        passed = _wait(pid)
+        os.set_blocking(told, False)
+        with contextlib.suppress(BlockingIOError):
+            return not passed, os.read(told, 1000).decode()
+        return not passed, ""
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.close(told)
+
+
+def _wait(pid: int) -> bool:
+    """Whether a process ends well, and in time."""
     now = time.monotonic()
     deadline, moved, used = now + WALL_SECONDS, now, 0
     while time.monotonic() < min(deadline, moved + IDLE_SECONDS):
@@ -197,47 +172,81 @@ def _ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def _run(module: str, mutant: ast.Module | None) -> int:
+def _run(module: str, mutant: ast.Module | None, plugin: _FirstFailure) -> int:
     import pytest
+    from hypothesis import Phase, settings
 
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
-    name, path = f"{PACKAGE}.{module}", ROOT / PACKAGE.replace(".", "/") / f"{module}.py"
+    phases = (Phase.explicit, Phase.generate)  # a failure is enough: it need not be a small one
+    settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
+    name, path = f"{PACKAGE}.{module}", _path_of(module)
     if mutant is not None:
         sys.meta_path.insert(0, _Mutated(name, path, compile(mutant, str(path), "exec")))
     tests = [str(ROOT / "tests" / test) for test in TESTS[module]]
-    return int(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "-k", SLOW, *tests]))
+    with tempfile.TemporaryDirectory() as directory:
+        quiet = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--basetemp", f"{directory}/tests"]
+        profile = ["--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        return int(pytest.main(["-x", *quiet, *profile, "-k", SLOW, *tests], plugins=[plugin]))
+
+
+def _path_of(module: str) -> Path:
+    return ROOT / PACKAGE.replace(".", "/") / f"{module}.py"
+
+
+def read_verdicts(path: Path) -> dict[tuple[str, str], Verdict]:
+    """The last verdict of each mutant and state of its module."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    verdicts = [Verdict(**json.loads(line)) for line in lines]
+    return {(verdict.mutant, verdict.source): verdict for verdict in verdicts}
+
+
+def judge(module: str, source: str, mutants: Iterable[Mutant], verdicts_path: Path | None) -> Iterator[Verdict]:
+    """Try out mutants of one module, but for those that are known to be killed."""
+    known = read_verdicts(verdicts_path) if verdicts_path else {}
+    found = Counter(verdict.by for verdict in known.values() if verdict.mutant.startswith(module) and verdict.by)
+    for mutant in mutants:
+        verdict = known.get((mutant.name, source))
+        if verdict is None or not verdict.killed:
+            start = time.monotonic()
+            killed, by = try_out(module, mutant.make(), found)
+            verdict = Verdict(mutant.name, source, killed, by, round(time.monotonic() - start, 1))
+            found[by] += 1
+            if verdicts_path:
+                with verdicts_path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(verdict)) + "\n")
+        if not verdict.killed:
+            print(f"survived: log/{module}.py:{mutant.line}: {mutant.name}", flush=True)
+        yield verdict
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants, of all modules together")
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--module", choices=list(TESTS), action="append", help="only this one; may be repeated")
+    parser.add_argument("--module", choices=list(TESTS), action="append", help="only of this one; may be repeated")
+    parser.add_argument("--verdicts", type=Path, help="a file of verdicts to go on with")
     options = parser.parse_args()
-    import pytest  # noqa: F401 - once for all mutants
-
-    modules = options.module or list(TESTS)
-    everything: list[tuple[str, Mutation]] = []
-    for module in modules:
-        if not survives(module, None):
-            sys.exit(f"the tests of {module} fail as it is; run them by themselves")
-        source = (ROOT / PACKAGE.replace(".", "/") / f"{module}.py").read_text(encoding="utf-8")
-        everything += [(module, mutation) for mutation in mutations(source)]
-    sample = random.Random(options.seed).sample(everything, min(options.sample, len(everything)))
-    sample.sort(key=lambda one: (one[0], one[1][0]))
-    tried, killed = Counter[str](), Counter[str]()
-    for module, (line, what, make) in sample:
-        tried[module] += 1
-        if survives(module, make):
-            print(f"survived: log/{module}.py:{line}: {what}", flush=True)
-        else:
-            killed[module] += 1
-    for module in modules:
-        print(f"{module}: {killed[module]} of {tried[module]} killed")
-    print(f"all: {killed.total()} of {tried.total()} killed, of {len(everything):,} possible mutants")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the tests of the mutant at hand end, too
+    for name in ("pytest", *FOREIGN):
+        importlib.import_module(name)
+    sources = {module: _path_of(module).read_bytes() for module in TESTS}
+    of_module = {module: mutants_of(module, source.decode()) for module, source in sources.items()}
+    sample = sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
+    chosen = {mutant.name for mutant in sample}
+    killed, tried = 0, 0
+    for module in options.module or list(TESTS):
+        failed, by = try_out(module, None, Counter())
+        if failed:
+            sys.exit(f"the tests of {module} fail as it is ({by}); run them by themselves")
+        source = hashlib.sha256(sources[module]).hexdigest()[:16]
+        mutants = [mutant for mutant in of_module[module] if mutant.name in chosen]
+        good = sum(verdict.killed for verdict in judge(module, source, mutants, options.verdicts))
+        print(f"{module}: {good} of {len(mutants)} killed", flush=True)
+        killed, tried = killed + good, tried + len(mutants)
+    print(f"all: {killed} of {tried} killed, of {sum(map(len, of_module.values())):,} possible mutants")
 
 
 if __name__ == "__main__":

@@ -253,7 +253,6 @@ class _RefusedError(Exception):
     """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
         self.reason = reason
         self.steps: list[str] = []
 

@@ -1,7 +1,11 @@
 """What each kind of record does to the index."""
 
-from amplifier_module_context_persistent.log.record import encode_control
-from tests.support.logs import body, reset_bodies, sealed
+import pytest
+
+from amplifier_module_context_persistent.log.index import LIVE, ROLE_CODES, Damage
+from amplifier_module_context_persistent.log.index_builder import IndexBuilder
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from tests.support.logs import STAMP, body, reset_bodies, sealed
 from tests.support.scans import found, ids, scan
 
 USAGE = {"provider": "p", "model": "m", "actual_tokens": 5}
@@ -72,3 +76,67 @@ def test_an_old_commit_that_is_sound_must_be_of_the_reset_before_it() -> None:
     bodies = [body(0), encode_control("reset", id="r", count=2), body(1), encode_control("commit", id="x"), body(2)]
     assert ids(scan(sealed(bodies)))[:1] == [0]
     assert scan(sealed(bodies)).index.damage
+
+
+def test_without_a_place_a_record_is_at_0() -> None:
+    """Until it is told where a record lies."""
+    builder = IndexBuilder()
+    builder.report("unreadable", "nothing")
+    assert builder.index.damage == [Damage(0, 0, "unreadable", "nothing", 0)]
+    builder.add(ROLE_CODES["user"], LIVE, 7)
+    index = builder.index
+    assert [*index.offsets, *index.lengths, *index.seeds, *index.checks, *index.makers] == [0] * 5
+
+
+def test_messages_with_the_same_id_are_live_unless_they_are_doubtful() -> None:
+    """A sound line is what its writer meant, whatever its id."""
+    builder = IndexBuilder()
+    for doubtful in ({}, {}, {"doubtful": True}):
+        builder.message({"role": "user"}, "id-0", 0, **doubtful)
+    assert list(builder.index.live) == [0, 1]
+    assert [builder.index.is_held(ordinal) for ordinal in range(3)] == [True, True, False]
+    assert builder.index.find("id-0") == 1
+
+
+def test_nobody_holds_a_message_of_a_reset_that_is_not_in_force() -> None:
+    """It is not found by its id, either."""
+    index = scan(sealed([body(0), *reset_bodies("r", body(1), body(2), upto="id-0")[:2]])).index
+    assert [index.is_held(ordinal) for ordinal in range(2)] == [True, False]
+    assert index.find("id-1") is None
+
+
+def test_sound_messages_are_taken_by_their_columns() -> None:
+    """As they are taken one by one."""
+    whole = scan(sealed([encode_control("view", provider="p", model="m"), *map(body, range(5))])).index
+    builder = IndexBuilder()
+    names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
+    for span in (slice(0, 3), slice(3, 5)):
+        builder.extend_live(**{name: getattr(whole, name)[span] for name in names})
+    for name in (*names, "live"):
+        assert list(getattr(builder.index, name)) == list(getattr(whole, name)), name
+
+
+def test_who_was_asked_is_known_until_an_answer_comes() -> None:
+    """Also where the answer has to be parsed; one of a reset answers no request."""
+    receipt = encode_control("view", id="v", provider="p", model="m")
+    answer = {"role": "assistant", "content": "Yes.", "metadata": {"pinned": True}}
+    pinned = encode_message(answer, message_id="id-2", timestamp=STAMP)
+    scanner = scan(sealed([body(0), receipt]))
+    assert scanner.index.asked[scanner.builder.asked] == ("p", "m")
+    scanner.feed(b"".join(sealed([pinned, pinned], scanner.seed)))
+    assert [scanner.index.maker_of(ordinal) for ordinal in range(3)] == [("", ""), ("p", "m"), ("", "")]
+    assert scanner.builder.asked == 0
+    inside = scan(sealed([body(0), receipt, *reset_bodies("r", pinned, upto="id-0")]))
+    assert inside.index.maker_of(1) == ("", "")
+    assert inside.index.asked[inside.builder.asked] == ("p", "m")
+
+
+@pytest.mark.parametrize("asked", [-1, 2])
+def test_a_snapshot_with_a_model_that_is_not_known_is_refused(asked: int) -> None:
+    """The index has the names of those that were asked."""
+    scanner = scan(sealed([encode_control("view", provider="p", model="m")]))
+    builder, snapshot = IndexBuilder(scanner.index), scanner.builder.snapshot()
+    builder.restore(snapshot)
+    assert builder.asked == 1
+    with pytest.raises(ValueError, match="not known"):
+        builder.restore({**snapshot, "asked": asked})

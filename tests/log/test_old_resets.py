@@ -127,3 +127,37 @@ def test_a_rewind_whose_run_is_lost_hides_nothing() -> None:
     lines = sealed([*BEFORE, *old_reset_bodies("r", keep(0, 3), reason="rewind"), body(20)])
     for damaged in ([], [b'{"_rec' + b"x" * 40 + b"\n"]):
         assert ids(scan([*lines[:7], *damaged, *lines[8:]])) == [0, 1, 2, 3, 4, 5, 20]
+
+
+def test_a_reset_whose_first_record_is_lost_is_told_after_a_header_of_version_1() -> None:
+    """Every log of version 1 begins with one; only a header of a later version ends the search."""
+    lines = sealed([encode_control("header", version=1), *BEFORE, *old_reset_bodies("r", body(10)), body(20)])
+    assert ids(scan([*lines[:7], *lines[8:]])) == [10, 20]
+
+
+def test_a_reset_that_a_plan_follows_was_never_committed() -> None:
+    """A killed writer left it so; what comes after the plan is live by itself."""
+    interrupted = old_reset_bodies("r", body(10), body(11))[:2]
+    scanner = scan(sealed([*BEFORE, *interrupted, encode_control("plan"), body(12)]))
+    assert ids(scanner) == [0, 1, 2, 3, 4, 5, 12]
+    assert [damage.kind for damage in scanner.index.damage] == ["reset"]
+
+
+def test_an_edited_message_of_a_reset_belongs_to_it() -> None:
+    """Its checksum does not hold, but its place says what it is."""
+    lines = sealed([*BEFORE, *old_reset_bodies("r", body(10), body(11)), body(20)])
+    lines[7] = lines[7].replace(b"message 10", b"massage 10")
+    assert ids(scan(lines)) == [10, 11, 20]
+
+
+@pytest.mark.parametrize("reason", ["clear", "rewind"])
+@pytest.mark.parametrize("damage", ["unreadable", "oversized"])
+def test_what_cannot_be_read_of_a_reset_counts(reason: str, damage: str) -> None:
+    """With it the reset has all its records, and a commit with another id is its own."""
+    reset = old_reset_bodies("r", keep(0, 1), body(11, text="x" * 1_000), reason=reason)[:3]
+    commit = encode_control("commit", id="other")
+    lines = sealed([*BEFORE, *reset, commit])
+    if damage == "unreadable":
+        lines[8] = b"x" + lines[8][1:]
+    assert ids(scan(lines, max_record_bytes=1_000 if damage == "oversized" else 1 << 20)) == [0, 1]
+    assert ids(scan(sealed([*BEFORE, *reset[:2], commit]))) == [0, 1, 2, 3, 4, 5]

@@ -206,6 +206,14 @@ def test_a_first_line_whose_checksum_was_altered_is_told_from_one_that_had_none(
     assert ids(scan(six)) == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lines_put_in_before_the_first_one_do_not_condemn_it(six: list[bytes], count: int) -> None:
+    """However many have no checksum, the first record that has one is what it was."""
+    scanner = scan([*(bare(number) for number in range(count)), *six])
+    assert not any(flag & DAMAGED for flag in scanner.index.flags)
+    assert len(scanner.index.live) == count + 6
+
+
 @pytest.mark.parametrize("gone", range(5))
 def test_a_missing_line_is_seen(six: list[bytes], gone: int) -> None:
     """The record after a missing line does not continue the chain."""
@@ -332,3 +340,5 @@ def test_skipped_lines_keep_the_chain(six: list[bytes]) -> None:
     scanner.feed(b"".join(six[3:]))
     assert found(scanner) == [("oversized", 3, offset_of(six, 3))]
     assert ids(scanner) == [0, 1, 3, 4, 5]
+    assert list(scanner.index.offsets) == [offset_of(six, line) for line in (1, 2, 4, 5, 6)]
+    assert (scanner.offset, scanner.line) == (sum(map(len, six)), 6)

@@ -9,6 +9,7 @@ import pytest
 from amplifier_module_context_persistent.log import checkpoint, checkpoint_file, checkpoint_writer
 from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX, write_checkpoint
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control
 from tests.support.logs import append_bodies, body, content_of, keep, reset_bodies
@@ -48,10 +49,8 @@ def known(path: str, *, trusting: bool) -> dict[str, Any]:
 def all_of(reader: LogReader) -> dict[str, Any]:
     """All that a reader knows, and every message that is live."""
     messages = list(reader.read(reader.index.live))
-    index = reader.index
-    columns = {field.name: getattr(index, field.name) for field in dataclasses.fields(index)}
+    columns = columns_of(reader.index)
     columns.pop("generation")  # how often the live history changed is no part of it
-    columns["usage"] = list(index.usage.items())
     scanner = reader.scanner
     return {
         **columns,
@@ -65,6 +64,12 @@ def all_of(reader: LogReader) -> dict[str, Any]:
         "torn": reader.torn,
         "size": reader.size,
     }
+
+
+def columns_of(index: Index) -> dict[str, Any]:
+    """All that an index holds, by its names."""
+    columns = {field.name: getattr(index, field.name) for field in dataclasses.fields(index)}
+    return {**columns, "usage": list(index.usage.items())}
 
 
 def is_used(path: str) -> bool:
