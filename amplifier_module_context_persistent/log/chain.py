@@ -30,6 +30,20 @@ class ChainState:
     strange_seed: int = 0
     """The checksum before it and its like."""
 
+    def pass_bare(self, lines_before: int, count: int, crc: int, computed: int) -> None:
+        """Pass over lines without a checksum that come after so many lines.
+
+        Args:
+            lines_before: how many lines there are before them.
+            count: how many there are, at least one.
+            crc: the CRC up to their end.
+            computed: the checksum that the last of them should have.
+        """
+        if self.strange_line != lines_before:
+            self.strange_seed = self.stored
+        self.strange_line = lines_before + count
+        self.stored, self.computed = crc, computed
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -31,7 +31,7 @@ from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from .scanner import Scanner
 
 MAGIC = b"CPCHKPT\n"
-VERSION = 1
+VERSION = 2
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 
 HEAD_BYTES = len(MAGIC) + 4 + 16
@@ -81,6 +81,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
     ends, controls = _ends(read_log, scanner.offset), _encode_places(scanner, read_log)
     if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
         raise CheckpointError("the log was changed otherwise than by appending")
+    index.know_ids()
     columns = {name: _raw(getattr(index, name)) for name in _COLUMNS}
     columns["live"] = _raw(spans_of(index.live))
     description = {

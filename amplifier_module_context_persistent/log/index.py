@@ -56,7 +56,10 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """Columns over the message records, control records of interest, and the live history."""
+    """Columns over the message records, control records of interest, and the live history.
+
+    13 public methods: how the columns are filled, and each way in which they are asked.
+    """
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -89,8 +92,24 @@ class Index:
     version: int = 0
     """The highest format version that a header names whose checksum holds."""
 
+    late_ids: Callable[[Index], None] | None = field(default=None, compare=False, repr=False)
+    """Derives the ids of lines without a checksum that a scan left out, and puts them into `id_hashes`; None where a
+    scan leaves out none."""
+    unknown_end: int = 0
+    """Up to here some of `id_hashes` are `UNKNOWN_ID`."""
+
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def know_ids(self) -> None:
+        """Have every id in `id_hashes`; to be called before that column is read as a whole.
+
+        Raises:
+            LogUnreadableError: the lines that they are derived from cannot be read, or are no longer what was scanned.
+        """
+        if self.unknown_end and self.late_ids is not None:
+            self.late_ids(self)
+            self.unknown_end = 0
 
     def add(
         self,
@@ -158,6 +177,9 @@ class Index:
         found = _last_position(self.id_hashes, hashed)
         while found >= 0 and self.flags[found] & UNHELD:
             found = _last_position(self.id_hashes[:found], hashed)
+        if self.unknown_end > max(found, 0):
+            self.know_ids()
+            return self.find(message_id)
         return found if found >= 0 else None
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
@@ -165,6 +187,7 @@ class Index:
         ordinal = self.find(message_id)
         if ordinal is None or ordinal in live:
             return ordinal
+        self.know_ids()
         hashed = self.id_hashes[ordinal]
         return next((one for one in live if self.id_hashes[one] == hashed), None)
 
@@ -176,6 +199,8 @@ class Index:
         wanted = {id_hash_of(message_id.encode("utf-8", "surrogatepass")): message_id for message_id in message_ids}
         missing, found, hashes = set(wanted), dict[str, int](), self.id_hashes
         for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # what is asked for is mostly near the end
+            if start < self.unknown_end:
+                self.know_ids()
             block = hashes[start : start + _BLOCK]
             if missing.isdisjoint(block):
                 continue
@@ -229,6 +254,8 @@ def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
 
 _FEW = 8
 _BLOCK = 4096
+UNKNOWN_ID = -1
+"""Stands in `Index.id_hashes` for an id that is not derived yet; no hash is negative."""
 ID_MODULUS = (1 << 61) - 1
 
 

@@ -224,6 +224,7 @@ class IndexBuilder:
         self._old.lost_record(was_run=was_control)
 
     def _is_known(self, hashed: int) -> bool:
+        self.index.know_ids()
         hashes = self.index.id_hashes
         self._known.update(hashes[self._known_count :])
         self._known_count = len(hashes)

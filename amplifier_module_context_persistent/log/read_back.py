@@ -47,7 +47,7 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
     for ordinal, line in lines:
         check = checks[ordinal]
         if flags[ordinal] & _FOREIGN:
-            same = crc(line) == check
+            same = crc(line, seeds[ordinal]) == check
         else:
             same = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % check
             same = same and crc(b"}", crc(line[:-CRC_TAIL_BYTES], seeds[ordinal])) == check

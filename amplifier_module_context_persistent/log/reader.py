@@ -15,7 +15,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +25,8 @@ from .checkpoint_file import read_checkpoint
 from .file_scan import scan_file
 from .filesystem import FileSystem, distrust
 from .index import Index, TornTail, fetch_lines
+from .late_ids import deriving
+from .lost_messages import count_lost
 from .open_log import OpenLog
 from .read_back import Form, checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
@@ -70,7 +71,7 @@ class LogReader:
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
         """Up to where the checkpoint stands that was read, or that was written for what is known."""
-        self.scanner = Scanner(max_record_bytes)
+        self.scanner = self._new_scanner()
         self._trusting, self._is_restored = trusting, False
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
@@ -161,13 +162,16 @@ class LogReader:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
         if self._before is None and len(self.index):
             self._before = self.index
-        self.scanner, self._is_restored, self.covered_bytes = Scanner(self.max_record_bytes), False, 0
+        self.scanner, self._is_restored, self.covered_bytes = self._new_scanner(), False, 0
+
+    def _new_scanner(self) -> Scanner:
+        scanner = Scanner(self.max_record_bytes)
+        scanner.index.late_ids = deriving(self.file.read, self.file.path)
+        return scanner
 
     def _count_lost(self, known: Index) -> None:
         """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
-        if self.index.control_counts.get("purge", 0) > known.control_counts.get("purge", 0):
-            return
-        lost = sum((Counter(known.id_hashes) - Counter(self.index.id_hashes)).values())
+        lost = count_lost(known, self.index)
         if lost:
             self.lost_messages += lost
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)

@@ -16,8 +16,7 @@ from dataclasses import astuple, replace
 from typing import Any
 from zlib import crc32
 
-from .bare_line import HEADS as BARE_HEADS
-from .bare_line import is_plain_user, message_id_of, read_bare
+from .bare_line import BareLines, is_plain_user, message_id_of
 from .chain import ChainState
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Damage, Index
 from .index_builder import IndexBuilder, Place
@@ -37,7 +36,7 @@ from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 
 _RECEIPT_HEAD = b'{"_record":"view",'
-_ROLE_BY_PREFIX = {role[:4].encode(): code for role, code in ROLE_CODES.items()}
+_ROLE_BY_HEAD = {ROLE_HEAD + role[:4].encode(): code for role, code in ROLE_CODES.items()}
 
 
 class Scanner:
@@ -72,59 +71,60 @@ class Scanner:
 
     def feed(self, block: bytes) -> None:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
-        index, crc, roles, limit = self.index, crc32, _ROLE_BY_PREFIX, self.max_record_bytes
+        index, crc, roles, limit = self.index, crc32, _ROLE_BY_HEAD, self.max_record_bytes
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
         builder, from_bytes, live = self.builder, int.from_bytes, index.live
         offsets, lengths, role_codes, flags = index.offsets, index.lengths, index.roles, index.flags
         id_hashes, seeds, checks, makers = index.id_hashes, index.seeds, index.checks, index.makers
-        plain_users = index.plain_users
+        plain_users, is_plain = index.plain_users, builder.is_plain
         lines = block.split(b"\n")
         lines.pop()
-        for line in lines:
+        rest = iter(lines)
+        for line in rest:
             length = len(line) + 1
-            line_number += 1
-            tail, role = line[-CRC_TAIL_BYTES:], -1
-            begun = crc(line[:-CRC_TAIL_BYTES], seed)
-            computed = crc(b"}", begun)
-            if length <= limit and builder.is_plain:
-                if tail == b',"_crc":"%08x"}' % computed:
-                    if line[:9] == ROLE_HEAD:
-                        end = length - 22  # after the message id, where message_id is the last key of the last object
+            if is_plain and length <= limit:
+                computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
+                if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
+                    end = length - 22  # after the message id, where message_id is the last key of the last object
+                    if (role := roles.get(line[:13])) is not None and line[end : end + 2] == b'"}':
                         start = line.rfind(ID_KEY, 0, end)
-                        plain = start > 0 and line[end : end + 2] == b'"}' and line[start - 5 : start] != TRUE_BEFORE_ID
-                        if plain and b"\\" not in line[start:end]:
-                            role, hashed = roles.get(line[9:13], -1), from_bytes(line[start + 14 : end], "little")
-                            flag, after, check, seed_read = LIVE, computed, computed, seed
+                        own_id = line[start + 14 : end]
+                        if start > 0 and line[start - 5 : start] != TRUE_BEFORE_ID and b"\\" not in own_id:
+                            live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
+                            offsets.append(offset)
+                            lengths.append(length)
+                            role_codes.append(role)
+                            flags.append(LIVE)
+                            id_hashes.append(from_bytes(own_id, "little") % ID_MODULUS)
+                            seeds.append(seed)
+                            checks.append(computed)
+                            makers.append(builder.take_asked() if role == ASSISTANT else 0)
+                            plain_users.append(role == USER and is_plain_user(line))
+                            chain.stored = chain.computed = seed = computed
                             chain.begun = True
+                            offset += length
+                            line_number += 1
+                            continue
                     elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
-                        offset += length
                         chain.stored = chain.computed = seed = computed
                         chain.begun = True
+                        offset += length
+                        line_number += 1
                         continue
-                elif not chain.begun and line.startswith(BARE_HEADS) and (bare := read_bare(line, offset)) is not None:
-                    role, hashed = bare
-                    flag, after, check, seed_read = LIVE | UNCHAINED, crc(tail, begun), crc(line), 0
-                    self._bare = (line_number, offset)
-                    if chain.strange_line != line_number - 1:
-                        chain.strange_seed = seed
-                    chain.strange_line = line_number
-            if role < 0:
-                self.take(line, line_number, offset)
-                seed, live = chain.stored, index.live
-                offset += length
-                continue
-            live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
-            offsets.append(offset)
-            lengths.append(length)
-            role_codes.append(role)
-            flags.append(flag)
-            id_hashes.append(hashed % ID_MODULUS)
-            seeds.append(seed_read)
-            checks.append(check)
-            makers.append(builder.take_asked() if role == ASSISTANT else 0)
-            plain_users.append(role == USER and is_plain_user(line))
-            offset += length
-            chain.computed, chain.stored, seed = computed, after, after
+                elif not chain.begun:
+                    run = BareLines(index, offset, seed, limit)
+                    left = run.take(line, rest)
+                    if run.count:
+                        chain.pass_bare(line_number, run.count, run.crc, run.computed)
+                        offset, seed, line_number = run.offset, run.crc, line_number + run.count
+                        self._bare = (line_number, run.last_offset)
+                    if left is None:
+                        break
+                    line = left
+            line_number += 1
+            self.take(line, line_number, offset)
+            offset += len(line) + 1
+            seed, live, is_plain = chain.stored, index.live, builder.is_plain
         self.offset = offset
         self.line = line_number
 
@@ -209,9 +209,9 @@ class Scanner:
             written = corrected(line, chain.stored) or corrected(line, chain.computed) or line
             self.written = written
         if stored is None:
-            chain.stored, chain.computed = crc32(line, chain.stored), computed
+            place.seed, place.check = chain.stored, crc32(line, chain.stored)
+            chain.stored, chain.computed = place.check, computed
             self._bare = (self.line, self.offset)
-            place.seed, place.check = 0, crc32(line)
             if has_misplaced_crc(line):
                 flags, chain.begun = DAMAGED, True
                 finding = ("checksum", "its checksum is not at its end: another program wrote the line anew")

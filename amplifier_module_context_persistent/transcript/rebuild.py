@@ -157,6 +157,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
 
 def _index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
+    index.know_ids()
     columns = ("offsets", "lengths", "roles", "flags", "id_hashes", "makers")
     return Index(**{name: getattr(index, name)[:records] for name in columns}, asked=index.asked)
 

@@ -64,6 +64,7 @@ def carry(
         LogUnreadableError: the log's bytes changed while they were read.
     """
     index, taken, most_bytes = reader.index, set[int](), max_record_bytes - SEAL_BYTES
+    index.know_ids()
     for ordinal, line in reader.lines(ordinals):
         offset, role, hashed = index.offsets[ordinal], ROLES[index.roles[ordinal]], index.id_hashes[ordinal]
         try:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.bare_line import is_plain_user, read_bare
-from amplifier_module_context_persistent.log.index import ID_MODULUS
+from amplifier_module_context_persistent.log.bare_line import id_hash_of_bare, is_plain_user, role_of_plain
 from amplifier_module_context_persistent.log.record import encode_message, seal
 from amplifier_module_context_persistent.log.scanner import Scanner
 from amplifier_module_context_persistent.messages.metadata import is_human
@@ -100,14 +99,10 @@ def test_a_chained_line_with_a_flipped_bit_in_its_checksum_is_no_plain_line() ->
 
 def test_a_plain_line_is_read_quickly() -> None:
     """What the comparisons above are about is taken by the quick way."""
-    found = read_bare(b'{"role": "tool", "content": "x", "metadata": {"timestamp": "t"}}', 5)
-    assert found is not None
-    role, number = found
-    scanner = slowly([b'{"role": "tool", "content": "x", "metadata": {"timestamp": "t"}}'])
-    at_0 = read_bare(b'{"role": "tool", "content": "x", "metadata": {"timestamp": "t"}}', 0)
-    assert at_0 is not None
-    assert (scanner.index.roles[0], scanner.index.id_hashes[0]) == (role, at_0[1] % ID_MODULUS)
-    assert number != at_0[1]
+    line = b'{"role": "tool", "content": "x", "metadata": {"timestamp": "t"}}'
+    index = slowly([line]).index
+    assert (index.roles[0], index.id_hashes[0]) == (role_of_plain(line), id_hash_of_bare(line, 0))
+    assert id_hash_of_bare(line, 5) != id_hash_of_bare(line, 0)
 
 
 @pytest.mark.parametrize("sealed", [True, False])

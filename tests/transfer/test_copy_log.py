@@ -89,7 +89,9 @@ def made_logs() -> dict[str, bytes]:
 def state(location: str) -> object:
     """All that a reader knows of a log, and what its views were."""
     with Transcript(location) as there:
-        columns = [one.name for one in fields(Index) if one.name != "damage"]  # a torn end is no line of a file
+        there.reader.index.know_ids()
+        # a torn end is no line of a file
+        columns = [one.name for one in fields(Index) if one.compare and one.name != "damage"]
         known = [getattr(there.reader.index, name) for name in columns]
         views = [there.view(number + 1) for number in range(len(there.requests()))]
         return [known, list(there.messages()), views]
