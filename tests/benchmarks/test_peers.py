@@ -1,0 +1,99 @@
+"""The comparison with other packages: what it does without them, and that its pages show what it measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from benchmarks import peers
+from benchmarks.conversation import NUMBER
+from benchmarks.peer_stores import faults
+from benchmarks.peer_stores.found import from_json
+from benchmarks.peer_stores.process import MissingPackageError, Process, StoreError, resume
+from benchmarks.peer_stores.rounds import APPENDS, TURN_OF_AGENT, TURNS
+from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
+
+MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
+OTHERS = sorted(STORES.keys() - OURS)
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_store_gives_back_what_was_appended(tmp_path: Path, name: str) -> None:
+    """In its process and in one that resumes, in order, each once."""
+    with Process(sys.executable, name, str(tmp_path)) as process:
+        process.ask("fill", count=40)
+        assert len(process.ask("append", first=40, count=3, seconds=600)["us"]) == 3
+        assert process.ask("read")["messages"] == 43
+        told = process.ask("texts")
+    assert [NUMBER.match(text)[1] for text in told["texts"]] == [str(number) for number in range(43)]
+    assert told["said"] == []
+    assert resume(sys.executable, name, str(tmp_path))["messages"] == 43
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_store_without_its_package_says_so(tmp_path: Path, name: str) -> None:
+    """It does not end with a traceback, and what was asked for is not taken for done."""
+    bare = tmp_path / "bare"
+    venv.create(bare)
+    python = next(path for path in (bare / "bin/python", bare / "Scripts/python.exe") if path.exists())
+    with pytest.raises(MissingPackageError, match="No module named"):
+        Process(str(python), name, str(tmp_path))
+    with pytest.raises(MissingPackageError, match="No module named"):
+        resume(str(python), name, str(tmp_path))
+
+
+def test_an_error_of_a_store_is_its_answer(tmp_path: Path) -> None:
+    """What a package raises is told with its type, whether it opens or reads."""
+    (tmp_path / "bare.jsonl").write_bytes(b'{"role": "user"')
+    with Process(sys.executable, "bare file", str(tmp_path)) as process, pytest.raises(StoreError, match="JSONDecode"):
+        process.ask("read")
+
+
+def test_what_is_missing_is_named_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An environment that is given is used as it is: nothing is installed into it."""
+    venv.create(tmp_path / "bare")
+    assert peers.main(["--venv", str(tmp_path / "bare"), "--only", "Strands, files"]) == 2
+    said = capsys.readouterr().err
+    assert "Strands, files cannot be measured: No module named 'strands'" in said
+    assert f"{tmp_path / 'bare'}" in said
+    assert f"pip install {' '.join(REQUIREMENTS)}" in said
+
+
+def test_a_run_measures_and_damages(capsys: pytest.CaptureFixture[str]) -> None:
+    """All figures are there. A file that checks nothing takes a flipped bit for a letter and fails at a torn line."""
+    asked = ["--only", "bare file", "--messages", "60", "--rounds", "2", "--kills", "2", "--json"]
+    assert peers.main(asked) == 0
+    found, run = from_json(capsys.readouterr().out)
+    assert run["messages"] == 60
+    (one,) = found.values()
+    assert {measure: len(figures) for measure, figures in one.times.items()} == dict.fromkeys(MEASURES, 2)
+    assert one.given == 60 + TURN_OF_AGENT + 3 * TURNS * APPENDS
+    assert 500 < one.grown_bytes < 2_000
+    assert one.survived.error is None
+    assert (one.survived.lost, one.survived.doubled) == (0, 0)
+    assert one.survived.acknowledged >= 10
+    assert str(one.damaged["torn_write"]) == "error, none read (JSONDecodeError)"
+    assert str(one.damaged["flipped_bit"]) == "all read, 1 altered, not said"
+    assert str(one.damaged["cut_file"]) == "error, none read (JSONDecodeError)"
+
+
+def test_lost_and_doubled_messages_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that were acknowledged: what is not there, and what is there twice."""
+
+    def texts(python: str, name: str, directory: str) -> tuple[list[str], bool]:
+        lines = Path(directory, "bare.jsonl").read_bytes().splitlines()
+        given = [json.loads(line)["content"] for line in lines]
+        return [*given[2:], given[-3]], False
+
+    monkeypatch.setattr(faults, "read_texts", texts)
+    survived = faults.survive_kills(sys.executable, "bare file", kills=1)
+    assert (survived.lost, survived.doubled) == (2, 1)
+
+
+def test_ours_says_what_was_damaged() -> None:
+    """A letter that changed on the disk is told when the history is read, and the session goes on."""
+    assert str(faults.flipped_bit(sys.executable, "ours, write")) == "all read, 1 altered, said"
