@@ -8,7 +8,10 @@ memory that the process held at most; appends and requests of a session that goe
     python -m benchmarks.scale [--most N] [--rounds N] [--json]
 
 Whole-process times hold the start of Python and the loading of a vocabulary; what a session's length adds is the
-difference to `empty`.
+difference to `empty`. The growth of appends and requests is measured once more in one process that goes on with the
+shortest and the longest log in turns, call by call. At the end stand the ratios that are promised, with their limits:
+the median of each round's ratio, and of the 99th percentile that of all rounds together. The exit code is 1 if one is
+missed.
 """
 
 from __future__ import annotations
@@ -17,17 +20,19 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
+from benchmarks.conversation import messages
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 APPENDS, REQUESTS = 300, 20
@@ -38,26 +43,13 @@ COMMANDS = {
     "list": ["list", "{directory}"],
     "show --range -3:": ["show", "{log}", "--range", "-3:"],
     "show --turn -1": ["show", "{log}", "--turn", "-1"],
+    "stats": ["stats", "{log}"],
     "views": ["views", "{log}"],
 }
+WITHIN_OF_HELP_S = 0.3
+"""How much later than that of `--help` the first line of a command may come that prints a few lines."""
 _COMMAND = "from amplifier_module_context_persistent.cli import main; main()"
-_SELF = "from benchmarks.scale import {}; {}(__import__('sys').argv[1])"
-
-
-def messages(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """Messages of about 1.1 KB each, in turns of twenty: a question, nine calls with their results, an answer."""
-    rng = random.Random(seed)
-    words = ["".join(rng.choice("etaoinshrdlu") for _ in range(rng.randint(2, 9))) for _ in range(4_000)]
-    text = " ".join(rng.choice(words) for _ in range(60_000))
-    for number in range(count):
-        start, step = rng.randrange(len(text) - 2_000), number % 20
-        if step in (0, 19):
-            yield {"role": "user" if step == 0 else "assistant", "content": text[start : start + 300 + 20 * step]}
-        elif step % 2:
-            call = {"id": f"c{number}", "tool": "read_file", "arguments": {"path": f"src/m{number % 300}.py"}}
-            yield {"role": "assistant", "content": text[start : start + 60], "tool_calls": [call]}
-        else:
-            yield {"role": "tool", "tool_call_id": f"c{number - 1}", "content": text[start : start + 1_900]}
+_SELF = "from benchmarks.scale import {}; {}(*__import__('sys').argv[1:])"
 
 
 def write(path: str, count: int) -> None:
@@ -126,11 +118,39 @@ def go_on(path: str) -> None:
     print(json.dumps(asyncio.run(_go_on(path, APPENDS, REQUESTS))))
 
 
-def run(name: str, path: str) -> dict[str, float]:
+def take_turns(*paths: str) -> None:
+    """Go on with several sessions in turns, call by call; print the microseconds of their appends and requests."""
+    from amplifier_module_context_persistent import PersistentContextManager
+
+    async def go() -> dict[str, list[list[float]]]:
+        appended, asked = ([list[float]() for _ in paths] for _ in range(2))
+        async with AsyncExitStack() as closing:
+            managers = []
+            for path in paths:
+                manager = PersistentContextManager(path, session_id="scale", max_tokens=BUDGET_TOKENS)
+                managers.append(await closing.enter_async_context(manager))
+                await manager.get_messages_for_request()
+            for number in range(APPENDS):
+                message = {"role": "user" if number % 2 else "assistant", "content": f"word {number} " * 40}
+                order = range(len(paths)) if number % 2 else range(len(paths) - 1, -1, -1)
+                for at in order:
+                    began = time.perf_counter()
+                    await managers[at].add_message(message)
+                    appended[at].append((time.perf_counter() - began) * 1e6)
+                for at in order if number % (APPENDS // REQUESTS) == 0 else ():
+                    began = time.perf_counter()
+                    await managers[at].get_messages_for_request()
+                    asked[at].append((time.perf_counter() - began) * 1e6)
+        return {"append": appended, "request": asked}
+
+    print(json.dumps(asyncio.run(go())))
+
+
+def run(name: str, *paths: str) -> dict[str, Any]:
     """Run a function of this module in a process of its own; what it prints, and its seconds."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", _SELF.format(name, name), path], stdout=subprocess.PIPE, check=True)
-    told: dict[str, float] = json.loads(done.stdout)
+    done = subprocess.run([sys.executable, "-c", _SELF.format(name, name), *paths], stdout=subprocess.PIPE, check=True)
+    told: dict[str, Any] = json.loads(done.stdout)
     return {**told, "seconds": time.perf_counter() - start}
 
 
@@ -185,12 +205,66 @@ def main(arguments: list[str] | None = None) -> int:
                 write(path, count)
             else:
                 Path(path).touch(0o600)
-        rounds = [{name: measure(log) for name, log in logs.items()} for _ in range(options.rounds)]
+        rounds, turns, paths = [], [], list(logs.values())
+        for _ in range(options.rounds):
+            rounds.append({name: measure(log) for name, log in logs.items()})
+            turns.append(run("take_turns", *dict.fromkeys((paths[1], paths[-1]))))
     rows = {
         name: {key: statistics.median(one[name][key] for one in rounds) for key in rounds[0][name]} for name in logs
     }
-    print(json.dumps(rows) if options.json else table(rows))
-    return 0
+    ratios = promised(rounds, turns)
+    print(json.dumps({"rows": rows, "ratios": ratios}) if options.json else f"{table(rows)}\n\n{limits(ratios)}")
+    return 0 if all(found <= limit for found, limit in ratios.values()) else 1
+
+
+def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """What is promised of the longest log, by name: what was found, and the limit.
+
+    Args:
+        rounds: of each round, the figures of each log, from none to the longest one.
+        turns: of each round, what `take_turns` printed of the shortest and the longest log.
+    """
+    names = list(rounds[0])
+    empty, short, long = names[0], names[1], names[-1]
+
+    def median(figure: Callable[[dict[str, dict[str, float]]], float]) -> float:
+        return statistics.median(map(figure, rounds))
+
+    def grown(kind: str) -> float:
+        return statistics.median(statistics.median(one[kind][-1]) / statistics.median(one[kind][0]) for one in turns)
+
+    pooled = [sorted(chain.from_iterable(one["append"][at] for one in turns)) for at in (0, -1)]
+    slow = [times[int(0.99 * len(times))] for times in pooled]
+    found = {
+        f"first view of {long} / (1.5 x none + 50 ms)": (
+            median(lambda one: one[long]["warm_s"] / (1.5 * one[empty]["warm_s"] + 0.05)),
+            1.0,
+        ),
+        f"memory of the first view of {long}, MB over none": (
+            median(lambda one: one[long]["warm_mb"] - one[empty]["warm_mb"]),
+            45.0,
+        ),
+        f"resume with a checkpoint, {long} / {short}": (
+            median(lambda one: one[long]["warm_s"] / one[short]["warm_s"]),
+            2.0,
+        ),
+        f"append, {long} / {short}": (grown("append"), 1.1),
+        "its 99th percentile": (slow[1] / slow[0], 1.5),
+        f"request, {long} / {short}": (grown("request"), 1.3),
+    }
+    for command in ("list", "show --turn -1", "stats"):
+        later = median(lambda one, command=command: one[long][f"{command} s"] - one[long]["--help s"])
+        found[f"first line of {command}, s after that of --help"] = (later, WITHIN_OF_HELP_S)
+    return found
+
+
+def limits(ratios: dict[str, tuple[float, float]]) -> str:
+    """The promised ratios with their limits."""
+    width = max(map(len, ratios))
+    lines = [f"{'':{width}}{'found':>9}{'limit':>8}"]
+    for name, (found, limit) in ratios.items():
+        lines.append(f"{name:{width}}{found:9.2f}{limit:8.2f}  {'met' if found <= limit else 'MISSED'}")
+    return "\n".join(lines)
 
 
 def table(rows: dict[str, dict[str, float]]) -> str:
