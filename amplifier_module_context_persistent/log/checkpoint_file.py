@@ -121,6 +121,12 @@ def remove_checkpoint(files: FileSystem, log_path: str) -> None:
     _sweep(files, log_path)
 
 
+def discard_checkpoint(files: FileSystem, log_path: str) -> None:
+    """Remove a log's checkpoint that proved wrong, so that nobody begins with it again; who may not, leaves it."""
+    with contextlib.suppress(OSError):
+        files.remove(log_path + SUFFIX)
+
+
 @contextlib.contextmanager
 def _opened(log: OpenLog) -> Iterator[Checkpoint]:
     """Open the checkpoint of a log.

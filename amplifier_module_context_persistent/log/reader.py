@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from ..errors import LogUnreadableError
 from .base import LogDescription
-from .checkpoint_file import read_checkpoint
+from .checkpoint_file import discard_checkpoint, read_checkpoint
 from .file_scan import scan_file
 from .filesystem import FileSystem, distrust
 from .index import Index, TornTail, fetch_lines
@@ -231,10 +231,9 @@ class LogReader:
         return self.file.read(start, offset - start) if offset else b""
 
     def _read_back(self, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
-        index, file = self.index, self.file
         if not self._is_restored:
-            return form(index, fetch_lines(index, ordinals, file.read), file.path)
-        return self._read_restored(index, ordinals, form)
+            return form(self.index, fetch_lines(self.index, ordinals, self.file.read), self.path)
+        return self._read_restored(self.index, ordinals, form)
 
     def _read_restored(self, index: Index, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
         """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
@@ -246,11 +245,12 @@ class LogReader:
         except LogUnreadableError:
             if self.index is not index or file.fd is None or not self._is_restored:
                 raise
-            logger.warning("%s is not what its checkpoint says; reading all of it", file.path)
+            logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", file.path)
+            discard_checkpoint(file.files, file.path)
             self.reload(self.size)
-            scanner = with_index(self.scanner, index)
-            if scanner is None:
-                raise
+            if (scanner := with_index(self.scanner, index)) is None:
+                reason = "the log is not what its checkpoint said, and was read anew; try again"
+                raise LogUnreadableError(errno.EIO, reason, file.path) from None
             self.scanner = scanner
             yield from form(index, fetch_lines(index, ordinals[given:], file.read), file.path)
 

@@ -195,7 +195,7 @@ class PersistentContextManager:
             with collector_paused():
                 return [*session.extras.unsaved_copies(log.index), *log.read(log.index.live)]
 
-        return await session.commit.run(read)
+        return await session.read(read)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Replace the live history; where the log held a conversation when it was opened, take only what is new.

@@ -85,12 +85,12 @@ class RequestFlow:
     async def wants_compaction(self) -> bool:
         """Whether the view has reached the upper watermark."""
         ask, session = await self.ask(None, None), await self._store.open()
-        return await session.commit.run(lambda log: session.requests.wants_compaction(log, ask))
+        return await session.read(lambda log: session.requests.wants_compaction(log, ask))
 
     async def _answer(self, ask: ViewRequest, *, may_plan: bool) -> ViewResult:
         session = await self._store.open()
         try:
-            return await session.commit.run(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
+            return await session.read(lambda log: session.requests.answer(log, ask, may_plan=may_plan))
         except FloorError as error:
             raise ContextLengthError(str(error)) from error
         except RetentionError as error:

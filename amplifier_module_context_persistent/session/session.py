@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..config import Config
+from ..errors import LogUnreadableError
 from ..log.base import Log
 from ..log.group_commit import GroupCommit
 from ..messages.message import Message
@@ -13,6 +16,8 @@ from ..tokens.counter import TokenCounter, count_message
 from ..window.ephemeral import Extras
 from .record_builder import RecordBuilder
 from .view_service import ViewService
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,27 @@ class Session:
         return await self.commit.run(
             lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
         )
+
+    async def read(self, function: Callable[[Log], T]) -> T:
+        """Call a function that only reads the log, on the log's thread.
+
+        Where the log's checkpoint proves wrong, the log is scanned anew under the function's hands: then it is called
+        once more.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+
+        def job(log: Log) -> T:
+            index = log.index
+            try:
+                return function(log)
+            except LogUnreadableError:
+                if log.index is index or not log.describe().exists:
+                    raise
+            return function(log)
+
+        return await self.commit.run(job)
 
     def add_ephemeral(self, log: Log, message: Message) -> None:
         """Add a message to this process's views, after the last record, without storing it."""

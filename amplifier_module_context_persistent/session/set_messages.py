@@ -41,7 +41,7 @@ async def reconcile_messages(store: Store, host: Host, given: Sequence[Message],
         looked = look_at(log, messages)
         return looked, "" if looked.taken else find_edit(store.path, looked.live, messages)
 
-    looked, edit = await session.commit.run(look)
+    looked, edit = await session.read(look)
     taken = looked.taken
     stored = len(session.log.index.live)
     if not taken:

@@ -41,7 +41,7 @@ async def sum_up(store: Store, meter: Meter, ask: ViewRequest, *, config: Config
     meter.answered()  # the usage that is reported for the summary belongs to no view
     session, cap = await store.open(), config.summary_max_tokens
     try:
-        span = await session.commit.run(lambda log: session.requests.span(log, ask))
+        span = await session.read(lambda log: session.requests.span(log, ask))
         tools = orjson.loads(ask.tools_json or "[]") if span.with_tools else []
         shares: list[float] = []
         text = await ask_for_summary(

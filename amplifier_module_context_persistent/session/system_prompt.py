@@ -48,7 +48,7 @@ class SystemPrompt:
                 self._text = last_head_text(log)
             return self._text
 
-        text = await session.commit.run(find)
+        text = await session.read(find)
         self._enabled = text is not None
         return text
 

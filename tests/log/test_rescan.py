@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.checkpoints import always, flips, known, some_log
+from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append_bodies,
     body,
@@ -48,6 +50,36 @@ def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) 
                 assert reader.index.damage == expected["damage"]
         finally:
             reader.close()
+
+
+def test_a_checkpoint_that_proved_wrong_is_used_no_more(path: str) -> None:
+    """Where a block of the log is lost, a first read fails; after it the log is read as without a checkpoint."""
+    some_log(path)
+    kept, content = os.stat(path), content_of(path)
+    write_file(path, content[:700] + bytes(900) + content[1600:])
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    expected = known(path, trusting=False)
+    with pytest.raises(LogUnreadableError, match="try again"):
+        known(path, trusting=True)
+    assert not os.path.lexists(path + SUFFIX)
+    assert known(path, trusting=True) == expected
+
+
+def test_a_checkpoint_that_proved_wrong_and_cannot_be_removed_is_no_other_error(path: str) -> None:
+    """Who reads the log of somebody else may write nothing; the same reader goes on all the same."""
+    some_log(path)
+    kept, content = os.stat(path), content_of(path)
+    write_file(path, content[:700] + bytes(900) + content[1600:])
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    files = FakeFiles()
+    files.fail("remove", forever=True)
+    reader = LogReader(path, files=files)
+    reader.follow()
+    with pytest.raises(LogUnreadableError, match="try again"):
+        list(reader.read(reader.index.live))
+    assert list(reader.read(reader.index.live)) == known(path, trusting=False)["messages"]
+    assert os.path.lexists(path + SUFFIX)
+    reader.close()
 
 
 def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
