@@ -1,6 +1,10 @@
 """What an append costs: against the bare system calls, against the older module's way, and in a long log.
 
-python -m benchmarks.append
+python -m benchmarks.append [--directory DIRECTORY] [--sync-us 100]
+
+What is printed of the first two is the median of five runs, each of 2,000 interleaved pairs. The first one is promised
+where a write and `fdatasync` in a thread takes 110 to 180 us. Where a disk's does not, as on a busy one, `--sync-us`
+lets both sides sleep for so long in place of the sync, below a directory in memory.
 """
 
 import argparse
@@ -9,17 +13,22 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_message, seal
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_log
 
+RUNS = 5
 STAMP = "2026-01-05T09:00:00.000Z"
 TEXT = "The test fails since the total is rounded before the coupon is taken off; see src/cart/total.py:41. " * 8
 MESSAGE: dict[str, Any] = {
@@ -28,6 +37,17 @@ MESSAGE: dict[str, Any] = {
     "tool_calls": [{"id": "call_1", "name": "read_file", "arguments": {"path": "src/cart/total.py", "limit": 200}}],
     "metadata": {"turn": 3},
 }
+
+
+class SleepingSync(FileSystem):
+    """A file system whose sync takes so long, without a disk."""
+
+    def __init__(self, sync_us: float) -> None:
+        self._sync_s = sync_us / 1e6
+
+    def sync(self, fd: int) -> None:
+        """Wait as for a disk: other threads run meanwhile."""
+        time.sleep(self._sync_s)
 
 
 def appending(manager: PersistentContextManager) -> Callable[[], Awaitable[None]]:
@@ -39,26 +59,41 @@ def appending(manager: PersistentContextManager) -> Callable[[], Awaitable[None]
     return append
 
 
-async def durable(directory: str) -> Comparison:
+async def median_run(
+    name: str,
+    ours: tuple[str, Callable[[], Awaitable[object]]],
+    theirs: tuple[str, Callable[[], Awaitable[object]]],
+    *,
+    limit: float,
+) -> Comparison:
+    """Of five runs of 2,000 interleaved pairs, the one with the median ratio."""
+    runs = [await compare_async(name, ours, theirs, limit=limit, rounds=1) for _ in range(RUNS)]
+    return sorted(runs, key=attrgetter("ratio"))[RUNS // 2]
+
+
+async def durable(directory: str, files: FileSystem) -> Comparison:
     """A durable append against a bare write and `fdatasync` of the same bytes in a worker thread."""
-    manager = PersistentContextManager(os.path.join(directory, "durable.jsonl"), tokenizer="estimate")
+    log = FileLog(os.path.join(directory, "durable.jsonl"), files=files)
+    manager = PersistentContextManager(log=log, tokenizer="estimate")
     append = appending(manager)
     await append()
-    line, _ = seal(encode_message(MESSAGE, message_id="id-1000", timestamp=STAMP), 0)
+    line, _ = seal(encode_message(MESSAGE, message_id="m0123456789abcdef", timestamp=STAMP), 0)
     fd = os.open(os.path.join(directory, "bare"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     loop, worker = asyncio.get_running_loop(), ThreadPoolExecutor(max_workers=1)
 
     def write_and_sync() -> None:
-        os.write(fd, line)
-        os.fdatasync(fd)
+        files.write(fd, line)
+        files.sync(fd)
 
     async def bare() -> None:
         await loop.run_in_executor(worker, write_and_sync)
 
     try:
-        return await compare_async(
-            "durable append", ("append, fsync", append), ("write + fdatasync in a thread", bare), limit=1.3
-        )
+        bare_name = "write + fdatasync in a thread"
+        found = await median_run("durable append", ("append, fsync", append), (bare_name, bare), limit=1.35)
+        if not 110 <= found.theirs_us <= 180:
+            print("note: the bare write and sync took other than 110 to 180 us, for which 1.35 is promised")
+        return found
     finally:
         os.close(fd)
         worker.shutdown()
@@ -81,11 +116,11 @@ async def written(directory: str) -> Comparison:
             file.write(json.dumps(stamped, ensure_ascii=False) + "\n")
 
     try:
-        return await compare_async(
+        return await median_run(
             "append without sync",
             ("append, write", append),
             ("mkdir, open, json.dumps, write, close", older),
-            limit=2.0,
+            limit=1.0,
         )
     finally:
         await manager.close()
@@ -112,16 +147,20 @@ async def in_a_long_log(directory: str) -> Comparison:
             await manager.close()
 
 
-async def measure(directory: str) -> list[Comparison]:
+async def measure(directory: str, files: FileSystem) -> list[Comparison]:
     """Run all comparisons in a directory."""
-    return [await one(directory) for one in (durable, written, in_a_long_log)]
+    return [await durable(directory, files), await written(directory), await in_a_long_log(directory)]
 
 
 def main() -> int:
     """Measure and print; 1 if a promise is missed."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        return report(asyncio.run(measure(directory)))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--directory", help="where to measure; else the directory for temporary files")
+    parser.add_argument("--sync-us", type=float, help="sleep for so long in place of a sync")
+    options = parser.parse_args()
+    files = FileSystem() if options.sync_us is None else SleepingSync(options.sync_us)
+    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        return report(asyncio.run(measure(directory, files)))
 
 
 if __name__ == "__main__":
