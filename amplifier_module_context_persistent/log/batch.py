@@ -51,6 +51,8 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     A power cut may keep any blocks of what is not synced. So all that a commit vouches for has to be on the disk before
     the commit.
     """
+    if len(bodies) == 1:
+        return []
     cuts = {at for at, body in enumerate(bodies) if body.startswith(_COMMIT_HEAD)}
     return sorted(cuts - {0})
 

@@ -33,6 +33,9 @@ class CheckpointWriter:
     @property
     def is_due(self) -> bool:
         """Whether one is worth its writing while the log is appended to."""
+        reader = self._reader
+        if reader.scanner.offset - reader.covered_bytes <= LEAST_TAIL_BYTES:  # asked after every append: nearly always
+            return False
         return self.has_appended and self._is_worth(LEAST_TAIL_BYTES, TAIL_SHARE)
 
     def write_if_due(self) -> None:
@@ -48,7 +51,8 @@ class CheckpointWriter:
 
     def _is_worth(self, least_bytes: int, share: int) -> bool:
         covered, end = self._reader.covered_bytes, self._reader.scanner.offset
-        return is_large(end) and end - covered > max(least_bytes, covered // share)
+        uncovered = end - covered
+        return uncovered > least_bytes and uncovered > covered // share and is_large(end)
 
     def _write(self) -> None:
         reader = self._reader

@@ -31,8 +31,9 @@ from .filesystem import FileSystem, check_can_sync, check_trust, directories_abo
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
-from .record import MAX_RECORD_BYTES, Message, seal
+from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
 from .torn_tail import save_torn_tail
+from .written_records import Written
 
 
 class FileLog:
@@ -78,7 +79,7 @@ class FileLog:
     @property
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
-        return self._reader.index
+        return self._reader.scanner.builder.index
 
     @property
     def torn(self) -> TornTail | None:
@@ -177,14 +178,17 @@ class FileLog:
             self._create()
         lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s)
         try:
-            self._notice_replacement()
-            check_version(self.index, self.path)
+            if reader.file.identity is not self._identity:
+                self._notice_replacement()
+            index = self.index
+            if index.version > FORMAT_VERSION:
+                check_version(index, self.path)
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 self._repair(torn)
-            first = len(self.index)
-            part = prepare_part(batch, self.index, reader.max_record_bytes)
+            first = len(index)
+            part = prepare_part(batch, index, reader.max_record_bytes)
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes(first)
@@ -232,7 +236,7 @@ class FileLog:
             except LogUnreadableError:
                 reader.close()
                 raise
-            self._checked = reader.file.identity
+        self._checked = reader.file.identity
 
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
@@ -243,11 +247,11 @@ class FileLog:
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
         reader, seed = self._reader, self._reader.scanner.seed
-        lines: list[bytes] = []
+        records, lines = list[Written](), list[bytes]()
         for body in bodies:
             line, seed = seal(body, seed)
+            records.append(Written(body, line, seed))
             lines.append(line)
-        records = b"".join(lines)
         if reader.lacks_newline:
             lines[0] = b"\n" + lines[0]
         for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
@@ -258,7 +262,8 @@ class FileLog:
         self._checkpoint.has_appended = True
 
     def _write(self, data: bytes) -> None:
-        files, fd, before = self._files, self._reader.file.descriptor, self._reader.size
+        reader, files = self._reader, self._files
+        fd, before = reader.file.descriptor, reader.size
         try:
             written = files.write(fd, data)
             if written == len(data):

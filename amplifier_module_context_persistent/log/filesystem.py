@@ -11,6 +11,8 @@ import logging
 import os
 import stat
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
@@ -105,8 +107,7 @@ class FileSystem:
 
         It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
         """
-        from filelock import lock_descriptor  # it brings asyncio along, which who only reads does not need
-
+        lock_descriptor, _ = _native_lock()
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if lock_descriptor(lock_fd, blocking=False):
             return lock_fd
@@ -116,8 +117,7 @@ class FileSystem:
 
     def unlock(self, lock_fd: int) -> None:
         """Give the lock back."""
-        from filelock import unlock_descriptor
-
+        _, unlock_descriptor = _native_lock()
         unlock_descriptor(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
@@ -131,6 +131,13 @@ class FileSystem:
                     holder = int(row.split()[4])
                     return holder if holder > 0 else None  # a process of another namespace has no name here
         return None
+
+
+@cache
+def _native_lock() -> tuple[Callable[..., bool], Callable[[int], None]]:
+    from filelock import lock_descriptor, unlock_descriptor  # asyncio comes with it, which who only reads need not load
+
+    return lock_descriptor, unlock_descriptor
 
 
 def make_directories(files: FileSystem, path: str) -> None:

@@ -14,13 +14,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from aiofiles.os import wrap
 
 from .base import KeepsCheckpoint, Log, Outcome, Prepare
+from .log_thread import LogThread
 
 T = TypeVar("T")
 
@@ -30,26 +30,6 @@ class _Append:
     prepare: Prepare
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[range]
-
-
-class _LogThread(Executor):
-    """The log's own thread: it starts with a job, goes at a shutdown, and starts anew with the next job."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-
-    def submit(self, job: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        with self._guard:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
-            return self._executor.submit(job, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as its base
-        with self._guard:
-            executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait, cancel_futures=cancel_futures)
 
 
 class GroupCommit:
@@ -70,7 +50,7 @@ class GroupCommit:
         self._pid = os.getpid()
         self._mutex = threading.Lock()
         self._queue: deque[_Append] = deque()
-        self._thread = _LogThread()
+        self._thread = LogThread()
 
     async def append(self, prepare: Prepare, *, small: bool = True) -> range:
         """Append what `prepare` gives once its turn has come; the ordinals of its message records.
@@ -88,8 +68,10 @@ class GroupCommit:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
                     outcome = self._log.append([prepare], wait=False)[0]
                     if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
-                        self._thread.submit(self._write_checkpoint)
-                    return _value(outcome)
+                        self._thread.call(self._write_checkpoint)
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    return outcome
             except BlockingIOError:
                 pass  # another process holds the lock: wait for it on the log's thread
             finally:
@@ -97,7 +79,7 @@ class GroupCommit:
         loop = asyncio.get_running_loop()
         item = _Append(prepare, loop, loop.create_future())
         self._queue.append(item)
-        self._thread.submit(self._drain)
+        self._thread.call(self._drain)
         try:
             return await item.future
         except asyncio.CancelledError:
@@ -130,9 +112,11 @@ class GroupCommit:
     def _drain(self) -> None:
         with self._mutex:
             batch: list[_Append] = []
-            while self._queue:
-                with contextlib.suppress(IndexError):  # the last one was withdrawn just now
+            try:
+                while self._queue:
                     batch.append(self._queue.popleft())
+            except IndexError:  # the last one was withdrawn just now
+                pass
             if not batch:
                 return
             outcomes: list[Outcome]
@@ -144,8 +128,10 @@ class GroupCommit:
         for item, outcome in zip(batch, outcomes, strict=True):
             by_loop.setdefault(item.loop, []).append((item.future, outcome))
         for loop, settled in by_loop.items():
-            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+            try:
                 loop.call_soon_threadsafe(_settle, settled)
+            except RuntimeError:  # the loop was closed: nobody waits there any more
+                continue
         if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
             self._write_checkpoint()  # nobody waits for it
 
@@ -163,9 +149,3 @@ def _settle(settled: list[tuple[asyncio.Future[range], Outcome]]) -> None:
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
-
-
-def _value(outcome: Outcome) -> range:
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome

@@ -30,11 +30,11 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
-    files, deadline, delay_s = reader.file.files, time.monotonic() + timeout_s, _FIRST_DELAY_S
+    file, deadline, delay_s = reader.file, time.monotonic() + timeout_s, _FIRST_DELAY_S
     while True:
-        fd = reader.file.descriptor
+        fd = file.descriptor
         try:
-            lock = files.try_lock(reader.path, fd)
+            lock = file.files.try_lock(file.path, fd)
         except OSError as error:
             reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
             raise AppendError(error.errno or errno.EIO, reason, reader.path) from error

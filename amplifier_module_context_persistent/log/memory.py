@@ -10,6 +10,7 @@ from .index import Index
 from .read_back import checked, parsed
 from .record import MAX_RECORD_BYTES, Message, seal
 from .scanner import Scanner
+from .written_records import Written, take_written
 
 
 class MemoryLog:
@@ -45,9 +46,9 @@ class MemoryLog:
             part = prepare_part([prepare], self.index, self._scanner.max_record_bytes)
             outcomes += part.outcomes(len(self.index))
             for body in part.bodies:
-                line, _ = seal(body, self._scanner.seed)
+                line, crc = seal(body, self._scanner.seed)
                 known = len(self.index)
-                self._scanner.feed(line)
+                take_written(self._scanner, [Written(body, line, crc)])
                 self._records.append(line)
                 self._lines.extend([line[:-1]] * (len(self.index) - known))
         return outcomes

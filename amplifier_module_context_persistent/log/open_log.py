@@ -109,6 +109,18 @@ class OpenLog:
             raise unreadable(error, self.path) from error
         return block
 
+    def tail(self, size: int, end: int) -> bytes:
+        """The last `size` bytes before the offset `end`, or what one call gives of them.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        start = max(0, end - size)
+        try:
+            return self.files.read(self.descriptor, end - start, start)
+        except OSError as error:
+            raise unreadable(error, self.path) from error
+
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """The lines from the offset `start` up to `end`, each with its LF; the last one gets one if it lacks it.
 

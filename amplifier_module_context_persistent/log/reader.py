@@ -33,6 +33,7 @@ from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
+from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +94,7 @@ class LogReader:
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
         start = self.scanner.offset
-        return TornTail(start, self.size - start) if self.file.fd is not None and self.size > start else None
+        return TornTail(start, self.size - start) if self.size > start and self.file.fd is not None else None
 
     @property
     def lacks_newline(self) -> bool:
@@ -145,7 +146,7 @@ class LogReader:
         if (status.st_dev, status.st_ino) != self.file.identity:
             return False
         size = status.st_size
-        if size == self.size and (not size or self._bytes_before(size) == self._end):
+        if size == self.size and (not size or self.file.tail(_END_BYTES, size) == self._end):
             return True
         goes_on = self._goes_on(size)
         if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
@@ -176,11 +177,11 @@ class LogReader:
             self.lost_messages += lost
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
 
-    def appended(self, records: bytes) -> None:
-        """Take in whole records that were just written at the end of what is known."""
-        self.scanner.feed(records)
+    def appended(self, records: Sequence[Written]) -> None:
+        """Take in records that were just written at the end of what is known."""
+        take_written(self.scanner, records)
         self.size = self.scanner.offset
-        self._end = self._known_end = records[-_END_BYTES:]
+        self._end = self._known_end = records[-1].line[-_END_BYTES:]
 
     def cut_torn(self) -> None:
         """Forget the torn tail, which was just cut off the file."""
@@ -217,8 +218,7 @@ class LogReader:
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
-        torn = self.torn
-        torn_bytes = torn.torn_bytes if torn else 0
+        torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
         return LogDescription(self.file.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
     @property

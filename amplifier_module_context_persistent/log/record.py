@@ -16,24 +16,23 @@ Rules that hold here:
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import orjson
 
 from ..errors import RecordError
+from .plain_json import to_plain_json
 
 FORMAT_VERSION = 2
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
 REMOVALS = frozenset({"reset", "reset_begin", "purge"})  # kinds of records that take messages out of the live history
-MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
 MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20
 CONTROL_HEAD = b'{"_record"'
@@ -48,7 +47,7 @@ _MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
 Message = dict[str, Any]
 
-_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+_ORDERED = frozenset({"timestamp", "pinned", "critical", "message_id"})
 
 
 def encode_message(message: Mapping[str, Any], *, message_id: str, timestamp: str) -> bytes:
@@ -74,13 +73,11 @@ def to_plain(message: Mapping[str, Any]) -> Message:
     Raises:
         RecordError: as `encode_message`.
     """
-    try:
-        plain = _plain(message, 0)
-    except _RefusedError as refused:
-        raise RecordError(f"{refused.path()}: {refused.reason}") from None
+    plain = to_plain_json(message)
     if not isinstance(plain, dict):
         raise RecordError(f"a message must be a JSON object, not {type(message).__name__}")
-    if reserved := RESERVED_KEYS & plain.keys():
+    if not RESERVED_KEYS.isdisjoint(plain):
+        reserved = RESERVED_KEYS & plain.keys()
         raise RecordError(f"message.{min(reserved)}: this key is reserved for the log; rename it")
     role = plain.get("role")
     if role not in ROLES:
@@ -92,7 +89,7 @@ def to_plain(message: Mapping[str, Any]) -> Message:
     return plain
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     """A message's membership of a reset: the reset's id, and the message's number among its new ones, from 0."""
 
@@ -102,23 +99,34 @@ class Member:
 
 def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, member: Member | None = None) -> bytes:
     """Encode what `to_plain` gave, as `encode_message` does; without a `timestamp`, none is stamped."""
-    metadata = dict(plain.get("metadata") or {})
+    stamped = {"role": plain["role"], **plain}
+    metadata = stamped.pop("metadata", None)  # it comes last
+    metadata = {**metadata} if metadata else {}
+    if timestamp is not None:
+        timestamp = plain.get("timestamp") or timestamp
+    if not _ORDERED.isdisjoint(metadata):
+        _put_last(metadata, timestamp)
+    elif timestamp is not None:
+        metadata["timestamp"] = timestamp
+    metadata["message_id"] = message_id
+    stamped["metadata"] = metadata
+    if member is not None:
+        stamped["_reset"] = [member.reset_id, member.number]
+    return encode_object(stamped)
+
+
+def _put_last(metadata: Message, timestamp: Any) -> None:
+    """Let the keys that come last in metadata do so, but for the id, which is taken out."""
     marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
     timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
     brought = metadata.pop("message_id", None)
     if brought is not None and not (isinstance(brought, str) and brought):
         metadata["given_message_id"] = brought
     if given is None and timestamp is not None:
-        metadata["timestamp"] = plain.get("timestamp") or timestamp
+        metadata["timestamp"] = timestamp
     elif timed:
         metadata["timestamp"] = given
-    metadata.update(marks, message_id=message_id)
-    stamped = {"role": plain["role"], **plain}
-    stamped.pop("metadata", None)  # it comes last
-    stamped["metadata"] = metadata
-    if member is not None:
-        stamped["_reset"] = [member.reset_id, member.number]
-    return encode_object(stamped)
+    metadata.update(marks)
 
 
 def encode_control(kind: str, /, **fields: Any) -> bytes:
@@ -250,60 +258,3 @@ def _finite(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_finite, value))
     return True
-
-
-class _RefusedError(Exception):
-    """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        self.steps: list[str] = []
-
-    def path(self) -> str:
-        steps = "".join(reversed(self.steps))
-        return "message" + (steps if len(steps) <= 200 else steps[:200] + "…")
-
-
-def _plain(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind in _PLAIN_TYPES:
-        return value
-    if depth > MAX_DEPTH:
-        raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
-    if kind is dict or isinstance(value, Mapping):
-        plain = {}
-        for key, item in value.items():
-            if type(item) in _PLAIN_TYPES and type(key) is str:
-                plain[key] = item
-                continue
-            if not isinstance(key, str):
-                raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
-            try:
-                plain[str.__str__(key)] = _plain(item, depth + 1)
-            except _RefusedError as refused:
-                refused.steps.append(f".{key}")
-                raise
-        return plain
-    if kind is list or isinstance(value, list | tuple):
-        items = []
-        for item in value:
-            try:
-                items.append(item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1))
-            except _RefusedError as refused:
-                refused.steps.append(f"[{len(items)}]")
-                raise
-        return items
-    for base in (str, int, float):  # an enum of strings is a string
-        if isinstance(value, base):
-            return base.__str__(value) if base is str else base(value)
-    return _plain(_dump(value), depth + 1)
-
-
-def _dump(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return dump()
-    raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")

@@ -58,8 +58,7 @@ class TimestampReplays:
 
     def find(self, log: Log, message: Message) -> str | None:
         """The id of a record that a message replays; `claim` it."""
-        timestamp = timestamp_of(message)
-        if not timestamp or not self._opened_with:
+        if not self._opened_with or not (timestamp := timestamp_of(message)):
             return None
         if self._by_timestamp is None:
             self._by_timestamp = self._collect(log, log.index)

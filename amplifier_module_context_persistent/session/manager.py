@@ -129,8 +129,8 @@ class PersistentContextManager:
             LogError: the log took nothing, or its state is unknown (`LogFailedError`).
         """
         plain = to_plain(message)
-        session = await self._store.open()
-        if is_ephemeral(plain):
+        session = self._store.session or await self._store.open()
+        if "metadata" in plain and is_ephemeral(plain):
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
             plain = await session.offloaded(plain)

@@ -72,11 +72,11 @@ class RecordBuilder:
 
     def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:
         """Prepare buffered records, and then what `prepare` gives."""
-        return (lambda index: [*self.control(carried)(index), *prepare(index)]) if carried else prepare
+        return lambda index: [*self.control(carried)(index), *prepare(index)]
 
     def add(self, message: Message, *, timestamp: str) -> Prepare:
         """Prepare the record of a message; none if the log holds it already."""
-        own_id, brought = self._new_id(), given_id(message)
+        own_id, brought = self._new_id(), given_id(message) if "metadata" in message else None
         claimed: list[str] = []
 
         def prepare(index: Index) -> list[bytes]:
@@ -95,7 +95,9 @@ class RecordBuilder:
                     self._replays.claim(replayed)
                     claimed.append(replayed)
                     return []
-            return [*self._preamble(index), encode_plain(message, message_id=message_id, timestamp=timestamp)]
+            body = encode_plain(message, message_id=message_id, timestamp=timestamp)
+            is_begun = self._headed and len(index) and index.version >= FORMAT_VERSION
+            return [body] if is_begun else [*self._preamble(index), body]
 
         return prepare
 

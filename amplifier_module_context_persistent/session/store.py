@@ -70,6 +70,11 @@ class Store:
         return len(self._session.log.index.live) if self._session is not None else None
 
     @property
+    def session(self) -> Session | None:
+        """The session, if its log was opened."""
+        return self._session
+
+    @property
     def path(self) -> str | None:
         """Where the log lies; None for a session in memory."""
         return self._log.describe().location or None
@@ -116,11 +121,13 @@ class Store:
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
         """
-        session = await self.open()
-        carried = session.history.take_deferred()
+        session = self._session or await self.open()
+        known, prepared, carried = session.log.index, prepare(session.history), session.history.take_deferred()
+        if carried:
+            prepared = session.history.carrying(carried, prepared)
         try:
             try:
-                await session.commit.append(session.history.carrying(carried, prepare(session.history)), small=small)
+                await session.commit.append(prepared, small=small)
             except LogCreateError as error:
                 if self._config.require_persistence or self._acknowledged:
                     raise
@@ -130,7 +137,8 @@ class Store:
             session.history.defer(*carried)
             raise
         self._acknowledged = True
-        await self.report_lost()
+        if session.log.index is not known:  # the log was read anew, and may have lost messages
+            await self.report_lost()
         return session
 
     async def initialize(self) -> None:

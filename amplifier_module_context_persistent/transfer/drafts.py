@@ -16,7 +16,8 @@ from typing import Any
 
 from ..errors import RecordError
 from ..log.batch import SEAL_BYTES
-from ..log.record import MAX_DEPTH, MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
+from ..log.plain_json import MAX_DEPTH
+from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
 from ..transcript.source_compactions import IMPORTED

@@ -3,9 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +13,7 @@ from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.log.log_thread import LogThread
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
@@ -235,18 +234,18 @@ async def test_small_appends_without_a_sync_stay_on_the_calling_thread(path: str
 
 async def test_an_inline_append_never_overtakes_the_queue(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was queued first is in the log first, also while the log's thread has not come to it."""
-    threads: list[ThreadPoolExecutor] = []
+    threads: list[LogThread] = []
 
-    class Thread(ThreadPoolExecutor):
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options)
+    class Thread(LogThread):
+        def __init__(self) -> None:
+            super().__init__()
             threads.append(self)
 
-    monkeypatch.setattr(group_commit, "ThreadPoolExecutor", Thread)
+    monkeypatch.setattr(group_commit, "LogThread", Thread)
     commit = GroupCommit(FileLog(path, durability="write"), inline=True)
     await commit.append(giving(body(0)))
     gate = threading.Event()
-    threads[0].submit(gate.wait, 10)
+    threads[0].call(lambda: gate.wait(10))
     large = asyncio.create_task(commit.append(giving(body(1)), small=False))
     await asyncio.sleep(0)
     small = asyncio.create_task(commit.append(giving(body(2))))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH
 from amplifier_module_context_persistent.log.record import (
-    MAX_DEPTH,
     MAX_READ_DEPTH,
     decode,
     encode_control,
