@@ -92,7 +92,7 @@ class _Player:
             raise ValueError(f"there is no turn {turn:,}: the session has {len(self._turns):,}")
         self._policy, self._budget, self._tokenizer = policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer
         self._views = views or policy is not None or budget is not None
-        self._recorded = self._views and policy is None and budget is None and bool(transcript.requests())
+        self._recorded = self._views and policy is None and budget is None and transcript.has_requests()
         self._speed, self._max_pause_s, self._step, self._as_json = speed, max_pause_s, step, as_json
         self._console = console()
         self._stage = Stage(self._console.width, self._console.encoding)
@@ -174,7 +174,7 @@ class _Player:
             self._console.print("no messages: the session is empty")
         elif self._views and not self._recorded:
             policy = f"the policy {self._policy}" if self._policy else "the default policy"
-            why = "" if self._transcript.requests() else "no receipts: "
+            why = "" if self._transcript.has_requests() else "no receipts: "
             self._console.print(Text(f"{why}views are made under {policy}, with a budget of {self._budget:,} tokens"))
         if self._live and self._turns:
             self._console.print(Text(KEYS, "dim"))

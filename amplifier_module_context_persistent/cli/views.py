@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from ..errors import LogError
 from ..log.record import Message
-from ..transcript.rebuild import Noted, Rebuilt, ReceiptLog
-from ..transcript.transcript import Transcript
+from ..transcript.request_list import RequestList
+from ..view.receipts import Receipt
 from .exit_codes import DONE, FINDINGS
-from .message_printer import MessagePrinter
 from .pager import paged
+from .request_table import print_requests
 from .session_argument import session_argument
 from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
-from .view_printer import show_difference, show_view
+
+if TYPE_CHECKING:  # what makes views again is half of all that `view` loads, and `views` needs none of it
+    from ..transcript.rebuild import Noted, Rebuilt
 
 AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 
@@ -37,15 +37,15 @@ def views(path: str, *, as_json: bool) -> None:
     listed if its view left a receipt in the log.
     """
     with open_transcript(path) as transcript:
-        book = _book(transcript)
-        if as_json:
-            rows = [
-                {"request": number, **_receipt(noted), "lacks": book.lacks(noted)}
-                for number, noted in enumerate(book.requests, 1)
-            ]
-            click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": book.malformed}))
-            return
-    _list(book)
+        try:
+            listed = RequestList(transcript.reader)
+            if as_json:
+                rows = [{"request": one.number, **_receipt(one.receipt), "lacks": one.lacks} for one in listed]
+                click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": listed.malformed}))
+            else:
+                print_requests(listed, console())
+        except (OSError, ValueError) as error:
+            raise UnusableError(reason(error)) from error
 
 
 @click.command()
@@ -64,22 +64,20 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
     The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
     it differs or is incomplete, 2 if nothing can be read.
     """
+    from .message_printer import MessagePrinter
+    from .view_printer import show_difference, show_view
+
     if as_diff and as_json:
         raise click.UsageError("--diff is for people; compare the views of two --json")
     with open_transcript(path) as transcript:
-        book = _book(transcript)
-        count = len(book.requests)
-        wanted = number if number > 0 else count + 1 + number
-        if number == 0 or not 1 <= wanted <= count:
-            raise UnusableError(f"there is no request {number:,}: the log has {counted(count, 'receipt')}")
-        noted = book.requests[wanted - 1]
         try:
-            made = transcript.view(wanted)
+            found = transcript.request(number)
+            wanted, noted, made = found.number, found.noted, transcript.view(number)
             if as_json:
                 _print_json(wanted, noted, made)
             else:
                 with paged():
-                    _introduce(wanted, count, noted)
+                    _introduce(wanted, found.count, noted)
                     printer = MessagePrinter(full=full, may_grow=True)
                     if as_diff:
                         show_difference(transcript, wanted, made.messages or (), printer)
@@ -88,6 +86,8 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
                     _say(f"\n{verdict(noted, made)}")
                     if made.messages is not None:
                         _say(AFTERWARDS)
+        except IndexError as error:
+            raise UnusableError(str(error)) from error
         except (LogError, ValueError) as error:
             raise UnusableError(escaped(str(error))) from error
     context.exit(DONE if made.proved else FINDINGS)
@@ -105,15 +105,7 @@ def verdict(noted: Noted, made: Rebuilt) -> str:
     return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
 
 
-def _book(transcript: Transcript) -> ReceiptLog:
-    try:
-        return transcript.book
-    except (OSError, ValueError) as error:
-        raise UnusableError(reason(error)) from error
-
-
-def _receipt(noted: Noted) -> dict[str, Any]:
-    receipt = noted.receipt
+def _receipt(receipt: Receipt) -> dict[str, Any]:
     return {
         "id": receipt.id,
         "time": receipt.time,
@@ -129,26 +121,6 @@ def _receipt(noted: Noted) -> dict[str, Any]:
     }
 
 
-def _list(book: ReceiptLog) -> None:
-    output = console()
-    if not book.requests:
-        output.print("no receipts: no view was requested, or `receipts` is off")
-    else:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("request", "time", "messages", "tokens", "plan", "provider", "in full"):
-            right = name in ("request", "messages", "tokens")
-            table.add_column(name, justify="right" if right else "left", overflow="fold")
-        for number, noted in enumerate(book.requests, 1):
-            receipt = noted.receipt
-            full = "no" if book.lacks(noted) else "yes"
-            time = receipt.time[:16].replace("T", " ")
-            cells = (time, f"{receipt.messages:,}", f"{receipt.tokens:,}", receipt.plan, receipt.provider, full)
-            table.add_row(f"{number:,}", *(Text(escaped(cell)) for cell in cells))
-        output.print(table)
-    if book.malformed:
-        output.print(f"{book.malformed:,} receipts cannot be read")
-
-
 def _introduce(number: int, count: int, noted: Noted) -> None:
     receipt = noted.receipt
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
@@ -160,7 +132,7 @@ def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
     messages: Sequence[Message] | None = made.messages
     shown = {
         "request": number,
-        "receipt": _receipt(noted),
+        "receipt": _receipt(noted.receipt),
         "proved": made.proved,
         "verdict": verdict(noted, made),
         "damaged": made.damaged,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 
+from ..log.index import Index
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..messages.text import full_text
@@ -43,16 +45,47 @@ class Gap:
         return self.last - self.first + 1
 
 
-def marker_of(transcript: Transcript, noted: Noted) -> tuple[Marker, dict[int, int]]:
-    """A marker for the history that a request stood in, and the positions of its records by their ordinals."""
-    live, index = noted.live, transcript.book.index
-    positions = {ordinal: position for position, ordinal in enumerate(live)}
+class PastPositions:
+    """Where messages stood in a history as it was, by their ids; those of views that overlap are looked up once.
 
-    def place_of(message_id: str) -> int | None:
-        ordinal = index.find(message_id)
-        return positions.get(ordinal) if ordinal is not None else None
+    Args:
+        live: the history, as ordinals of the index.
+        index: knows the messages' ids.
+    """
 
-    return Marker(place_of, lambda wanted: transcript.reader.read([live[position] for position in wanted])), positions
+    def __init__(self, live: Sequence[int], index: Index) -> None:
+        self._live, self._index = live, index
+        self._known: dict[str, int | None] = {}
+        self._by_ordinal: dict[int, int] | None = None
+
+    def learn(self, view: Sequence[Message]) -> None:
+        """Look up the messages of a view, all that are new together; others are forgotten."""
+        ids = [str(metadata_of(message).get("message_id", "")) for message in view]
+        known = {message_id: self._known[message_id] for message_id in ids if message_id in self._known}
+        new = [message_id for message_id in dict.fromkeys(ids) if message_id and message_id not in known]
+        ordinals = self._index.find_all(new)
+        self._known = known | {message_id: self.at(ordinals.get(message_id)) for message_id in new}
+
+    def of(self, message_id: str) -> int | None:
+        """The position of a message, from 0; None where the history did not hold it."""
+        return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
+
+    def at(self, ordinal: int | None) -> int | None:
+        """The position of a record."""
+        if ordinal is None:
+            return None
+        position = bisect_left(self._live, ordinal)  # right wherever no reset changed the order
+        if position < len(self._live) and self._live[position] == ordinal:
+            return position
+        if self._by_ordinal is None:
+            self._by_ordinal = {ordinal: position for position, ordinal in enumerate(self._live)}
+        return self._by_ordinal.get(ordinal)
+
+
+def marker_of(transcript: Transcript, noted: Noted, index: Index) -> tuple[Marker, PastPositions]:
+    """A marker for the history that a request stood in, and where its messages stood."""
+    live, positions = noted.live, PastPositions(noted.live, index)
+    return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | Gap]:
@@ -66,17 +99,17 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    noted = transcript.requests()[number - 1]
-    live, index = noted.live, transcript.book.index
-    marker, positions = marker_of(transcript, noted)
-    upto = index.find(noted.receipt.upto) if noted.receipt.upto else None
-    marks = marker.mark(view, positions[upto] + 1 if upto in positions else 0)
+    found_request = transcript.request(number)
+    noted, live = found_request.noted, found_request.noted.live
+    marker, positions = marker_of(transcript, noted, found_request.book.index)
+    positions.learn(view)
+    upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
+    marks = marker.mark(view, upto + 1 if upto is not None else 0)
     calls = CallLookup(transcript.reader)
     found: list[ShownMessage | Gap] = []
     reached = 0
     for message in view:
-        ordinal = index.find(str(metadata_of(message).get("message_id", "")))
-        position = positions.get(ordinal) if ordinal is not None else None
+        position = positions.of(str(metadata_of(message).get("message_id", "")))
         if position is None or position not in marks.shown:
             found.append(ShownMessage(Placed(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
             continue
@@ -102,8 +135,14 @@ def shortening(shown: ShownMessage) -> str:
 
 
 def _gaps(marks: Marks, start: int, stop: int) -> Iterator[Gap]:
-    """What is left out between two positions."""
-    absent = [(position, marks.of(position)) for position in range(start, stop) if position not in marks.shown]
-    for mark, run in groupby(absent, key=lambda pair: pair[1]):
-        positions = [position for position, _ in run]
-        yield Gap(positions[0] + 1, positions[-1] + 1, mark)
+    """What is left out between two positions; a few messages between them may be shown elsewhere in the view."""
+    if start >= stop:
+        return
+    few = range(start, stop) if stop - start < len(marks.shown) else marks.shown
+    shown = {position for position in few if start <= position < stop and position in marks.shown}
+    edges = {start, stop, *shown, *(position + 1 for position in shown)}
+    edges.update(edge for span in marks.summaries for edge in span if start < edge < stop)
+    runs = [(first, last, marks.of(first)) for first, last in pairwise(sorted(edges)) if first not in shown]
+    for mark, neighbours in groupby(runs, key=lambda run: run[2]):
+        joined = list(neighbours)
+        yield Gap(joined[0][0] + 1, joined[-1][1], mark)

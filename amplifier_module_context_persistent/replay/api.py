@@ -24,7 +24,7 @@ from ..tokens.counter import count_message, open_counter
 from ..transcript.rebuild import Noted, Rebuilt
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
-from .annotated_view import marker_of
+from .annotated_view import PastPositions, marker_of
 from .checker import view_violations
 from .evidence import Session, far_evidence, with_id
 from .measures import Measures, Prices
@@ -125,20 +125,21 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         LogUnreadableError: the log's bytes changed while they were read.
     """
     index = transcript.book.index
-    markers: dict[int, tuple[Marker, dict[int, int]]] = {}
+    markers: dict[int, tuple[Marker, PastPositions]] = {}
     before: Seen | None = None
     latest = 0
     for number, noted in enumerate(transcript.requests(), 1):
         if id(noted.live) not in markers:
-            markers[id(noted.live)] = marker_of(transcript, noted)
+            markers[id(noted.live)] = marker_of(transcript, noted, index)
         marker, positions = markers[id(noted.live)]
-        ordinal = index.find(noted.receipt.upto) if noted.receipt.upto else None
-        total = positions[ordinal] + 1 if ordinal in positions else 0
+        upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
+        total = upto + 1 if upto is not None else 0
         current = noted.live is index.live
         latest = max(latest, total if current else 0)
         if latest < start:
             continue
         made = transcript.view(number)
+        positions.learn(made.messages or ())
         plan = transcript.book.plans.get(noted.receipt.plan, {})
         before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before, plan)
         yield before

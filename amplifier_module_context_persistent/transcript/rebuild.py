@@ -26,6 +26,7 @@ from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest
 from ..window.window import ViewState
+from .request_list import lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,7 @@ class ReceiptLog:
 
     def lacks(self, noted: Noted) -> list[str]:
         """Why a view cannot be shown in full; an empty list where it can."""
-        receipt, reasons = noted.receipt, []
-        if receipt.extras:
-            reasons.append(f"{receipt.extras:,} of its messages stood in no log")
-        if receipt.plan and receipt.plan not in self.plans:
-            reasons.append(f"the log lacks its plan {receipt.plan}")
-        if receipt.head and receipt.head not in self.heads:
-            reasons.append(f"the log lacks its head text {receipt.head}")
-        return reasons
+        return lacks(noted.receipt, self.plans, self.heads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,11 @@ from ..search.tool_names import tools_of
 from .calls import CallLookup, Ending
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
+    from .find_request import Requested
     from .rebuild import Noted, Rebuilt, ReceiptLog
 
 _BATCH = 256
+_REQUESTED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Transcript:
         if is_postgres(location):
             location = without_password(location)  # so that `path` can be shown, and still names it
         self.reader: ReadableLog = open_reader(location, files=files)
+        self._requested: dict[int, Requested] = {}
+        """Requests that were asked for last, by their numbers."""
         self.reader.follow()
         if not self.reader.describe().exists:
             raise not_there(self.path)
@@ -216,15 +221,38 @@ class Transcript:
         """The requests whose views left a receipt, in order."""
         return self.book.requests
 
+    def has_requests(self) -> bool:
+        """Whether views left receipts; quicker than `requests`."""
+        return self.reader.index.control_counts.get("view", 0) > 0
+
+    def request(self, number: int) -> Requested:
+        """One request by its number, from 1, or from -1 for the last one; most often without reading the whole log.
+
+        Raises:
+            IndexError: there is no such request.
+            LogUnreadableError: the log cannot be read.
+        """
+        from .find_request import Requested, find_request
+
+        if number not in self._requested:
+            found = find_request(self.reader, number) if "book" not in self.__dict__ else None
+            if found is None:
+                count = len(self.book.requests)
+                wanted = number if number > 0 else count + 1 + number
+                if number == 0 or not 1 <= wanted <= count:
+                    raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
+                found = Requested(wanted, count, self.book.requests[wanted - 1], self.book)
+            self._requested = {number: found, found.number: found, **dict(islice(self._requested.items(), _REQUESTED))}
+        return self._requested[number]
+
     def view(self, request: int) -> Rebuilt:
-        """Make the view of a request again; `request` counts from 1.
+        """Make the view of a request again; `request` counts from 1, or from -1 for the last one.
 
         Raises:
             IndexError: there is no such request.
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        if not 1 <= request <= len(self.book.requests):
-            raise IndexError(f"there is no request {request:,}: the log has {len(self.book.requests):,} receipts")
         from .rebuild import rebuild
 
-        return rebuild(self.reader, self.book, self.book.requests[request - 1])
+        found = self.request(request)
+        return rebuild(self.reader, found.book, found.noted)

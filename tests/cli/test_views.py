@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.cli import request_table
 from amplifier_module_context_persistent.cli.main import main
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls
@@ -61,6 +62,19 @@ async def test_requests_are_listed(session: Recorded) -> None:
     assert "[red]p" in whole
     rows = [line for line in done.output.splitlines() if line[:7].strip().isdigit()]
     assert [line.rstrip().endswith("no") for line in rows] == [False, True, False]
+
+
+async def test_a_long_list_is_printed_as_it_is_read(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows after the first ones are aligned with them, and folded where they do not fit; all say the same."""
+    whole = run("views", session.path).output
+    monkeypatch.setattr(request_table, "_AT_ONCE", 1)
+    done = run("views", session.path)
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [line for line in lines if line[:7].strip().isdigit()]
+    assert len({line.rindex(" no" if line.rstrip().endswith("no") else " yes") for line in rows}) == 1
+    assert sorted("".join(done.output.split())) == sorted("".join(whole.split()))
 
 
 async def test_the_list_as_json(session: Recorded) -> None:

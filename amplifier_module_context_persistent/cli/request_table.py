@@ -1,0 +1,87 @@
+"""The table of `views`, printed while the requests are read: its first line does not wait for the last one.
+
+A table that fits on some screens is as wide as what is in it. Of a longer one, the first rows decide how wide the
+columns are; what does not fit into one later is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..transcript.request_list import Listed, RequestList
+from .terminal import escaped
+
+_AT_ONCE = 200
+_GAP = 2
+_NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "in full")
+_RIGHT = {"request", "messages", "tokens"}
+_LEAST = {"time": 16, "messages": 7, "tokens": 9, "plan": 17, "provider": 10}
+
+
+def print_requests(listed: RequestList, output: Console) -> None:
+    """Print the requests of a log, and how many receipts cannot be read."""
+    rows = map(_cells, listed)
+    first = list(islice(rows, _AT_ONCE))
+    following = next(rows, None)
+    if following is not None:
+        _print_long(first, following, rows, output, f"{listed.at_most:,}")
+    elif first:
+        output.print(_table(first))
+    else:
+        output.print("no receipts: no view was requested, or `receipts` is off")
+    if listed.malformed:
+        output.print(f"{listed.malformed:,} receipts cannot be read")
+
+
+def _cells(one: Listed) -> list[str]:
+    receipt = one.receipt
+    cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
+    return [f"{one.number:,}", *map(escaped, [*cells, receipt.plan, receipt.provider]), "no" if one.lacks else "yes"]
+
+
+def _table(rows: Sequence[Sequence[str]], widths: Sequence[int] | None = None, *, heads: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=heads)
+    for position, name in enumerate(_NAMES):
+        width = widths[position] if widths else None
+        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _print_long(
+    first: Sequence[list[str]], following: list[str], rows: Iterator[list[str]], output: Console, last_number: str
+) -> None:
+    """Print rows as they come, in columns that do not change."""
+    widths = _widths(first, output.width, last_number)
+    output.print(_table(first, widths))
+    row: list[str] | None = following
+    while row is not None:
+        if all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True)):
+            aligned = [
+                cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+                for cell, width, name in zip(row, widths, _NAMES, strict=True)
+            ]
+            output.file.write((" " * _GAP).join(aligned) + "\n")  # hundreds of thousands of rows are no table's work
+        else:
+            output.print(_table([row], widths, heads=False))
+        row = next(rows, None)
+
+
+def _widths(rows: Sequence[Sequence[str]], most: int, last_number: str) -> list[int]:
+    """How wide the columns are, in which later rows most likely fit too."""
+    widths = {}
+    for name, cells in zip(_NAMES, zip(*rows, strict=True), strict=True):
+        widths[name] = max(len(name), _LEAST.get(name, 0), *map(len, cells))
+    widths["request"] = max(widths["request"], len(last_number))
+    fixed = sum(width for name, width in widths.items() if name not in ("plan", "provider"))
+    left = max(0, most - _GAP * (len(_NAMES) - 1) - fixed)
+    if widths["plan"] + widths["provider"] > left:
+        widths["plan"] = max(len("plan"), min(widths["plan"], max(left // 2, left - widths["provider"])))
+        widths["provider"] = max(len("provider"), left - widths["plan"])
+    return [widths[name] for name in _NAMES]

@@ -1,0 +1,86 @@
+"""Reading a log's control records without its messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log import control_lines as module
+from amplifier_module_context_persistent.log.control_lines import ControlPlaces, control_lines, has_known_places
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import CONTROL_HEAD, encode_control
+from tests.support.counted_reads import CountedReads
+from tests.support.logs import body, reset_bodies, sealed, write_file
+
+SOME = [encode_control("pin", message_id=f"m{number}", pinned=True) for number in range(9)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Control records at the beginning, between messages, next to each other, within a reset, and at the end."""
+    far = body(3, text="x" * 40_000)
+    bodies = [*SOME[:2], body(1), SOME[2], body(2), far, SOME[3], *reset_bodies("r", body(4), body(5)), SOME[4]]
+    write_file(tmp_path / "log.jsonl", b"".join(sealed([*bodies, *map(body, range(6, 30)), *SOME[5:]])))
+    return tmp_path / "log.jsonl"
+
+
+def opened(path: Path, files: CountedReads | None = None) -> LogReader:
+    reader = LogReader(path, files=files)
+    reader.follow()
+    return reader
+
+
+def expected(reader: LogReader) -> list[bytes]:
+    return [line.removesuffix(b"\n") for line in reader.records() if line.startswith(CONTROL_HEAD)]
+
+
+@pytest.mark.parametrize("block", [1, 3, 4096])
+def test_all_are_given_in_order_and_in_reverse(path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """The same lines as a pass over the whole log gives, each with the messages before it."""
+    monkeypatch.setattr(module, "_BLOCK", block)
+    reader = opened(path)
+    assert has_known_places(reader)
+    assert list(control_lines(reader)) == expected(reader)
+    places = ControlPlaces(reader)
+    forward = list(places.forward())
+    assert [found.line for found in forward] == expected(reader)
+    assert list(places.backward()) == forward[::-1]
+    before = [line.startswith(CONTROL_HEAD) for line in reader.records()]
+    messages = [before[:at].count(False) for at, control in enumerate(before) if control]
+    assert [found.records for found in forward] == messages
+    for stretch in range(len(reader.index) + 1):
+        assert list(places.forward(stretch)) == [found for found in forward if found.records >= stretch]
+        assert list(places.backward(stretch)) == [found for found in forward[::-1] if found.records <= stretch]
+    reader.close()
+
+
+def test_messages_are_not_read(tmp_path: Path) -> None:
+    """What lies between two records far from each other costs nothing."""
+    bodies = [one for number in range(40) for one in (SOME[number % 9], body(number, text="x" * 60_000))]
+    write_file(tmp_path / "log.jsonl", b"".join(sealed(bodies)))
+    files = CountedReads()
+    reader = opened(tmp_path / "log.jsonl", files)
+    scanned = files.bytes_read
+    assert len(list(control_lines(reader))) == 40
+    assert files.bytes_read - scanned < 40 * 200 < scanned / 100
+    reader.close()
+
+
+def test_a_damaged_log_is_read_in_full(path: Path) -> None:
+    """The index does not say for sure what lies between its messages."""
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"pinned":true', b'"pinned":trux', 1))
+    reader = opened(path)
+    assert not has_known_places(reader)
+    assert list(control_lines(reader)) == expected(reader)
+    reader.close()
+
+
+def test_an_empty_log_has_none(tmp_path: Path) -> None:
+    """Nor does one with messages only."""
+    for number, content in enumerate((b"", b"".join(sealed([body(1), body(2)])))):
+        write_file(tmp_path / f"{number}.jsonl", content)
+        reader = opened(tmp_path / f"{number}.jsonl")
+        assert list(control_lines(reader)) == list(ControlPlaces(reader).backward()) == []
+        reader.close()
