@@ -10,13 +10,25 @@ from __future__ import annotations
 from zlib import crc32
 
 from .chain import unshift_bit
-from .record import CRC_TAIL_BYTES, stored_crc
+from .record import CRC_TAIL_BYTES, decode, stored_crc
 
 _MOST_BYTES = 64 << 10  # two steps a microsecond: about a quarter of a second for the longest
 
 
 def corrected(line: bytes, seed: int) -> bytes | None:
-    """The line (without LF) as it was written after `seed`; None if no single flipped bit explains what it is now."""
+    """The line (without LF) as it was written after `seed`; None if no single flipped bit explains what it is now.
+
+    Nobody writes a line that is no JSON object: where such a one would be the explanation, there is none.
+    """
+    written = _explained(line, seed)
+    try:
+        return written if written is not None and decode(written) else None
+    except ValueError:
+        return None
+
+
+def _explained(line: bytes, seed: int) -> bytes | None:
+    """What `corrected` gives, whether or not it is JSON."""
     if len(line) <= CRC_TAIL_BYTES or len(line) > _MOST_BYTES:
         return None
     body = line[:-CRC_TAIL_BYTES]

@@ -281,7 +281,7 @@ class Scanner:
             return
         builder = self.builder
         written = line if written is None else written
-        if written is not line and self._take_control(written, finding):
+        if written is not line and finding and self._take_control(written, finding):
             return
         try:
             value = decode(line)
@@ -303,11 +303,10 @@ class Scanner:
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         builder.message(value, message_id, flags, member_of(written), doubtful=doubtful)
 
-    def _take_control(self, written: bytes, finding: tuple[str, str] | None) -> bool:
+    def _take_control(self, written: bytes, finding: tuple[str, str]) -> bool:
         """Take a control record of which one bit was flipped as it was written; False if it is none."""
         value = decode(written) if written.startswith(CONTROL_HEAD) else {}
         if "_record" in value:
-            detail = "one bit was flipped; it counts as it was written"
-            self.builder.report(*(finding or ("checksum", detail)))
+            self.builder.report(*finding)
             self.builder.control(value, 0, intact=is_intact(written))
         return "_record" in value
