@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from .id_table import IdTable
 from .record import ROLES
 
 ROLE_CODES = {role: code for code, role in enumerate(ROLES)}
@@ -97,6 +98,8 @@ class Index:
     scan leaves out none."""
     unknown_end: int = 0
     """Up to here some of `id_hashes` are `UNKNOWN_ID`."""
+    id_table: IdTable = field(default_factory=IdTable, compare=False, repr=False)
+    """Finds hashes in `id_hashes`; made as ids are looked up."""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -174,9 +177,10 @@ class Index:
         The caller compares the id itself where a stranger could have chosen it.
         """
         hashed = id_hash_of(message_id.encode("utf-8", "surrogatepass"))
-        found = _last_position(self.id_hashes, hashed)
-        while found >= 0 and self.flags[found] & UNHELD:
-            found = _last_position(self.id_hashes[:found], hashed)
+        if not self.unknown_end:
+            self.id_table.catch_up(self.id_hashes)
+        positions = self.id_table.positions(hashed, self.id_hashes)
+        found = next((one for one in positions if not self.flags[one] & UNHELD), -1)
         if self.unknown_end > max(found, 0):
             self.know_ids()
             return self.find(message_id)
@@ -262,15 +266,6 @@ ID_MODULUS = (1 << 61) - 1
 def id_hash_of(message_id: bytes) -> int:
     """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
     return int.from_bytes(message_id, "little") % ID_MODULUS
-
-
-def _last_position(column: array[int], value: int) -> int:
-    """The last position of a value in a column of 8 bytes each; -1 if it is not there."""
-    content, pattern = column.tobytes(), array("q", [value]).tobytes()
-    at = content.rfind(pattern)
-    while at > 0 and at % 8:
-        at = content.rfind(pattern, 0, at + 7)
-    return at // 8 if at >= 0 else -1
 
 
 _GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
