@@ -5,13 +5,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.log.record import (
-    MAX_DEPTH,
-    MAX_READ_DEPTH,
-    MAX_RECORD_BYTES,
-    decode,
-    to_plain,
-)
+from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH
+from amplifier_module_context_persistent.log.record import MAX_READ_DEPTH, MAX_RECORD_BYTES, decode, to_plain
 
 
 class Wrapped:
