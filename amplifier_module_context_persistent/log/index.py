@@ -8,7 +8,7 @@ its order: what the last committed reset kept or brought, and what was appended 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -266,36 +266,3 @@ ID_MODULUS = (1 << 61) - 1
 def id_hash_of(message_id: bytes) -> int:
     """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
     return int.from_bytes(message_id, "little") % ID_MODULUS
-
-
-_GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
-_SPAN_BYTES = 4 << 20  # about the most that is read at once
-
-
-def fetch_lines(
-    index: Index, ordinals: Sequence[int], read: Callable[[int, int], bytes]
-) -> Iterator[tuple[int, bytes]]:
-    """The lines of records, without LF, in the order asked for.
-
-    Args:
-        index: knows where they lie.
-        ordinals: which ones; any order, repetitions too.
-        read: gives so many bytes (the second argument) from an offset on (the first).
-    """
-    offsets, lengths = index.offsets, index.lengths
-    at, count = 0, len(ordinals)
-    while at < count:
-        start = offsets[ordinals[at]]
-        end = start + lengths[ordinals[at]]
-        stop = at + 1
-        while stop < count and end - start < _SPAN_BYTES:
-            offset = offsets[ordinals[stop]]
-            if not 0 <= offset - end <= _GAP_BYTES:
-                break
-            end = offset + lengths[ordinals[stop]]
-            stop += 1
-        block = read(start, end - start)
-        for ordinal in ordinals[at:stop]:
-            begin = offsets[ordinal] - start
-            yield ordinal, block[begin : begin + lengths[ordinal] - 1]
-        at = stop

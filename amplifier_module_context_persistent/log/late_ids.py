@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .bare_line import id_hash_of_bare
-from .index import UNKNOWN_ID, Index, fetch_lines
-from .read_back import checked
+from .index import UNKNOWN_ID, Index
+from .line_blocks import Read
+from .verified_blocks import verified_lines
 
 
-def deriving(read: Callable[[int, int], bytes], location: str) -> Callable[[Index], None]:
+def deriving(read: Read, location: str) -> Callable[[Index], None]:
     """Make what an index derives its late ids with.
 
     Args:
-        read: gives so many bytes of the log (the second argument) from an offset on (the first).
+        read: reads the log.
         location: names the log in errors.
     """
 
     def derive(index: Index) -> None:
         hashes, offsets = index.id_hashes, index.offsets
         ordinals = [ordinal for ordinal, known in enumerate(hashes[: index.unknown_end]) if known == UNKNOWN_ID]
-        for ordinal, line in checked(index, fetch_lines(index, ordinals, read), location):
+        for ordinal, line in verified_lines(index, ordinals, read, location):
             hashes[ordinal] = id_hash_of_bare(line, offsets[ordinal])
 
     return derive

@@ -1,6 +1,6 @@
 """From the lines of records to messages, checked against what the index was made from.
 
-Every log reads through these two functions, so what changed in the storage since it was scanned is an error, and is
+Every log reads through these functions, so what changed in the storage since it was scanned is an error, and is
 never handed out.
 """
 
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from struct import pack
-from typing import Protocol, TypeVar
 from zlib import crc32
 
 import orjson
@@ -21,20 +19,10 @@ from .index import DAMAGED, UNCHAINED, Index
 from .record import CRC_TAIL_BYTES, Message, decode
 
 _FOREIGN = DAMAGED | UNCHAINED
-_BATCH_LINES, _BATCH_BYTES = 64, 256 << 10
+BATCH_LINES, _BATCH_BYTES = 64, 256 << 10
 
 Line = tuple[int, bytes]
 """A record's ordinal, and its line without LF."""
-
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Form(Protocol[T_co]):
-    """What is made of the lines of records: `checked` or `parsed`."""
-
-    def __call__(self, index: Index, lines: Iterable[Line], location: str, /) -> Iterator[T_co]:
-        """Give one for each line."""
-        ...
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
@@ -64,51 +52,86 @@ def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Messa
     Raises:
         LogUnreadableError: as `checked`; or a line cannot be parsed.
     """
-    batch: list[Line] = []
-    size = 0
-    for line in lines:
+    ordinals, batch, size = list[int](), list[bytes](), 0
+    for ordinal, line in lines:
+        ordinals.append(ordinal)
         batch.append(line)
-        size += len(line[1])
-        if len(batch) >= _BATCH_LINES or size >= _BATCH_BYTES:
-            yield from _own(index, batch) or _any(index, batch, location)
-            batch, size = [], 0
-    yield from _own(index, batch) or _any(index, batch, location)
+        size += len(line)
+        if len(batch) >= BATCH_LINES or size >= _BATCH_BYTES:
+            yield from parsed_together(index, ordinals, batch, location)
+            ordinals, batch, size = [], [], 0
+    yield from parsed_together(index, ordinals, batch, location)
 
 
-def _own(index: Index, batch: Sequence[Line]) -> list[Message]:
+def parsed_together(
+    index: Index, ordinals: Sequence[int], lines: Sequence[bytes], location: str, *, known: bool = False
+) -> Iterable[Message]:
+    """Parse the messages of a few lines, as `parsed`; a list if all of them verified by the checksums that they carry.
+
+    Args:
+        index: what the lines are checked against.
+        ordinals: the records.
+        lines: their lines without LF.
+        location: names the log in errors.
+        known: whether they verified so before, and have the same bytes.
+    """
+    return _own(index, ordinals, lines, known=known) or _any(index, zip(ordinals, lines, strict=True), location)
+
+
+def _own(index: Index, ordinals: Sequence[int], lines: Sequence[bytes], *, known: bool) -> list[Message]:
     """Parse and check lines together that were all written here; nothing if one is not what it was, or was not.
 
     The loops run inside of what is called: a read costs little more than its parsing.
     """
-    ordinals = [ordinal for ordinal, _ in batch]
-    checks = tuple(map(index.checks.__getitem__, ordinals))
-    bodies = [line[:-CRC_TAIL_BYTES] for _, line in batch]
-    computed = map(crc32, bodies, map(index.seeds.__getitem__, ordinals))
-    if tuple(map(crc32, repeat(b"}"), computed)) != checks:
+    checks = list(map(index.checks.__getitem__, ordinals))
+    if not (known or _continue_the_chain(lines, list(map(index.seeds.__getitem__, ordinals)), checks)):
         return []
     try:
-        messages: list[Message] = [orjson.loads(line) for _, line in batch]
-        digits = "".join([message.pop("_crc") for message in messages])
-        plain = all(
-            [m["metadata"]["message_id"] and "_json" not in m and "_reset" not in m for m in messages]  # noqa: C419
-        )
+        messages: list[Message] = list(map(orjson.loads, lines))
+        digits = [message.pop("_crc") for message in messages]
+        same = known or "".join(digits) == pack(f">{len(checks)}I", *checks).hex()
+        odd = [
+            at
+            for at, message in enumerate(messages)
+            if not message["metadata"]["message_id"] or "_json" in message or "_reset" in message
+        ]
     except (ValueError, KeyError, TypeError):
         return []
-    return messages if plain and digits == pack(f">{len(checks)}I", *checks).hex() else []
+    for at in odd if same else ():
+        messages[at] = _decoded(index, ordinals[at], lines[at])
+    return messages if same else []
 
 
-def _any(index: Index, batch: Sequence[Line], location: str) -> Iterator[Message]:
+def _continue_the_chain(lines: Sequence[bytes], seeds: Sequence[int], checks: Sequence[int]) -> bool:
+    """Whether lines, but for their last bytes with the checksum, are what they were.
+
+    A record's checksum is the seed of the one after it. So neighbours have one CRC together: that of their bodies, each
+    with its closing brace, is the checksum of the last one.
+    """
+    bodies, start = [line[:-CRC_TAIL_BYTES] for line in lines], 0
+    breaks = [stop for stop, (check, seed) in enumerate(zip(checks, seeds[1:], strict=False), 1) if check != seed]
+    for stop in (*breaks, len(bodies)) if bodies else ():
+        if crc32(b"}", crc32(b"}".join(bodies[start:stop]), seeds[start])) != checks[stop - 1]:
+            return False
+        start = stop
+    return True
+
+
+def _any(index: Index, batch: Iterable[Line], location: str) -> Iterator[Message]:
     """Parse lines one by one; what is wrong is said at its place."""
     for ordinal, line in checked(index, batch, location):
-        offset = index.offsets[ordinal]
         try:
-            message = decode(line)
+            message = _decoded(index, ordinal, line)
         except ValueError as error:
-            raise LogUnreadableError(
-                errno.EIO, f"the record at {offset:,} cannot be read: {error}", location
-            ) from error
-        metadata = message.get("metadata")
-        if not (isinstance(metadata, dict) and metadata.get("message_id")):
-            known = metadata if isinstance(metadata, dict) else {}
-            message["metadata"] = {**known, "message_id": message_id_of(message, line, offset)}
+            reason = f"the record at {index.offsets[ordinal]:,} cannot be read: {error}"
+            raise LogUnreadableError(errno.EIO, reason, location) from error
         yield message
+
+
+def _decoded(index: Index, ordinal: int, line: bytes) -> Message:
+    message = decode(line)
+    metadata = message.get("metadata")
+    if not (isinstance(metadata, dict) and metadata.get("message_id")):
+        given = metadata if isinstance(metadata, dict) else {}
+        message["metadata"] = {**given, "message_id": message_id_of(message, line, index.offsets[ordinal])}
+    return message

@@ -24,15 +24,15 @@ from .base import LogDescription
 from .checkpoint_file import discard_checkpoint, read_checkpoint
 from .file_scan import scan_file
 from .filesystem import FileSystem, distrust
-from .index import Index, TornTail, fetch_lines
+from .index import Index, TornTail
 from .late_ids import deriving
 from .lost_messages import count_lost
 from .open_log import OpenLog
-from .read_back import Form, checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
+from .verified_blocks import ReadBack, VerifiedBlocks, verified_lines
 from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ class LogReader:
         """Up to where the checkpoint stands that was read, or that was written for what is known."""
         self.scanner = self._new_scanner()
         self._trusting, self._is_restored = trusting, False
+        self._verified = VerifiedBlocks()
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
         self._end = b""
@@ -131,7 +132,7 @@ class LogReader:
         """
         if self.ensure_open() or self.take_in():
             return
-        logger.warning("%s was replaced; reading the new file", self.file.path)
+        logger.warning("%s was replaced; reading the new file", self.path)
         self.close()
         self.open(create=False)
 
@@ -150,12 +151,12 @@ class LogReader:
             return True
         goes_on = self._goes_on(size)
         if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
-            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.file.path)
+            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.path)
         if goes_on:
             self.size = size
             self._scan_or_close()
         else:
-            logger.warning("%s changed otherwise than by appending; reading it anew", self.file.path)
+            logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
             self.reload()
         return True
 
@@ -164,18 +165,18 @@ class LogReader:
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner, self._is_restored, self.covered_bytes = self._new_scanner(), False, 0
+        self._verified.clear()
 
     def _new_scanner(self) -> Scanner:
         scanner = Scanner(self.max_record_bytes)
-        scanner.index.late_ids = deriving(self.file.read, self.file.path)
+        scanner.index.late_ids = deriving(self.file.read, self.path)
         return scanner
 
     def _count_lost(self, known: Index) -> None:
         """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
-        lost = count_lost(known, self.index)
-        if lost:
+        if lost := count_lost(known, self.index):
             self.lost_messages += lost
-            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
+            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.path, lost)
 
     def appended(self, records: Sequence[Written]) -> None:
         """Take in records that were just written at the end of what is known."""
@@ -194,7 +195,8 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        return self._read_back(ordinals, parsed)
+        parsed = self._verified.parsed
+        return self._read_back(ordinals, lambda index, some: parsed(index, some, self.file.read, self.path))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order.
@@ -202,7 +204,7 @@ class LogReader:
         Raises:
             LogUnreadableError: as `read`.
         """
-        return self._read_back(ordinals, checked)
+        return self._read_back(ordinals, lambda index, some: verified_lines(index, some, self.file.read, self.path))
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
@@ -219,7 +221,7 @@ class LogReader:
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
         torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
-        return LogDescription(self.file.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
+        return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
     @property
     def known_end(self) -> bytes:
@@ -230,29 +232,27 @@ class LogReader:
         start = max(0, offset - _END_BYTES)
         return self.file.read(start, offset - start) if offset else b""
 
-    def _read_back(self, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
-        if not self._is_restored:
-            return form(self.index, fetch_lines(self.index, ordinals, self.file.read), self.path)
-        return self._read_restored(self.index, ordinals, form)
+    def _read_back(self, ordinals: Sequence[int], read: ReadBack[T]) -> Iterator[T]:
+        return self._read_restored(self.index, ordinals, read) if self._is_restored else read(self.index, ordinals)
 
-    def _read_restored(self, index: Index, ordinals: Sequence[int], form: Form[T]) -> Iterator[T]:
+    def _read_restored(self, index: Index, ordinals: Sequence[int], read: ReadBack[T]) -> Iterator[T]:
         """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
-        file, given = self.file, 0
+        given = 0
         try:
-            for one in form(index, fetch_lines(index, ordinals, file.read), file.path):
+            for one in read(index, ordinals):
                 yield one
                 given += 1
         except LogUnreadableError:
-            if self.index is not index or file.fd is None or not self._is_restored:
+            if self.index is not index or self.file.fd is None or not self._is_restored:
                 raise
-            logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", file.path)
-            discard_checkpoint(file.files, file.path)
+            logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", self.path)
+            discard_checkpoint(self.file.files, self.path)
             self.reload(self.size)
             if (scanner := with_index(self.scanner, index)) is None:
                 reason = "the log is not what its checkpoint said, and was read anew; try again"
-                raise LogUnreadableError(errno.EIO, reason, file.path) from None
+                raise LogUnreadableError(errno.EIO, reason, self.path) from None
             self.scanner = scanner
-            yield from form(index, fetch_lines(index, ordinals[given:], file.read), file.path)
+            yield from read(index, ordinals[given:])
 
     def open(self, *, create: bool) -> None:
         """Open and scan the log if it is there, or create it.
@@ -263,7 +263,7 @@ class LogReader:
         """
         if self.file.open(create=create):
             if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
-                logger.warning("%s: %s; it is read all the same", self.file.path, reason)
+                logger.warning("%s: %s; it is read all the same", self.path, reason)
             self._load(trusting=self._trusting)
 
     def reload(self, size: int | None = None) -> None:
@@ -286,13 +286,13 @@ class LogReader:
             self._before = None
         damage, torn, version = self.index.damage, self.torn, self.index.version
         if version > FORMAT_VERSION:
-            logger.warning("%s has format version %d, which is later than %d", self.file.path, version, FORMAT_VERSION)
+            logger.warning("%s has format version %d, which is later than %d", self.path, version, FORMAT_VERSION)
         if damage:
-            logger.warning("%s: %d findings; the first: %s", self.file.path, len(damage), damage[0])
+            logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
         if torn:
             logger.warning(
                 "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside",
-                self.file.path,
+                self.path,
                 torn.torn_bytes,
                 torn.offset,
             )

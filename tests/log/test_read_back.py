@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.index import Index, fetch_lines
+from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.log.line_blocks import fetch_lines
 from amplifier_module_context_persistent.log.read_back import checked, parsed
 from amplifier_module_context_persistent.log.record import encode_message
 from tests.support.logs import STAMP, body, number_of, reset_bodies, sealed

@@ -1,0 +1,90 @@
+"""Messages read from a file, verified: by their checksums, or because their bytes are some that were verified before.
+
+A request reads nearly the same lines again as the one before it. Blocks that were verified are kept in memory, up to
+`KEPT_BYTES` for a log. What is handed out is always read from the file: bytes that equal those kept are what they were
+when their checksums were looked at, and to compare them takes a tenth of the time. Any others are verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from .index import Index
+from .line_blocks import Block, Read, fetch_blocks, fetch_lines
+from .read_back import BATCH_LINES, Line, checked, parsed_together
+from .record import Message
+
+KEPT_BYTES = 4 << 20
+"""The bytes of as many messages as a large model takes."""
+
+T = TypeVar("T")
+ReadBack = Callable[[Index, Sequence[int]], Iterator[T]]
+"""Reads records of an index, in the order asked for."""
+
+
+def verified_lines(index: Index, ordinals: Sequence[int], read: Read, location: str) -> Iterator[Line]:
+    """Read the lines of records, without LF, in the order asked for; errors as `checked`."""
+    return checked(index, fetch_lines(index, ordinals, read), location)
+
+
+class VerifiedBlocks:
+    """The blocks of one log that were verified last."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Index | None, dict[int, Block]] = None, {}
+        """The index that they were verified for, and by their offsets; the last one that was verified comes last."""
+
+    def clear(self) -> None:
+        """Forget them: the log is read anew."""
+        self._kept = None, {}
+
+    def parsed(self, index: Index, ordinals: Sequence[int], read: Read, location: str) -> Iterator[Message]:
+        """Parse the messages of records afresh, in the order asked for, each with an id.
+
+        Raises:
+            LogUnreadableError: as `parsed` of `read_back`.
+        """
+        verified, size, left = list[Block](), 0, len(ordinals)
+        for block in fetch_blocks(index, ordinals, read):
+            lines, known, count = block.lines(index), self._known(block, index), len(block.ordinals)
+            size += len(block.content)
+            left -= count
+            is_own = True
+            for start, stop in (*_batches(0, known), *_batches(known, count)):
+                some, their_lines = block.ordinals[start:stop], lines[start:stop]
+                messages = parsed_together(index, some, their_lines, location, known=stop <= known)
+                is_own = is_own and isinstance(messages, list)
+                if known < stop == count and is_own:
+                    verified.append(block)
+                if not left and stop == count and size <= KEPT_BYTES:  # who reads may not come back for the end
+                    self._keep(verified, index)
+                yield from messages
+
+    def _known(self, block: Block, index: Index) -> int:
+        """How many records of a block, from its first one on, have bytes that were verified before."""
+        kept_index, kept = self._kept
+        known = kept.get(block.start) if kept_index is index else None
+        if known is None or not block.is_whole(index):
+            return 0
+        count = min(len(known.ordinals), len(block.ordinals))
+        if known.ordinals[:count] != block.ordinals[:count]:
+            return 0
+        shorter, longer = sorted((known.content, block.content), key=len)
+        return count if longer.startswith(shorter) else 0
+
+    def _keep(self, blocks: Sequence[Block], index: Index) -> None:
+        """Keep blocks; those go that were verified longest ago."""
+        kept_index, before = self._kept
+        kept = {**before} if kept_index is index else {}
+        for block in blocks:
+            kept.pop(block.start, None)
+            kept[block.start] = block
+        size = sum(len(block.content) for block in kept.values())
+        while size > KEPT_BYTES:
+            size -= len(kept.pop(next(iter(kept))).content)
+        self._kept = index, kept
+
+
+def _batches(start: int, stop: int) -> list[tuple[int, int]]:
+    return [(at, min(at + BATCH_LINES, stop)) for at in range(start, stop, BATCH_LINES)]

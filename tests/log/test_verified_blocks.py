@@ -1,0 +1,184 @@
+"""Bytes that were verified are compared when they are read again, and any others are verified."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log import read_back, verified_blocks
+from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.log.verified_blocks import VerifiedBlocks
+from tests.support.logs import STAMP, body, number_of, reset_bodies, sealed
+from tests.support.scans import scan
+
+LINES = sealed([body(number) for number in range(150)])
+BIG = encode_message({"role": "user", "content": 2**70}, message_id="big", timestamp=STAMP)
+
+
+class Log:
+    """A log's bytes, its index, and what was verified of it; `checksums` counts the bytes that were summed."""
+
+    def __init__(self, lines: Sequence[bytes], patch: pytest.MonkeyPatch) -> None:
+        self.content = bytearray(b"".join(lines))
+        self.index: Index = scan(lines).index
+        self.blocks = VerifiedBlocks()
+        self.checksums = 0
+        real = read_back.crc32
+
+        def counting(data: bytes, seed: int = 0) -> int:
+            self.checksums += len(data)
+            return real(data, seed)
+
+        patch.setattr(read_back, "crc32", counting)
+
+    def messages(self, ordinals: Sequence[int]) -> Iterator[dict[str, object]]:
+        return self.blocks.parsed(
+            self.index, ordinals, lambda offset, size: bytes(self.content[offset : offset + size]), "log"
+        )
+
+    def numbers(self, ordinals: Sequence[int]) -> list[int]:
+        return [number_of(message) for message in self.messages(ordinals)]
+
+    def summed(self, ordinals: Sequence[int]) -> int:
+        """How many bytes were summed to read records, which must be the right ones."""
+        before = self.checksums
+        assert self.numbers(ordinals) == list(ordinals)
+        return self.checksums - before
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
+    return Log(LINES, monkeypatch)
+
+
+def test_what_is_read_again_needs_no_checksum(log: Log) -> None:
+    """Nor does a part of it from its beginning; of one that goes on, only the rest does."""
+    first = log.summed(range(100))
+    assert first > 0
+    assert log.summed(range(100)) == 0
+    assert log.summed(range(70)) == 0
+    assert 0 < log.summed(range(150)) < 0.6 * first
+    assert log.summed(range(150)) == 0
+    assert log.summed(range(100)) == 0
+
+
+def test_other_records_of_the_same_bytes_are_verified(log: Log) -> None:
+    """What lies between two records that were asked for was not verified."""
+    log.summed([0, 2, 4])
+    assert log.summed([0, 1, 2, 3, 4]) > 0
+    assert log.summed([0, 2, 4]) > 0
+
+
+def test_each_reading_gives_messages_of_its_own(log: Log) -> None:
+    """A caller may change them."""
+    one, other = list(log.messages(range(5))), list(log.messages(range(5)))
+    one[0]["content"] = "changed"
+    assert other == list(log.messages(range(5)))
+
+
+def test_who_takes_no_more_than_the_messages_leaves_them_verified(log: Log) -> None:
+    """A reader that knows their number does not ask whether there is one more."""
+    messages = log.messages(range(80))
+    for _ in range(80):
+        next(messages)
+    assert log.summed(range(80)) == 0
+
+
+def test_a_reading_that_is_given_up_verifies_nothing_for_the_next(log: Log) -> None:
+    """The rest of its block was not looked at."""
+    next(log.messages(range(150)))
+    assert log.summed(range(150)) > 0
+
+
+@pytest.mark.parametrize("reads", [1, 2, 3])
+def test_every_changed_bit_is_an_error_however_often_the_bytes_were_read(log: Log, reads: int) -> None:
+    """And what comes before the line is given; with the old bytes back, all is given."""
+    for _ in range(reads):
+        log.numbers(range(9))
+    start, length = log.index.offsets[6], log.index.lengths[6]
+    for at in range(start, start + length - 1):
+        for bit in range(8):
+            log.content[at] ^= 1 << bit
+            given = []
+            with pytest.raises(LogUnreadableError, match="was changed since it was read"):
+                given.extend(map(number_of, log.messages(range(9))))
+            assert given == [*range(6)]
+            log.content[at] ^= 1 << bit
+    assert log.summed(range(9)) == 0
+
+
+def test_a_message_exchanged_for_another_sound_one_is_an_error(log: Log) -> None:
+    """One whose own checksum holds, at the place of one that was verified."""
+    log.numbers(range(9))
+    other = sealed([body(5)], log.index.seeds[4])[0]
+    at = log.index.offsets[4]
+    assert len(other) == log.index.lengths[4]
+    log.content[at : at + len(other)] = other
+    with pytest.raises(LogUnreadableError):
+        log.numbers(range(9))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 100, 500])
+def test_a_log_that_was_cut_is_an_error(log: Log, cut: int) -> None:
+    """Whatever was verified of it; but for the last LF, which is no part of a record."""
+    log.numbers(range(150))
+    del log.content[-cut:]
+    if cut == 1:
+        assert log.summed(range(150)) > 0
+        return
+    with pytest.raises(LogUnreadableError):
+        log.numbers(range(150))
+
+
+def test_changes_between_the_records_asked_for_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that nobody asked for are not handed out; the records are verified again."""
+    log = Log(sealed([body(0), encode_control("view", id="v"), body(1)]), monkeypatch)
+    log.summed([0, 1])
+    assert log.summed([0, 1]) == 0
+    log.content[log.index.lengths[0] + 5] ^= 1
+    assert log.summed([0, 1]) > 0
+
+
+def test_another_index_begins_anew(log: Log) -> None:
+    """What was verified for one scan says nothing of another one."""
+    log.summed(range(9))
+    log.index = scan(LINES).index
+    assert log.summed(range(9)) > 0
+    log.blocks.clear()
+    assert log.summed(range(9)) > 0
+
+
+def test_no_more_is_kept_than_the_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading of more keeps nothing; of several, those go that were verified longest ago."""
+    tenth = log.index.offsets[15]
+    monkeypatch.setattr(verified_blocks, "KEPT_BYTES", 5 * tenth)
+    log.summed(range(20))
+    log.summed(range(150))
+    assert log.summed(range(20)) == 0
+    assert log.summed(range(150)) > 0
+    log.summed(range(50, 90))
+    log.summed(range(100, 140))
+    assert log.summed(range(20)) > 0
+    assert log.summed(range(100, 140)) == 0
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        sealed([BIG, *reset_bodies("r", BIG, body(1))]),
+        [b'{"role":"user","content":%d}\n' % 2**70, *sealed([BIG], 7)],
+        [sealed([BIG])[0].replace(b'"}\n', b'" }\n'), *sealed([BIG])],  # another program wrote the first one anew
+        [*sealed([body(0), BIG])[1:], *sealed([BIG])],  # the first one's checksum does not hold
+    ],
+)
+def test_what_is_written_otherwise_than_most_lines_is_the_same_each_time(
+    lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marked values, members of a reset, lines without a checksum or with a wrong one."""
+    log = Log(lines, monkeypatch)
+    ordinals = range(len(log.index))
+    first = list(log.messages(ordinals))
+    assert 2**70 in [message["content"] for message in first]
+    assert all({"_json", "_reset", "_crc"}.isdisjoint(message) for message in first)
+    assert list(log.messages(ordinals)) == list(log.messages(ordinals)) == first
