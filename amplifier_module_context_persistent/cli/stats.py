@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import LogError
-from ..tokens.counter import open_counter
-from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of
-from ..transcript.outline import TurnLine, outline
-from ..transcript.stats import Statistics, Usage, Views, collect, tokens_of
+from ..sums.add_up import add_up
+from ..tokens.on_demand import named_counter
+from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_row
+from ..transcript.outline import TurnLine, add_first_lines, outline_of_sums
+from ..transcript.stats import Statistics, Usage, Views, statistics_of
 from .progress import progress
 from .session_argument import session_argument
 from .terminal import UnusableError, console, counted, duration, one_line, open_transcript, reason
@@ -48,13 +49,15 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
     "write": 3.75}}.
     """
     try:
-        counter = open_counter(tokenizer)
+        counter = named_counter(tokenizer)
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
-        with progress(path, title="counting", passes=3) as files, open_transcript(path, files=files) as transcript:
-            found = collect(transcript.reader, counter)
-            cost = cost_of(transcript.reader, prices, lambda message: tokens_of(message, counter))
-            costs = {message_id: bill.cost for message_id, bill in cost.messages.items()}
-            lines = outline(transcript, None, costs=costs)
+        with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
+            messages, records = add_up(transcript.reader, counter)
+            found = statistics_of(transcript.reader, messages, records, tokenizer=counter.name)
+            cost = cost_of(records, prices)
+            lines = outline_of_sums(messages, costs_by_row(messages, prices))
+            if as_json:
+                add_first_lines(transcript, messages, lines)
     except (LogError, ValueError) as error:
         raise UnusableError(reason(error)) from error
     if as_json:

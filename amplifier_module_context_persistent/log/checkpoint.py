@@ -9,29 +9,31 @@ Rules:
   with the reason, and the log is scanned in full.
 
 Layout: `MAGIC`; the length of the description (4 bytes, little-endian); its BLAKE2b digest of 16 bytes; the description
-in JSON, which has the CRC-32 of each column; the columns one after the other, in the machine's byte order.
+in JSON, which has the CRC-32 of each column; the columns one after the other, in the machine's byte order; notes, of
+which only those who made them know the meaning.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import orjson
 
+from .checkpoint_controls import CheckpointError, Read, control_places, restore_controls
 from .index import Damage, Index, ordinals_of, spans_of
-from .index_builder import ControlPlaces, IndexBuilder, Place
-from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from .index_builder import IndexBuilder
+from .record import ROLES
 from .scanner import Scanner
 
 MAGIC = b"CPCHKPT\n"
-VERSION = 2
+VERSION = 3
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 
 HEAD_BYTES = len(MAGIC) + 4 + 16
@@ -44,12 +46,7 @@ _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
 _COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
 
-Read = Callable[[int, int], bytes]
-"""Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""
-
-
-class CheckpointError(Exception):
-    """A checkpoint cannot be used; says why."""
+T = TypeVar("T", "array[int]", bytearray)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,9 @@ class LogStatus:
     mtime_ns: int
 
 
-def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes) -> Iterator[bytes]:
+def encode(
+    scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes, notes: Mapping[str, bytes]
+) -> Iterator[bytes]:
     """Give the blocks of a checkpoint; the index must not change until the last one was taken.
 
     Args:
@@ -68,6 +67,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
         status: the log's file as it is.
         read_log: reads the log.
         known_end: the last bytes of what is known.
+        notes: what others want to know the next time, by name; they belong to the ordinals and offsets of the log.
 
     Raises:
         CheckpointError: there can be none now.
@@ -78,7 +78,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
         raise CheckpointError("a reset is open, or lines were moved")
     if scanner.offset > status.size_bytes or len(index.damage) > _MOST_FINDINGS or len(index.live) > len(index):
         raise CheckpointError("the log's last line is open, or there are too many findings")
-    ends, controls = _ends(read_log, scanner.offset), _encode_places(scanner, read_log)
+    ends, controls = _ends(read_log, scanner.offset), control_places(scanner, read_log)
     if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
         raise CheckpointError("the log was changed otherwise than by appending")
     index.know_ids()
@@ -91,6 +91,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
         "max_record_bytes": scanner.max_record_bytes,
         "records": len(index),
         "columns": [[name, raw.nbytes, crc32(raw)] for name, raw in columns.items()],
+        "notes": [[name, len(note), crc32(note)] for name, note in notes.items()],
         "scan": snapshot,
         "controls": controls,
         "pins": sorted(index.pins),
@@ -111,6 +112,7 @@ def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes
     for raw in columns.values():
         for start in range(0, raw.nbytes, _BLOCK_BYTES):
             yield bytes(raw[start : start + _BLOCK_BYTES])
+    yield from notes.values()
 
 
 class Checkpoint:
@@ -141,12 +143,13 @@ class Checkpoint:
                 raise CheckpointError("another version or another machine made it")
             self.offset = int(self._description["scan"]["offset"])
             """The end of what it covers."""
-            columns = [(str(name), int(nbytes), int(crc)) for name, nbytes, crc in self._description["columns"]]
+            self._columns = _parts(self._description["columns"])
+            self._notes = _parts(self._description["notes"])
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
-        self._columns = columns
         self._start = HEAD_BYTES + length
-        if self._start + sum(nbytes for _, nbytes, _ in columns) != size_bytes:
+        self._notes_start = self._start + sum(nbytes for _, nbytes, _ in self._columns)
+        if self._notes_start + sum(nbytes for _, nbytes, _ in self._notes) != size_bytes:
             raise CheckpointError("it is cut, or something was appended to it")
 
     def check_log(self, status: LogStatus, read_log: Read) -> None:
@@ -166,6 +169,19 @@ class Checkpoint:
         if not 0 <= self.offset <= min(size_bytes, status.size_bytes) or _ends(read_log, self.offset) != ends:
             raise CheckpointError("it was made of another log, or the log was cut or edited")
 
+    def notes(self, *names: str) -> dict[str, bytes]:
+        """Read the notes, or those of some names.
+
+        Raises:
+            CheckpointError: one is damaged.
+        """
+        found, at = {}, self._notes_start
+        for name, nbytes, crc in self._notes:
+            if not names or name in names:
+                found[name] = bytes(self._fill(bytearray(), at, nbytes, crc))
+            at += nbytes
+        return found
+
     def scanner(self, max_record_bytes: int, read_log: Read) -> Scanner:
         """Make the scanner that goes on at `offset`.
 
@@ -178,7 +194,7 @@ class Checkpoint:
             if given["max_record_bytes"] != max_record_bytes:
                 raise CheckpointError("it was made with another max_record_bytes")
             index = self._index(int(given["records"]))
-            builder = IndexBuilder(index, self._places(index, read_log))
+            builder = IndexBuilder(index, restore_controls(given["controls"], index, self.offset, read_log))
             scanner = Scanner(max_record_bytes, builder)
             scanner.restore(given["scan"])
         except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
@@ -215,7 +231,7 @@ class Checkpoint:
         index.generation, index.version = int(given["generation"]), int(given["format_version"])
         return index
 
-    def _fill(self, column: array[int] | bytearray, at: int, nbytes: int, crc: int) -> None:
+    def _fill(self, column: T, at: int, nbytes: int, crc: int) -> T:
         """Read a column into its place, a block at a time."""
         computed, end = 0, at + nbytes
         while at < end:
@@ -230,66 +246,12 @@ class Checkpoint:
                 column.frombytes(block)
         if computed != crc:
             raise CheckpointError("a column is damaged")
-
-    def _places(self, index: Index, read_log: Read) -> ControlPlaces:
-        """Read the control records that the index holds from the log again."""
-        given, places = self._description["controls"], ControlPlaces()
-        for numbers in given["headers"]:
-            place, value = self._control(numbers, read_log)
-            places.headers.append(place)
-            index.headers.append(value)
-        if given["plan"] is not None:
-            places.plan, index.plan = self._control(given["plan"], read_log)
-        for numbers in given["usage"]:
-            place, value = self._control(numbers, read_log)
-            name = name_of(value.get("provider")), name_of(value.get("model"))
-            places.usage[name], index.usage[name] = place, value
-        return places
-
-    def _control(self, numbers: list[int], read_log: Read) -> tuple[Place, Message]:
-        place = Place(*map(int, numbers))
-        if not 0 <= place.offset < place.offset + place.length <= self.offset:
-            raise ValueError("a control record beyond the end")
-        value = _read_control(place, read_log)
-        if value is None:
-            raise CheckpointError("a control record of the log was changed")
-        return place, value
+        return column
 
 
-def _encode_places(scanner: Scanner, read_log: Read) -> dict[str, Any]:
-    """Say where the control records lie that the index holds; each must be read again as it is known."""
-    index, places = scanner.index, scanner.builder.places
-    plan = places.plan if index.plan is not None else None
-    pairs = [
-        *zip(places.headers, index.headers, strict=True),
-        *((places.usage[name], index.usage[name]) for name in index.usage),
-    ]
-    if plan is not None and index.plan is not None:
-        pairs.append((plan, index.plan))
-    if any(_read_control(place, read_log) != value for place, value in pairs):
-        raise CheckpointError("a control record is damaged")
-    return {
-        "headers": list(map(_numbers, places.headers)),
-        "plan": _numbers(plan) if plan is not None else None,
-        "usage": [_numbers(places.usage[name]) for name in index.usage],
-    }
-
-
-def _numbers(place: Place) -> list[int]:
-    return [place.line, place.offset, place.length, place.seed, place.check]
-
-
-def _read_control(place: Place, read_log: Read) -> Message | None:
-    """The control record of a place; None if it is not there as it was."""
-    line = read_log(place.offset, place.length)[:-1]
-    if line[-CRC_TAIL_BYTES:] != b',"_crc":"%08x"}' % place.check:
-        return None
-    if crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], place.seed)) != place.check:
-        return None
-    try:
-        return decode(line)
-    except ValueError:
-        return None
+def _parts(given: list[list[Any]]) -> list[tuple[str, int, int]]:
+    """The name, the length and the CRC-32 of each part."""
+    return [(str(name), max(0, int(nbytes)), int(crc)) for name, nbytes, crc in given]
 
 
 def _ends(read_log: Read, offset: int) -> list[str]:

@@ -14,11 +14,13 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from secrets import token_hex
+from types import MappingProxyType
 
 from ..errors import LogUnreadableError
-from .checkpoint import Checkpoint, CheckpointError, LogStatus, encode
+from .checkpoint import Checkpoint, LogStatus, encode
+from .checkpoint_controls import CheckpointError
 from .filesystem import WINDOWS, FileSystem, unreadable
 from .open_log import OpenLog
 from .scanner import Scanner
@@ -35,8 +37,8 @@ def is_large(size_bytes: int) -> bool:
     return size_bytes >= LEAST_LOG_BYTES
 
 
-def read_checkpoint(log: OpenLog, max_record_bytes: int) -> Scanner | None:
-    """Make the scanner that a log's checkpoint describes; None if there is none that can be believed.
+def read_checkpoint(log: OpenLog, max_record_bytes: int) -> tuple[Scanner, dict[str, bytes]] | None:
+    """Make the scanner that a log's checkpoint describes, and read its notes; None if it cannot be believed, or is not.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -49,7 +51,7 @@ def read_checkpoint(log: OpenLog, max_record_bytes: int) -> Scanner | None:
             return None
         with _opened(log) as checkpoint:
             checkpoint.check_log(status, log.read)
-            return checkpoint.scanner(max_record_bytes, log.read)
+            return checkpoint.scanner(max_record_bytes, log.read), checkpoint.notes()
     except FileNotFoundError:
         return None
     except CheckpointError as error:
@@ -61,13 +63,21 @@ def read_checkpoint(log: OpenLog, max_record_bytes: int) -> Scanner | None:
     return None
 
 
-def write_checkpoint(log: OpenLog, scanner: Scanner, known_end: bytes, *, anew: bool = False) -> int:
+def write_checkpoint(
+    log: OpenLog,
+    scanner: Scanner,
+    known_end: bytes,
+    notes: Mapping[str, bytes] = MappingProxyType({}),
+    *,
+    anew: bool = False,
+) -> int:
     """Write the checkpoint of an open log; whatever fails is only noted.
 
     Args:
         log: the log.
         scanner: what is known of it.
         known_end: the last bytes of that; they must still be there.
+        notes: what others want to know the next time; see `checkpoint.encode`.
         anew: also where one that covers the same is there.
 
     Returns:
@@ -89,7 +99,7 @@ def write_checkpoint(log: OpenLog, scanner: Scanner, known_end: bytes, *, anew: 
         try:
             if not WINDOWS and files.try_lock(aside, fd) is None:  # who sweeps looks for the lock
                 raise OSError(errno.EWOULDBLOCK, "the new file is locked")
-            for block in encode(scanner, status, log.read, known_end):
+            for block in encode(scanner, status, log.read, known_end, notes):
                 if files.write(fd, block) != len(block):
                     raise OSError(errno.ENOSPC, "a short write")
         finally:

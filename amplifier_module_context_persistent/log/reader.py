@@ -72,6 +72,8 @@ class LogReader:
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
         """Up to where the checkpoint stands that was read, or that was written for what is known."""
+        self.notes: dict[str, bytes] = {}
+        """The notes of the checkpoint that was read; they go into the next one."""
         self.scanner = self._new_scanner()
         self._trusting, self._is_restored = trusting, False
         self._verified = VerifiedBlocks()
@@ -166,17 +168,12 @@ class LogReader:
             self._before = self.index
         self.scanner, self._is_restored, self.covered_bytes = self._new_scanner(), False, 0
         self._verified.clear()
+        self.notes = {}
 
     def _new_scanner(self) -> Scanner:
         scanner = Scanner(self.max_record_bytes)
         scanner.index.late_ids = deriving(self.file.read, self.path)
         return scanner
-
-    def _count_lost(self, known: Index) -> None:
-        """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
-        if lost := count_lost(known, self.index):
-            self.lost_messages += lost
-            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.path, lost)
 
     def appended(self, records: Sequence[Written]) -> None:
         """Take in records that were just written at the end of what is known."""
@@ -278,12 +275,15 @@ class LogReader:
         except BaseException:
             self.close()
             raise
-        if restored is not None and restored.offset <= self.size:
-            self.scanner, self._is_restored, self.covered_bytes = restored, True, restored.offset
+        if restored is not None and restored[0].offset <= self.size:
+            (self.scanner, self.notes), self._is_restored = restored, True
+            self.covered_bytes = self.scanner.offset
         self._scan_or_close()
         if self._before is not None:
-            self._count_lost(self._before)
-            self._before = None
+            lost, self._before = count_lost(self._before, self.index), None
+            self.lost_messages += lost
+            if lost:
+                logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
         damage, torn, version = self.index.damage, self.torn, self.index.version
         if version > FORMAT_VERSION:
             logger.warning("%s has format version %d, which is later than %d", self.path, version, FORMAT_VERSION)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.usage import ReportedUsage
-from ..transcript.cost import Prices, requests_of
+from ..sums.requests import find_requests
+from ..transcript.cost import Prices
 from .history import History
 
 
@@ -40,7 +41,7 @@ def bills_of(
     """
     positions = {message_id: position for position, message_id in enumerate(history.ids)}
     bills: dict[int, Billed] = {}
-    for request in requests_of(log, count):
+    for request in find_requests(log.records(), count):
         position = positions.get(shown(request.message_id))
         if position is not None:
             billed = _billed(request.usage, request.output_tokens, prices, shown)

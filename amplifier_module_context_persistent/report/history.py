@@ -14,8 +14,8 @@ from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.outcome import ANSWERED, FAILED, REJECTED, outcome_of
 from ..messages.usage import ReportedUsage, usage_of_message
+from ..sums.summary import tokens_of
 from ..tokens.counter import TokenCounter
-from ..transcript.stats import tokens_of
 from ..transcript.transcript import Transcript, Turn
 from .blocks import BodyBlocks
 from .body import Bodies

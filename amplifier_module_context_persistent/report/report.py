@@ -12,9 +12,9 @@ from typing import Any
 
 from ..log.atomic_file import NewFile
 from ..messages.outcome import FAILED, REJECTED
+from ..sums.summary import tokens_of
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..transcript.cost import PRICES_AS_OF, Prices
-from ..transcript.stats import tokens_of
 from ..transcript.transcript import Transcript, Turn
 from .bills import bills_of
 from .blocks import BodyBlocks, encode_block

@@ -89,9 +89,18 @@ def load_encoding(name: str) -> tiktoken.Encoding | None:
     Without the network. The first time takes about a quarter of a second; a process loads a vocabulary once.
     """
     vocabulary = VOCABULARIES[name]
-    paths = [cache_path(vocabulary), *_package_paths(vocabulary)]
-    encodings = (_read_encoding(path, vocabulary) for path in paths if os.path.isfile(path))
+    encodings = (_read_encoding(path, vocabulary) for path in _paths(vocabulary))
     return next((encoding for encoding in encodings if encoding is not None), None)
+
+
+def is_at_hand(name: str) -> bool:
+    """Whether a file with the vocabulary of an encoding is on this machine; it is not read."""
+    return bool(_paths(VOCABULARIES[name]))
+
+
+def _paths(vocabulary: Vocabulary) -> list[str]:
+    """The files that may hold a vocabulary."""
+    return list(filter(os.path.isfile, [cache_path(vocabulary), *_package_paths(vocabulary)]))
 
 
 def _package_paths(vocabulary: Vocabulary) -> list[str]:

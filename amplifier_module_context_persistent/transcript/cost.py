@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import ContextPersistentError
-from ..log.record import Message, decode
-from ..messages.metadata import given_id
-from ..messages.usage import ReportedUsage, usage_of_message, usage_of_record
+from ..messages.usage import ReportedUsage
+from ..sums.record_sums import RecordSums
+from ..sums.summary import Summary
 
 PRICES_AS_OF = "2026-03"
 _MILLION = 1_000_000
@@ -43,8 +43,12 @@ class Price:
 
     def cost(self, usage: ReportedUsage, output_tokens: int) -> float:
         """What one request cost."""
-        read = usage.uncached * self.input + usage.cached * self.cached + usage.written * self.write
-        return (read + output_tokens * self.output) / _MILLION
+        return self.of_tokens(usage.uncached, usage.cached, usage.written, output_tokens)
+
+    def of_tokens(self, uncached: int, cached: int, written: int, output: int) -> float:
+        """What so many tokens cost."""
+        read = uncached * self.input + cached * self.cached + written * self.write
+        return (read + output * self.output) / _MILLION
 
 
 def _anthropic(base: float, output: float) -> Price:
@@ -75,14 +79,6 @@ DEFAULT_PRICES: Mapping[str, Price] = {
     "gemini-2.5-pro": Price(1.25, 10, 0.125, 1.25),
     "gemini-2.5-flash": Price(0.3, 2.5, 0.03, 0.3),
 }
-
-
-class Lines(Protocol):
-    """What is read of a log: every record's line, oldest first."""
-
-    def records(self) -> Iterator[bytes]:
-        """Give the lines."""
-        ...
 
 
 class Prices:
@@ -155,46 +151,26 @@ class Bill:
         """All that was read."""
         return self.uncached_tokens + self.cached_tokens + self.written_tokens
 
-    def add(self, request: Request, price: Price | None) -> None:
-        """Count one request."""
-        usage = request.usage
-        self.requests += 1
-        self.uncached_tokens += usage.uncached
-        self.cached_tokens += usage.cached
-        self.written_tokens += usage.written
-        self.output_tokens += request.output_tokens
-        if price is None:
-            self.unpriced_requests += 1
-        else:
-            self.cost += price.cost(usage, request.output_tokens)
+    def add(self, other: Bill) -> None:
+        """Add another bill."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {**asdict(self), "input_tokens": self.input_tokens, "cost": round(self.cost, 6)}
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request that a provider reported, and the id of the message that answered it (empty if there is none)."""
-
-    usage: ReportedUsage
-    output_tokens: int
-    is_estimate: bool
-    """Whether the output was counted here, because the provider's number is not in the log."""
-    message_id: str
-
-
 @dataclass(slots=True)
 class Cost:
-    """What a session cost, in all, by model, and by the message that answered."""
+    """What a session cost, in all and by model."""
 
     total: Bill = field(default_factory=Bill)
     models: dict[str, Bill] = field(default_factory=dict)
-    messages: dict[str, Bill] = field(default_factory=dict)
     estimated_outputs: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types, without the bill of each message."""
+        """As plain JSON types."""
         return {
             **self.total.to_json(),
             "models": {name: bill.to_json() for name, bill in self.models.items()},
@@ -202,69 +178,24 @@ class Cost:
         }
 
 
-def cost_of(log: Lines, prices: Prices, count: Callable[[Message], int]) -> Cost:
-    """Add up what a log's requests cost.
-
-    Args:
-        log: the log.
-        prices: prices by model.
-        count: counts a message's tokens, for the output of requests where the provider's number is not in the log.
-
-    Raises:
-        LogUnreadableError: the log's bytes changed while they were read.
-    """
+def cost_of(records: RecordSums, prices: Prices) -> Cost:
+    """Say what the requests cost that a log's records tell of."""
     found = Cost()
-    known: dict[str, Price | None] = {}
-    for request in requests_of(log, count):
-        model = request.usage.model
-        if model not in known:
-            known[model] = prices.of(model)
-        for bill in (
-            found.total,
-            found.models.setdefault(model, Bill()),
-            found.messages.setdefault(request.message_id, Bill()),
-        ):
-            bill.add(request, known[model])
-        found.estimated_outputs += request.is_estimate
+    for model, (requests, uncached, cached, written, output, estimated) in records.paid().items():
+        price = prices.of(model)
+        cost = price.of_tokens(uncached, cached, written, output) if price is not None else 0.0
+        bill = Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
+        found.models[model] = bill
+        found.total.add(bill)
+        found.estimated_outputs += estimated
     return found
 
 
-def requests_of(log: Lines, count: Callable[[Message], int]) -> Iterator[Request]:
-    """Find the requests that providers reported, in the log's order.
-
-    A `usage` record belongs to the next assistant message, unless that brings usage of its own. Messages that a reset
-    stored again count once, and so do records that a fork copied: they were paid for in the session it came from.
-    """
-    waiting: list[ReportedUsage] = []
-    seen: set[str] = set()
-    forked_from, copied = "", False
-    for line in log.records():
-        try:
-            record = decode(line)
-        except ValueError:
-            continue  # `verify` reports it
-        kind = record.get("_record")
-        if kind == "header":
-            forked_from = str(record.get("forked_from") or "")
-        elif kind == "usage":
-            if not copied and (reported := usage_of_record(record)) is not None:
-                waiting.append(reported)
-        elif kind is None:
-            message_id = given_id(record) or ""
-            copied = bool(forked_from) and message_id == forked_from
-            if record.get("role") != "assistant" or (message_id and message_id in seen):
-                continue
-            seen.add(message_id)
-            own = usage_of_message(record)
-            reported_here = [own] if own is not None else waiting
-            for number, usage in enumerate(reported_here, 1):
-                if usage.output is None and number == len(reported_here):
-                    yield Request(usage, count(record), is_estimate=True, message_id=message_id)
-                else:
-                    yield _request(usage, message_id)
-            waiting = []
-    yield from (_request(usage, "") for usage in waiting)
-
-
-def _request(usage: ReportedUsage, message_id: str) -> Request:
-    return Request(usage, usage.output or 0, is_estimate=False, message_id=message_id)
+def costs_by_row(messages: Summary, prices: Prices) -> dict[int, float]:
+    """What the requests of each row of a sum cost, as far as their models have prices."""
+    known = {model: prices.of(model) for model in {spent.model for spent in messages.spent}}
+    costs: dict[int, float] = {}
+    for row, model, uncached, cached, written, output in messages.spent:
+        if (price := known[model]) is not None:
+            costs[row] = costs.get(row, 0.0) + price.of_tokens(uncached, cached, written, output)
+    return costs

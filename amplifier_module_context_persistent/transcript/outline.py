@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from ..messages.message import Message, calls_of, result_id_of, text_of
-from ..messages.metadata import given_id, is_human, timestamp_of
+from ..messages.metadata import is_human, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
+from ..sums.summary import Summary, tokens_of
+from ..sums.turn_rows import NOWHERE
 from ..tokens.counter import TokenCounter
 from .calls import duration_s, instant_of_message
-from .stats import tokens_of
 from .transcript import Transcript, Turn
 
 _LINE_CHARS = 200
@@ -44,20 +45,13 @@ class TurnLine:
         return asdict(self)
 
 
-def outline(
-    transcript: Transcript,
-    counter: TokenCounter | None,
-    turns: list[Turn] | None = None,
-    *,
-    costs: Mapping[str, float] | None = None,
-) -> list[TurnLine]:
+def outline(transcript: Transcript, counter: TokenCounter | None, turns: list[Turn] | None = None) -> list[TurnLine]:
     """Read a session turn by turn.
 
     Args:
         transcript: the session.
         counter: counts tokens; without it they are 0.
         turns: the turns to read; by default all.
-        costs: what the request cost that each message answered, by the message's id.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -71,7 +65,6 @@ def outline(
         for message in transcript.messages(turn.start, turn.stop):
             _count(line, message, open_calls)
             line.tokens += tokens_of(message, counter) if counter is not None else 0
-            line.cost += costs.get(given_id(message) or "", 0.0) if costs else 0.0
             instant = instant_of_message(message)
             if start is None and instant is not None:
                 start, line.time = instant, timestamp_of(message)
@@ -80,6 +73,47 @@ def outline(
     for line in open_calls.values():
         line.open_calls += 1
     return lines
+
+
+def outline_of_sums(messages: Summary, costs: Mapping[int, float]) -> list[TurnLine]:
+    """Tell a session turn by turn by its sum, but for `time` and `line`, which stand in its messages.
+
+    Args:
+        messages: the sum of its live messages.
+        costs: by rows of the sum, what their requests cost.
+    """
+    rows, shift = messages.rows.as_turns()
+    open_calls, lines, end = messages.open_by_row(), [], 0
+    for row, (count, tokens, calls, errors) in enumerate(
+        zip(rows.messages, rows.tokens, rows.calls, rows.errors, strict=True)
+    ):
+        line = TurnLine(row + 1, end + 1, end + count, calls=calls, errors=errors, tokens=tokens)
+        line.duration_s = rows.duration_s(row)
+        end += count
+        lines.append(line)
+    for row, left_open in open_calls.items():
+        lines[max(0, row - shift)].open_calls += left_open
+    for row, cost in costs.items():
+        lines[max(0, row - shift)].cost += cost
+    return lines
+
+
+def add_first_lines(transcript: Transcript, messages: Summary, lines: list[TurnLine]) -> None:
+    """Read when each turn began and what the person wrote first.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    rows, live = messages.rows.as_turns()[0], transcript.reader.index.live
+    wanted = [
+        (line, line.first - 1 + at, name)
+        for line, *places in zip(lines, rows.time_at, rows.line_at, strict=True)
+        for name, at in zip(("time", "line"), places, strict=True)
+        if at != NOWHERE
+    ]
+    read = transcript.reader.read([live[position] for _, position, _ in wanted])
+    for (line, _, name), message in zip(wanted, read, strict=True):
+        setattr(line, name, timestamp_of(message) if name == "time" else _first_line(message))
 
 
 def _count(line: TurnLine, message: Message, open_calls: dict[str, TurnLine]) -> None:
@@ -91,4 +125,8 @@ def _count(line: TurnLine, message: Message, open_calls: dict[str, TurnLine]) ->
         of = open_calls.pop(call_id, line)
         of.errors += outcome_of(message) != ANSWERED
     elif not line.line and is_human(message):
-        line.line = next((said for text in text_of(message).splitlines() if (said := text.strip())), "")[:_LINE_CHARS]
+        line.line = _first_line(message)
+
+
+def _first_line(message: Message) -> str:
+    return next((said for text in text_of(message).splitlines() if (said := text.strip())), "")[:_LINE_CHARS]

@@ -21,10 +21,10 @@ from ..maintenance.open_files import Identity, identity_of
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
+from ..sums.summary import tokens_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
 from .sessions import SessionFile
-from .stats import tokens_of
 from .transcript import Transcript
 
 SAMPLES = 128

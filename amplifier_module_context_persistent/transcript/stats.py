@@ -5,22 +5,15 @@ Only the live history is counted. Nothing of a message's content is in what is r
 
 from __future__ import annotations
 
-import heapq
-import statistics
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..log.base import ReadableLog
-from ..log.record import Message
-from ..log.record_kinds import control_of
-from ..messages.message import calls_of, result_id_of
-from ..messages.metadata import is_human, metadata_of
-from ..messages.normalize import normalise
-from ..messages.outcome import ANSWERED, outcome_of
-from ..tokens.counter import TokenCounter, count_message
-from ..view.receipts import Receipt
-
-LARGEST = 10
+from ..messages.metadata import metadata_of
+from ..sums.add_up import add_up
+from ..sums.record_sums import RecordSums
+from ..sums.summary import Summary
+from ..tokens.counter import TokenCounter
 
 
 @dataclass(slots=True)
@@ -29,11 +22,6 @@ class Share:
 
     messages: int = 0
     tokens: int = 0
-
-    def add(self, tokens: int) -> None:
-        """Count one message."""
-        self.messages += 1
-        self.tokens += tokens
 
 
 @dataclass(slots=True)
@@ -60,8 +48,8 @@ class Large:
 class Usage:
     """What providers reported of the views that they answered.
 
-    `error_median` and `error_95` are of `|predicted / actual - 1|`; None without reports. `cached_share` is of the
-    actual tokens.
+    `error_median` and `error_95` are of `|predicted / actual - 1|`, to three digits; None without reports.
+    `cached_share` is of the actual tokens.
     """
 
     reports: int = 0
@@ -123,103 +111,54 @@ class Statistics:
 
 
 def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
-    """Read a log that was opened.
+    """Read a log that was opened; what its checkpoint has added up is not read again.
 
     Raises:
         LogUnreadableError: its bytes changed while they were read.
     """
-    index, described = reader.index, reader.describe()
-    gathered = Statistics(described.location, counter.name, described.size_bytes, damage=len(index.damage))
-    largest: list[tuple[int, int, Large]] = []
-    names: dict[str, str] = {}
-    humans = 0
-    for position, message in enumerate(reader.read(index.live), start=1):
-        tokens = tokens_of(message, counter)
-        human = is_human(message)
-        humans += human
-        if not gathered.turns or (human and humans > 1):  # what stands before the first belongs to its turn
-            gathered.turns.append(Share())
-        _count(gathered, message, tokens, names)
-        large = Large(position, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
-        keep = heapq.heappush if len(largest) < LARGEST else heapq.heappushpop
-        keep(largest, (tokens, -position, large))
-    gathered.largest = [large for _, _, large in sorted(largest, reverse=True)]
-    reports: list[dict[str, Any]] = []
-    known: dict[tuple[str, str], int] = {}
-    seen: list[Any] = []
-    for kind, record in filter(None, map(control_of, reader.records())):
-        if kind == "plan" and record.get("id") not in seen:  # a rewind writes the plan in force again
-            gathered.plans.append(_plan(record))
-            seen.append(record.get("id"))
-        elif kind == "usage":
-            reports.append(record)
-        elif kind == "view":
-            _hand_out(gathered.views, record, known)
-    gathered.usage = _usage(reports)
-    return gathered
+    return statistics_of(reader, *add_up(reader, counter), tokenizer=counter.name)
 
 
-def tokens_of(message: Message, counter: TokenCounter) -> int:
-    """Count a stored message in the form in which it would be sent."""
-    accepted = normalise(message)
-    return count_message(accepted, counter) if accepted else 0
+def statistics_of(reader: ReadableLog, messages: Summary, records: RecordSums, *, tokenizer: str) -> Statistics:
+    """Put together what a log adds up to.
+
+    Raises:
+        LogUnreadableError: its bytes changed while they were read.
+    """
+    described, (turns, _) = reader.describe(), messages.rows.as_turns()
+    return Statistics(
+        described.location,
+        tokenizer,
+        described.size_bytes,
+        total=Share(messages.messages, messages.tokens),
+        roles={role: Share(*numbers) for role, numbers in messages.roles.items()},
+        tools={tool: ToolShare(*numbers) for tool, numbers in sorted(messages.tools.items())},
+        turns=list(map(Share, turns.messages, turns.tokens)),
+        largest=_largest(reader, messages),
+        plans=records.plans,
+        usage=_usage(records),
+        views=Views(records.views, records.view_tokens, records.shared_tokens, records.breaks),
+        damage=len(reader.index.damage),
+    )
 
 
-def _count(gathered: Statistics, message: Message, tokens: int, names: dict[str, str]) -> None:
-    gathered.total.add(tokens)
-    gathered.roles.setdefault(str(message.get("role")), Share()).add(tokens)
-    gathered.turns[-1].add(tokens)
-    for call in calls_of(message):
-        names[call.id] = call.name
-        gathered.tools.setdefault(call.name, ToolShare()).calls += 1
-    call_id = result_id_of(message)
-    if call_id is not None:
-        tool = gathered.tools.setdefault(names.get(call_id) or str(message.get("name") or "unknown"), ToolShare())
-        tool.results += 1
-        tool.errors += outcome_of(message) != ANSWERED
-        tool.result_tokens += tokens
+def _largest(reader: ReadableLog, messages: Summary) -> list[Large]:
+    live = reader.index.live
+    places = [(-negated, tokens) for tokens, negated in messages.largest]
+    read = reader.read([live[position] for position, _ in places])
+    return [
+        Large(position + 1, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
+        for (position, tokens), message in zip(places, read, strict=True)
+    ]
 
 
-def _plan(record: dict[str, Any]) -> dict[str, Any]:
-    wanted = ("id", "strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
-    cuts = record.get("cuts")
-    return {key: record.get(key) for key in wanted} | {"shortened": len(cuts) if isinstance(cuts, dict) else 0}
-
-
-def _hand_out(views: Views, record: dict[str, Any], known: dict[tuple[str, str], int]) -> None:
-    """Count a receipt; `known` holds, by plan and head text, the tokens of the last view that may be continued."""
-    try:
-        receipt = Receipt.from_record(record)
-    except ValueError:
-        return  # `views` counts it
-    line = (receipt.plan, receipt.head)
-    shared = min(known.get(line, 0), receipt.tokens)
-    views.requests += 1
-    views.tokens += receipt.tokens
-    views.shared_tokens += shared
-    views.breaks += not shared
-    known[line] = 0 if receipt.extras else receipt.tokens
-
-
-def _usage(reports: list[dict[str, Any]]) -> Usage:
-    usage = Usage()
-    errors: list[float] = []
-    for report in reports:
-        actual, predicted = report.get("actual_tokens"), report.get("predicted_tokens")
-        if not isinstance(actual, int) or not isinstance(predicted, int) or actual <= 0:
-            continue
-        cached = report.get("cached_tokens")
-        usage.reports += 1
-        usage.actual_tokens += actual
-        usage.cached_tokens += cached if isinstance(cached, int) else 0
-        errors.append(abs(predicted / actual - 1))
-        name = f"{report.get('provider') or '?'} {report.get('model') or '?'}"
-        usage.models[name] = {
-            "ratio": float(report.get("ratio") or 0),
-            "overhead_tokens": float(report.get("overhead_tokens") or 0),
-        }
-    if errors:
-        errors.sort()
-        usage.error_median = statistics.median(errors)
-        usage.error_95 = errors[min(len(errors) - 1, int(0.95 * len(errors)))]
+def _usage(records: RecordSums) -> Usage:
+    count = records.reports
+    usage = Usage(count, records.actual_tokens, records.cached_tokens)
+    if count:
+        usage.error_median = (records.error_at((count - 1) // 2) + records.error_at(count // 2)) / 2
+        usage.error_95 = records.error_at(min(count - 1, int(0.95 * count)))
+    usage.models = {
+        name: {"ratio": ratio, "overhead_tokens": overhead} for name, (ratio, overhead) in records.learned.items()
+    }
     return usage

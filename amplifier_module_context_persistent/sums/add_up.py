@@ -1,0 +1,36 @@
+"""Add a whole log up: from the notes of its checkpoint where they go, and from its records."""
+
+from __future__ import annotations
+
+from ..log.base import ReadableLog
+from ..log.reader import LogReader
+from ..messages.metadata import given_id
+from ..tokens.counter import TokenCounter
+from .record_sums import RecordSums
+from .requests import MetAnswers, Request, RequestFinder
+from .stored_sums import StoredSums
+from .summary import Summary, tokens_of
+
+
+def add_up(log: ReadableLog, counter: TokenCounter) -> tuple[Summary, RecordSums]:
+    """Give the sum of the live messages, and that of all records.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    if isinstance(log, LogReader) and StoredSums.can_be_stored(log):
+        sums = StoredSums(log, counter)
+        sums.go_on()
+        return sums.total()
+    met, summary = MetAnswers(), Summary()
+    records = RecordSums(RequestFinder(lambda message: tokens_of(message, counter), met.repeats))
+    answered: dict[str, list[Request]] = {}
+    for line in log.records():
+        met.meet(line)
+        for request in records.take(line):
+            answered.setdefault(request.message_id, []).append(request)
+    answered.pop("", None)
+    for message in log.read(log.index.live):
+        summary.add(message, tokens_of(message, counter), answered.pop(given_id(message) or "", ()))
+    summary.finish()
+    return summary, records

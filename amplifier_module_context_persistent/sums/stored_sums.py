@@ -1,0 +1,279 @@
+"""The sums of a log's live messages and records: gone on from where they were, and written down for the next time.
+
+Rules:
+- Live messages are summed up in segments: runs of records that stand together in the live history. A reset moves
+  segments or cuts them; those that are cut are summed up again, the others stay.
+- A segment is believed where the live history has its records, one after the other, and nowhere else.
+- What is not summed up yet is read from the log and verified, as every reading is.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ..log.index import ASSISTANT, Index
+from ..log.reader import LogReader
+from ..messages.metadata import given_id
+from ..messages.usage import usage_of_message
+from ..tokens.counter import TokenCounter
+from .record_sums import RecordSums
+from .requests import EarlierAnswers, Request, RequestFinder
+from .summary import Summary, tokens_of
+
+NOTE = "sums"
+"""Their name among the notes of a checkpoint."""
+
+VERSION = 1
+"""To be raised whenever the same log gives other sums."""
+
+MOST_MESSAGES = 4096
+"""The most messages of a segment; what a reset cuts is read again, so it must not be much."""
+MOST_BYTES = 8 << 20
+_MOST_NOTE_BYTES = 64 << 20
+_LINES_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """So many records from an ordinal on, and their sum in writing; empty where it was put off."""
+
+    first: int
+    count: int
+    packed: bytes
+
+
+class StoredSums:
+    """The sums of one log.
+
+    Args:
+        reader: the log, opened; its lines must not have been moved (`can_be_stored`).
+        counter: counts tokens; sums by another one are not used.
+        most_message_bytes: larger messages are put off: their tokens take long to count.
+    """
+
+    def __init__(self, reader: LogReader, counter: TokenCounter, *, most_message_bytes: int | None = None) -> None:
+        self._reader, self._counter = reader, counter
+        self._most_message_bytes = most_message_bytes
+        self.read_bytes = 0
+        """So much of the log was read for them, since they were made."""
+        self._index: Index | None = None
+        self._generation = -1
+        self._segments: list[Segment] = []
+        """Those of the live history, in its order, up to `_position`."""
+        self._position = 0
+        self._reusable: dict[int, Segment] = {}
+        """Others, by their first records."""
+        self._offset = 0
+        """Up to where the records are summed up."""
+        self._records = RecordSums(self._finder(self._is_repeated))
+        self._earlier = EarlierAnswers(reader.index, remembers=False)
+        self._line_at = 0
+
+    @staticmethod
+    def can_be_stored(reader: LogReader) -> bool:
+        """Whether the sums of a log can be gone on from: its lines stand where they were written, one record each."""
+        return reader.scanner.order is None and all(found.kind != "glued" for found in reader.index.damage)
+
+    def go_on(self, is_over: Callable[[], bool] = lambda: False) -> bool:
+        """Sum up what is not yet, until the time is over; whether all is summed up.
+
+        Raises:
+            LogUnreadableError: the log's bytes changed.
+        """
+        index = self._reader.index
+        if index is not self._index:
+            self._begin()
+        elif index.generation != self._generation:
+            self._reusable |= {segment.first: segment for segment in self._segments}
+            self._segments, self._position, self._generation = [], 0, index.generation
+        self._earlier = EarlierAnswers(index, remembers=self._most_message_bytes is None)
+        return self._sum_up_records(is_over) and self._sum_up_messages(is_over)
+
+    def total(self) -> tuple[Summary, RecordSums]:
+        """All of it; only where `go_on` has come to the end."""
+        whole = Summary()
+        for segment in self._segments:
+            if segment.packed:
+                whole.join(_unpack(segment.packed))
+        whole.finish()
+        return whole, self._records
+
+    def note(self) -> bytes | None:
+        """What is summed up, in writing, for `_restore`; None if it would be too large."""
+        segments = [*self._segments, *self._reusable.values()]
+        records = _pack(self._records.to_json())
+        head = {
+            "version": VERSION,
+            "counter": self._counter.name,
+            "offset": self._offset,
+            "records": len(records),
+            "segments": [[one.first, one.count, len(one.packed)] for one in segments],
+        }
+        packed = [orjson.dumps(head), records, *(one.packed for one in segments)]
+        note = b"\n".join((packed[0], b"".join(packed[1:])))
+        return note if len(note) <= _MOST_NOTE_BYTES else None
+
+    def restore(self, note: bytes) -> None:
+        """Begin with what `note` gave; nothing happens if another version or counter made it.
+
+        Raises:
+            ValueError, TypeError, KeyError: it is something else.
+        """
+        head, _, packed = note.partition(b"\n")
+        given = orjson.loads(head)
+        if given["version"] != VERSION or given["counter"] != self._counter.name:
+            return
+        at = given["records"]
+        self._records.restore(_loads(packed[:at]))
+        self._offset = given["offset"]
+        for first, count, size in given["segments"]:
+            self._reusable[first] = Segment(first, count, packed[at : at + size])
+            at += size
+
+    def _begin(self) -> None:
+        """Begin anew with what the log's checkpoint says."""
+        reader = self._reader
+        self._index, self._generation = reader.index, reader.index.generation
+        self._segments, self._reusable, self._position, self._offset = [], {}, 0, 0
+        self._records = RecordSums(self._finder(self._is_repeated))
+        if (note := reader.notes.get(NOTE)) is None:
+            return
+        try:
+            self.restore(note)
+        except (ValueError, TypeError, KeyError, zlib.error):
+            self._reusable, self._offset = {}, 0
+            self._records = RecordSums(self._finder(self._is_repeated))
+
+    def _finder(self, repeats: Callable[[str], bool]) -> RequestFinder:
+        return RequestFinder(lambda message: tokens_of(message, self._counter), repeats)
+
+    def _is_repeated(self, message_id: str) -> bool:
+        """Whether an answer's id stands in the log before the line at hand."""
+        return self._earlier.stands_before(message_id, self._line_at)
+
+    def _sum_up_records(self, is_over: Callable[[], bool]) -> bool:
+        reader = self._reader
+        if self._offset >= reader.scanner.offset:
+            return True
+        for number, line in enumerate(reader.whole_lines(self._offset), 1):
+            self._line_at = line.offset
+            self._records.take(line.content)
+            self._offset = line.offset + len(line.content) + 1
+            if number % _LINES_AT_ONCE == 0 and is_over():
+                return False
+        self._offset = reader.scanner.offset
+        return True
+
+    def _sum_up_messages(self, is_over: Callable[[], bool]) -> bool:
+        live = self._reader.index.live
+        while self._position < len(live):
+            segment = self._reusable.pop(live[self._position], None)
+            is_new = segment is None or not self._fits(segment)
+            if segment is None or is_new:
+                segment = self._sum_up_run(self._position, is_over)
+            self._position += segment.count
+            self._push(segment)
+            if is_new and self._position < len(live) and is_over():
+                return False
+        self._reusable = {}
+        return True
+
+    def _fits(self, segment: Segment) -> bool:
+        """Whether a segment's records stand together where the live history goes on."""
+        if not segment.packed and self._most_message_bytes is None:
+            return False
+        run = self._reader.index.live[self._position : self._position + segment.count]
+        return run == array("I", range(segment.first, segment.first + segment.count))
+
+    def _push(self, segment: Segment) -> None:
+        """Add a segment; neighbours are joined so that there are few, and larger ones the older they are."""
+        while (
+            self._segments
+            and (last := self._segments[-1]).count <= segment.count <= MOST_MESSAGES - last.count
+            and last.first + last.count == segment.first
+            and last.packed
+            and segment.packed
+        ):
+            joined = _unpack(last.packed)
+            joined.join(_unpack(segment.packed))
+            segment = Segment(last.first, last.count + segment.count, _pack(joined.to_json()))
+            self._segments.pop()
+        self._segments.append(segment)
+
+    def _sum_up_run(self, position: int, is_over: Callable[[], bool]) -> Segment:
+        """Sum up the next live messages that stand together in the log: at least one."""
+        index, most = self._reader.index, self._most_message_bytes
+        first, count, size = index.live[position], 0, 0
+        for ordinal in index.live[position : position + MOST_MESSAGES]:
+            length = index.lengths[ordinal]
+            if ordinal != first + count or size > MOST_BYTES or (count and ordinal in self._reusable):
+                break
+            if most is not None and length > most:
+                if not count:
+                    return Segment(first, 1, b"")
+                break
+            count, size = count + 1, size + length
+        summary, requests = Summary(), self._requests_of(first, count)
+        for message in self._reader.read(range(first, first + count)):
+            summary.add(message, tokens_of(message, self._counter), requests.pop(given_id(message) or "", ()))
+            if most is not None and is_over():
+                break
+        self.read_bytes += sum(index.lengths[first : first + summary.messages])
+        return Segment(first, summary.messages, _pack(summary.to_json()))
+
+    def _requests_of(self, first: int, count: int) -> dict[str, list[Request]]:
+        """By message id, the requests that some neighbouring records answered."""
+        reader, index = self._reader, self._reader.index
+        answers = (ordinal for ordinal in range(first, first + count) if index.roles[ordinal] == ASSISTANT)
+        if not index.control_counts.get("usage") and not any(map(usage_of_message, reader.read(list(answers)))):
+            return {}
+        start, end = _answer_before(index, first, self._earlier), index.offsets[first + count - 1]
+        finder = self._finder(self._is_repeated)
+        places = zip(reader.scanner.builder.places.headers, index.headers, strict=True)
+        headers = [header for place, header in places if place.offset < start]
+        finder.forked_from = str(headers[-1].get("forked_from") or "") if headers else ""
+        found: dict[str, list[Request]] = {}
+        for line in reader.whole_lines(start):
+            if line.offset > end:
+                break
+            self._line_at = line.offset
+            for request in finder.take_line(line.content):
+                found.setdefault(request.message_id, []).append(request)
+        found.pop("", None)
+        return found
+
+
+def _answer_before(index: Index, ordinal: int, earlier: EarlierAnswers) -> int:
+    """The offset of the last answer before a record that no earlier one repeats: what was reported before it is its."""
+    at = index.roles.rfind(ASSISTANT, 0, ordinal)
+    while at >= 0 and earlier.first_with(index.id_hashes[at]) != at:
+        at = index.roles.rfind(ASSISTANT, 0, at)
+    return index.offsets[at] if at >= 0 else 0
+
+
+def _pack(value: list[Any]) -> bytes:
+    try:
+        written = orjson.dumps(value)
+    except TypeError:  # what is beyond 64 bits, and lone surrogates
+        written = json.dumps(value).encode("ascii")
+    return zlib.compress(written, 1)
+
+
+def _loads(packed: bytes) -> list[Any]:
+    written = zlib.decompress(packed)
+    try:
+        value: list[Any] = orjson.loads(written)
+    except ValueError:
+        value = json.loads(written)
+    return value
+
+
+def _unpack(packed: bytes) -> Summary:
+    return Summary.from_json(_loads(packed))
