@@ -281,6 +281,7 @@ TESTED_ELSEWHERE = {
     "sums.turn_rows": "tests/sums/test_summary.py: turns, as the sum of a run holds them",
     "tokens._estimate_tables": "tests/tokens/test_estimate.py: numbers, which the estimate reads",
     "transcript.find_request": "tests/transcript/test_request_list.py: each request against a pass over the log",
+    "tokens.on_demand": "tests/cli/test_stats.py: what counts, where there is something to count",
     "transcript.index_blocks": "tests/transcript/test_indexed_search.py: what an index is made of",
     "transcript.outline": "tests/cli/test_show.py: a session turn by turn",
     "transfer.drafts": "tests/transfer/test_import.py: what an importer gives",

@@ -6,7 +6,6 @@ Exit codes: 0 done, 2 unusable.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -17,7 +16,7 @@ from ..errors import LogError
 from ..sums.add_up import add_up
 from ..tokens.on_demand import named_counter
 from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_row
-from ..transcript.outline import TurnLine, add_first_lines, outline_of_sums
+from ..transcript.outline import TurnTable, read_lines
 from ..transcript.stats import Statistics, Usage, Views, statistics_of
 from .progress import progress
 from .session_argument import session_argument
@@ -53,11 +52,9 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
         with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
             messages, records = add_up(transcript.reader, counter)
-            found = statistics_of(transcript.reader, messages, records, tokenizer=counter.name)
-            cost = cost_of(records, prices)
-            lines = outline_of_sums(messages, costs_by_row(messages, prices))
-            if as_json:
-                add_first_lines(transcript, messages, lines)
+            found = statistics_of(transcript.reader, messages, records, tokenizer=counter.name, with_turns=as_json)
+            cost, table = cost_of(records, prices), TurnTable(messages, costs_by_row(messages, prices))
+            lines = read_lines(transcript, table) if as_json else []
     except (LogError, ValueError) as error:
         raise UnusableError(reason(error)) from error
     if as_json:
@@ -66,39 +63,37 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
         told = {**found.to_json(), "cost": {**cost.to_json(), "prices_as_of": prices_as_of}, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
-    show(found, turns, lines, cost, prices)
+    show(found, turns, table, cost, prices)
 
 
-def show(found: Statistics, turns: int, lines: Sequence[TurnLine], cost: Cost, prices: Prices) -> None:
+def show(found: Statistics, turns: int, table: TurnTable, cost: Cost, prices: Prices) -> None:
     """Print the tables."""
     output = console()
     output.print(
         f"{counted(found.total.messages, 'message')}, {counted(found.total.tokens, 'token')} "
         f"({one_line(found.tokenizer)}), {counted(found.file_bytes, 'byte')}"
     )
-    _show_course(output, lines)
+    _show_course(output, table)
     if found.damage:
         output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
     _show_shares(output, found)
-    _show_turns(output, found, turns, lines)
+    _show_turns(output, turns, table)
     _show_largest(output, found)
     _show_plans(output, found)
-    _show_cost(output, cost, lines, prices)
+    _show_cost(output, cost, table, prices)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
 
 
-def _show_course(output: Console, lines: Sequence[TurnLine]) -> None:
+def _show_course(output: Console, table: TurnTable) -> None:
     """Print how many turns and calls there were, how long they took, and what went wrong."""
-    if not lines:
+    if not len(table):
         return
-    took = [line.duration_s for line in lines if line.duration_s is not None]
-    time = f" in {duration(sum(took))}" if took else ""
-    calls, errors, left_open = (
-        sum(getattr(line, name) for line in lines) for name in ("calls", "errors", "open_calls")
-    )
+    took = table.total_duration_s()
+    time = f" in {duration(took)}" if took is not None else ""
+    calls, errors, left_open = sum(table.rows.calls), sum(table.rows.errors), sum(table.open_calls.values())
     wrong = [f"{errors:,} failed"] * bool(errors) + [f"{left_open:,} without a result"] * bool(left_open)
-    output.print(", ".join([f"{counted(len(lines), 'turn')}{time}", counted(calls, "call"), *wrong]))
+    output.print(", ".join([f"{counted(len(table), 'turn')}{time}", counted(calls, "call"), *wrong]))
 
 
 def _show_shares(output: Console, found: Statistics) -> None:
@@ -121,21 +116,20 @@ def _show_shares(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_turns(output: Console, found: Statistics, turns: int, lines: Sequence[TurnLine]) -> None:
-    paid = any(line.cost for line in lines)
-    ranked = sorted(zip(lines, found.turns, strict=True), key=lambda pair: -pair[1].tokens)[: max(0, turns)]
+def _show_turns(output: Console, turns: int, table: TurnTable) -> None:
+    paid = any(table.costs.values())
     _table(
         output,
         ("turn", "messages", "tokens", "took", *["cost"] * paid),
         [
             (
                 str(line.number),
-                f"{part.messages:,}",
-                f"{part.tokens:,}",
+                f"{line.last - line.first + 1:,}",
+                f"{line.tokens:,}",
                 duration(line.duration_s) if line.duration_s is not None else "",
                 *[_money(line.cost)] * paid,
             )
-            for line, part in ranked
+            for line in table.largest(max(0, turns))
         ],
     )
 
@@ -166,7 +160,7 @@ def _show_plans(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_cost(output: Console, cost: Cost, lines: Sequence[TurnLine], prices: Prices) -> None:
+def _show_cost(output: Console, cost: Cost, table: TurnTable, prices: Prices) -> None:
     """Print what providers reported by model, and what it cost."""
     if not cost.total.requests:
         return
@@ -178,7 +172,7 @@ def _show_cost(output: Console, cost: Cost, lines: Sequence[TurnLine], prices: P
         notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
     if cost.estimated_outputs:
         notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
-    hidden = cost.total.cost - sum(line.cost for line in lines)
+    hidden = cost.total.cost - sum(table.costs.values())
     if hidden > _LEAST_COST:
         notes.append(f"{_money(hidden)} went to requests whose answers are no longer live")
     output.print(Text("; ".join(notes), "dim"))

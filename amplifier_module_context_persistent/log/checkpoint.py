@@ -20,7 +20,6 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
-from operator import add
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -219,7 +218,7 @@ class Checkpoint:
         index.asked = [(str(provider), str(model)) for provider, model in given["asked"]]
         if max(index.makers, default=0) >= len(index.asked):
             raise ValueError("a model that is not known")
-        if max(map(add, index.offsets, index.lengths), default=0) > self.offset:
+        if max(index.offsets, default=0) > self.offset or max(index.lengths, default=0) > given["max_record_bytes"] + 1:
             raise ValueError("a record beyond the end")
         index.live = ordinals_of(spans, count)
         index.pins = {int(ordinal) for ordinal in given["pins"]}

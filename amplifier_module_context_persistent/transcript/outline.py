@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from heapq import nlargest
+from itertools import accumulate
+from operator import sub
+from typing import Any, TypeVar
 
 from ..messages.message import Message, calls_of, result_id_of, text_of
 from ..messages.metadata import is_human, timestamp_of
@@ -75,36 +78,61 @@ def outline(transcript: Transcript, counter: TokenCounter | None, turns: list[Tu
     return lines
 
 
-def outline_of_sums(messages: Summary, costs: Mapping[int, float]) -> list[TurnLine]:
-    """Tell a session turn by turn by its sum, but for `time` and `line`, which stand in its messages.
+class TurnTable:
+    """A session turn by turn by its sum, but for what its messages say; no more is made of a turn than is asked for.
 
     Args:
         messages: the sum of its live messages.
         costs: by rows of the sum, what their requests cost.
     """
-    rows, shift = messages.rows.as_turns()
-    open_calls, lines, end = messages.open_by_row(), [], 0
-    for row, (count, tokens, calls, errors) in enumerate(
-        zip(rows.messages, rows.tokens, rows.calls, rows.errors, strict=True)
-    ):
-        line = TurnLine(row + 1, end + 1, end + count, calls=calls, errors=errors, tokens=tokens)
-        line.duration_s = rows.duration_s(row)
-        end += count
-        lines.append(line)
-    for row, left_open in open_calls.items():
-        lines[max(0, row - shift)].open_calls += left_open
-    for row, cost in costs.items():
-        lines[max(0, row - shift)].cost += cost
-    return lines
+
+    def __init__(self, messages: Summary, costs: Mapping[int, float]) -> None:
+        self.rows, shift = messages.rows.as_turns()
+        self.costs = _by_turn(costs, shift)
+        self.open_calls = _by_turn(messages.open_by_row(), shift)
+        self._ends = list(accumulate(self.rows.messages))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def line(self, turn: int) -> TurnLine:
+        """A turn by its position, from 0; `time` and `line` are empty."""
+        rows, end = self.rows, self._ends[turn]
+        line = TurnLine(turn + 1, end - rows.messages[turn] + 1, end)
+        line.duration_s = rows.duration_s(turn)
+        line.calls, line.errors, line.tokens = rows.calls[turn], rows.errors[turn], rows.tokens[turn]
+        line.open_calls, line.cost = self.open_calls.get(turn, 0), self.costs.get(turn, 0.0)
+        return line
+
+    def total_duration_s(self) -> float | None:
+        """How long all turns took together; None if no message tells a time."""
+        timed = any(at != NOWHERE for at in self.rows.time_at)
+        return sum(map(sub, self.rows.last_us, self.rows.first_us)) / 10**6 if timed else None
+
+    def largest(self, count: int) -> list[TurnLine]:
+        """The turns with the most tokens."""
+        return list(map(self.line, nlargest(count, range(len(self)), key=self.rows.tokens.__getitem__)))
 
 
-def add_first_lines(transcript: Transcript, messages: Summary, lines: list[TurnLine]) -> None:
-    """Read when each turn began and what the person wrote first.
+N = TypeVar("N", int, float)
+
+
+def _by_turn(given: Mapping[int, N], shift: int) -> dict[int, N]:
+    """What is given by row, by turn: row 0 belongs to the first turn."""
+    found: dict[int, N] = {}
+    for row, number in given.items():
+        turn = max(0, row - shift)
+        found[turn] = found[turn] + number if turn in found else number
+    return found
+
+
+def read_lines(transcript: Transcript, table: TurnTable) -> list[TurnLine]:
+    """All turns, with when each began and what the person wrote first, which is read from the log.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    rows, live = messages.rows.as_turns()[0], transcript.reader.index.live
+    rows, live, lines = table.rows, transcript.reader.index.live, list(map(table.line, range(len(table))))
     wanted = [
         (line, line.first - 1 + at, name)
         for line, *places in zip(lines, rows.time_at, rows.line_at, strict=True)
@@ -114,6 +142,7 @@ def add_first_lines(transcript: Transcript, messages: Summary, lines: list[TurnL
     read = transcript.reader.read([live[position] for _, position, _ in wanted])
     for (line, _, name), message in zip(wanted, read, strict=True):
         setattr(line, name, timestamp_of(message) if name == "time" else _first_line(message))
+    return lines
 
 
 def _count(line: TurnLine, message: Message, open_calls: dict[str, TurnLine]) -> None:

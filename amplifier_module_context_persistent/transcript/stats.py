@@ -13,6 +13,7 @@ from ..messages.metadata import metadata_of
 from ..sums.add_up import add_up
 from ..sums.record_sums import RecordSums
 from ..sums.summary import Summary
+from ..sums.turn_rows import TurnRows
 from ..tokens.counter import TokenCounter
 
 
@@ -119,13 +120,15 @@ def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
     return statistics_of(reader, *add_up(reader, counter), tokenizer=counter.name)
 
 
-def statistics_of(reader: ReadableLog, messages: Summary, records: RecordSums, *, tokenizer: str) -> Statistics:
-    """Put together what a log adds up to.
+def statistics_of(
+    reader: ReadableLog, messages: Summary, records: RecordSums, *, tokenizer: str, with_turns: bool = True
+) -> Statistics:
+    """Put together what a log adds up to; `turns` only if they are wanted.
 
     Raises:
         LogUnreadableError: its bytes changed while they were read.
     """
-    described, (turns, _) = reader.describe(), messages.rows.as_turns()
+    described = reader.describe()
     return Statistics(
         described.location,
         tokenizer,
@@ -133,13 +136,17 @@ def statistics_of(reader: ReadableLog, messages: Summary, records: RecordSums, *
         total=Share(messages.messages, messages.tokens),
         roles={role: Share(*numbers) for role, numbers in messages.roles.items()},
         tools={tool: ToolShare(*numbers) for tool, numbers in sorted(messages.tools.items())},
-        turns=list(map(Share, turns.messages, turns.tokens)),
+        turns=_shares(messages.rows.as_turns()[0]) if with_turns else [],
         largest=_largest(reader, messages),
         plans=records.plans,
         usage=_usage(records),
         views=Views(records.views, records.view_tokens, records.shared_tokens, records.breaks),
         damage=len(reader.index.damage),
     )
+
+
+def _shares(turns: TurnRows) -> list[Share]:
+    return list(map(Share, turns.messages, turns.tokens))
 
 
 def _largest(reader: ReadableLog, messages: Summary) -> list[Large]:

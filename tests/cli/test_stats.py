@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.tokens import vocabularies
+from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.transcript.cost import PRICES_AS_OF
 from tests.support.counted_sessions import collected, counted_session
 from tests.support.sessions_of_a_home import write
@@ -155,3 +157,18 @@ def test_hidden_requests_are_named(billed: Path) -> None:
     assert CliRunner().invoke(main, ["rewind", str(billed), "--to", "msg-1", "--yes"]).exit_code == 0
     output = " ".join(run(str(billed)).output.split())
     assert "4.65 went to requests whose answers are no longer live" in output
+
+
+def test_a_vocabulary_is_not_loaded_where_nothing_is_to_be_counted(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A counter is named by the vocabulary that is there; one that cannot be read is an error once it has to count."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.setattr(vocabularies, "_package_paths", lambda _: [str(path)])
+    counter = named_counter("cl100k_base")
+    assert counter.name == "cl100k_base"
+    done = run(str(path), "--tokenizer", "cl100k_base")
+    assert done.exit_code == 2
+    assert "count with --tokenizer estimate" in " ".join(done.output.split())
+    monkeypatch.setattr(vocabularies, "_package_paths", lambda _: [])
+    assert named_counter("auto").name == "estimate"

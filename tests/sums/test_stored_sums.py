@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.sums.notes import whole_notes
 from amplifier_module_context_persistent.sums.stored_sums import NOTE, StoredSums
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.cost import Prices, cost_of, costs_by_row
-from amplifier_module_context_persistent.transcript.outline import outline_of_sums
+from amplifier_module_context_persistent.transcript.outline import TurnTable
 from amplifier_module_context_persistent.transcript.stats import statistics_of
 from tests.support.busy_logs import lines, message_body, steps
 from tests.support.checkpoints import always, put, stored
@@ -53,7 +53,8 @@ def all_figures(path: str, *, trusting: bool, plain: bool = False) -> dict[str, 
         messages, records = add_up(Unknown(reader) if plain else reader, COUNTER)
         found = statistics_of(reader, messages, records, tokenizer=COUNTER.name).to_json()
         cost, costs = cost_of(records, Prices()), costs_by_row(messages, Prices())
-        turns = [line.to_json() for line in outline_of_sums(messages, costs)]
+        table = TurnTable(messages, costs)
+        turns = [table.line(turn).to_json() for turn in range(len(table))]
         return {**found, "cost": cost.to_json(), "by_turn": turns, "rows": messages.rows.as_turns()[0].columns()}
     finally:
         reader.close()
