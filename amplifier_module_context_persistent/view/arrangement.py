@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
@@ -17,7 +17,7 @@ from ..messages.metadata import COMPACTION_SOURCE
 from .entry import Entry
 from .plan import Gap
 from .provider_bonds import Reader
-from .rules import Group, needs_user_before, tool_groups, unique_call_ids
+from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
 
 INTERRUPTED = "[interrupted: this call has no result]"
 CONTINUED = "[continued]"
@@ -42,20 +42,10 @@ class Item(NamedTuple):
     inserted: Message | None = None
     tokens: int = 0
 
-    @property
-    def as_stored(self) -> bool:
-        """Whether it is handed out as it was stored."""
-        entry = self.entry
-        if entry is None or not entry.as_stored:
-            return False
-        if self.cut is not None or self.silent or self.bare or self.call_ids:
-            return False
-        return self.result is None or (entry.named and self.result[0] == entry.result_of)
-
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """The beginning of an arrangement that nothing appended can change: every call in it has its result."""
+    """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
 
     entries: list[Entry]
     how: _How
@@ -63,6 +53,7 @@ class _Settled:
     as_stored: list[bool]
     tokens: int
     call_ids: frozenset[str]
+    open_calls: frozenset[str]
     previous: Entry | None
     answered: bool
 
@@ -76,6 +67,8 @@ class Arrangement:
     as_stored: list[bool] = field(default_factory=list, compare=False, repr=False)
     """By item, whether it is handed out as it was stored."""
     settled: _Settled | None = field(default=None, compare=False, repr=False)
+    text_tokens: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+    """By text, what the user's messages come to that are inserted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,8 @@ def arrange(
         notice_before: the id of the message that it is put before; else it comes first.
         gaps: where messages are left out; the notice takes the place of the marker before the same message.
         reader: who gets the view; what others made for themselves alone is left out.
-        after: an arrangement made before; where it began alike, only what came since is arranged. The same comes out.
+        after: an arrangement made before with the same counter; where it began alike, only what came since is
+            arranged, and what it inserted is not counted again. The same comes out.
         groups: the tool groups of the entries, where the caller knows them.
     """
     how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader), list(entries)
@@ -131,20 +125,23 @@ def arrange(
         settled = None
     if groups is None or settled is not None:
         groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
-    return _Arranger(count, how, settled).arrange(entries, groups)
+    return _Arranger(count, how, settled, after.text_tokens if after is not None else {}).arrange(entries, groups)
 
 
 class _Arranger:
     """Makes one arrangement: from nothing, or from the settled beginning of one that was made before."""
 
-    def __init__(self, count: Count, how: _How, settled: _Settled | None) -> None:
+    def __init__(self, count: Count, how: _How, settled: _Settled | None, text_tokens: Mapping[str, int]) -> None:
         self._count, self._how, self._settled = count, how, settled
         self._cuts, self._cut_tokens = how.cuts or {}, how.cut_tokens or {}
         self._items: list[Item] = list(settled.items) if settled else []
+        self._as_stored: list[bool] = list(settled.as_stored) if settled else []
         self._call_ids = set(settled.call_ids) if settled else set()
         self._previous = settled.previous if settled else None
         self._answered = settled.answered if settled else False
-        self._text_tokens: dict[str, int] = {}
+        self._open_calls = set(settled.open_calls) if settled else set()
+        self._known_tokens = text_tokens
+        self._text_tokens: dict[str, int] = dict(text_tokens) if settled else {}
 
     def arrange(self, entries: list[Entry], groups: Sequence[Group]) -> Arrangement:
         """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
@@ -165,12 +162,20 @@ class _Arranger:
                 self._add_message(group.head)
         new, items = self._items[begun:], self._items
         tokens = sum([item.tokens for item in new], settled.tokens if settled else 0)
-        as_stored = (settled.as_stored if settled else []) + [item.as_stored for item in new]
         placed = settled is not None or not how.notice or _holds(entries, how.notice_before)
-        if placed and not any(group.unanswered for group in groups):
-            call_ids = frozenset(self._call_ids)
-            settled = _Settled(entries, how, items, as_stored, tokens, call_ids, self._previous, self._answered)
-        return Arrangement(items, tokens, as_stored, settled)
+        if placed and not (groups and groups[newest_group(groups)].unanswered):
+            settled = _Settled(
+                entries,
+                how,
+                items,
+                self._as_stored,
+                tokens,
+                call_ids=frozenset(self._call_ids),
+                open_calls=frozenset(self._open_calls),
+                previous=self._previous,
+                answered=self._answered,
+            )
+        return Arrangement(items, tokens, self._as_stored, settled, self._text_tokens)
 
     def _add_message(self, entry: Entry) -> None:
         self._store(entry, silent=entry.id in self._how.silent)
@@ -180,40 +185,65 @@ class _Arranger:
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
         head, count = group.head, self._count
-        ids = tuple(renamed.get((head.ordinal, n), call.id) for n, call in enumerate(head.calls))
-        pairs = list(zip(ids, head.calls, strict=True))
-        more = sum(_longer(count, call, call_id) for call_id, call in pairs)
-        changed = ids if any(call_id != call.id for call_id, call in pairs) else ()
+        ids = [call.id for call in head.calls]
+        changed: tuple[str, ...] = ()
+        more = 0
+        if renamed:
+            ids = [renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(ids)]
+            more = sum([_longer(count, call, call_id) for call_id, call in zip(ids, head.calls, strict=True)])
+            changed = (
+                tuple(ids) if any(call_id != call.id for call_id, call in zip(ids, head.calls, strict=True)) else ()
+            )
         self._store(head, silent=head.id in self._how.silent, more=more, call_ids=changed)
-        for (call_id, call), result in zip(pairs, group.results, strict=True):
+        for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
                 self._insert(stand_in(call_id, call.name))
+                self._open_calls.add(call.id)
             else:
                 more = _longer(count, call, call_id, name="" if result.named else call.name)
                 self._store(result, more=more, result=(call_id, call.name))
         self._previous, self._answered = head, True
 
     def _insert(self, message: Message) -> None:
-        self._items.append(Item(inserted=message, tokens=self._count(message)))
+        self._put_in(message, self._count(message))
 
     def _insert_text(self, text: str) -> None:
         """Insert a user's message; many markers of gaps are the same text, which is counted once."""
         message = inserted_message("user", text)
         tokens = self._text_tokens.get(text)
         if tokens is None:
-            tokens = self._text_tokens[text] = self._count(message)
-        self._items.append(Item(inserted=message, tokens=tokens))
+            known = self._known_tokens.get(text)
+            tokens = self._text_tokens[text] = self._count(message) if known is None else known
+        self._put_in(message, tokens)
 
-    def _store(self, entry: Entry, *, silent: bool = False, more: int = 0, **how: Any) -> None:
+    def _put_in(self, message: Message, tokens: int) -> None:
+        self._items.append(Item(inserted=message, tokens=tokens))
+        self._as_stored.append(False)
+
+    def _store(
+        self,
+        entry: Entry,
+        *,
+        silent: bool = False,
+        more: int = 0,
+        call_ids: tuple[str, ...] = (),
+        result: tuple[str, str] | None = None,
+    ) -> None:
+        tokens, bare, reader = entry.tokens, "", self._how.reader
+        as_stored = entry.as_stored and not call_ids
         cut = self._cuts.get(entry.id)
-        tokens = self._cut_tokens.get(entry.id, entry.tokens) if cut else entry.tokens
-        bare, reader = "", self._how.reader
+        if cut:
+            tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
         if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
             bare = "text" if reader.takes_plain_thinking else "all"
-        thinking = entry.thinking_tokens if silent or bare == "all" else 0
-        silent = silent and thinking > 0
-        item = Item(entry=entry, cut=cut, silent=silent, bare=bare, tokens=tokens - thinking + more, **how)
-        self._items.append(item)
+        if silent or bare:
+            thinking = entry.thinking_tokens if silent or bare == "all" else 0
+            silent, tokens = silent and thinking > 0, tokens - thinking
+            as_stored = as_stored and not silent and not bare
+        if result is not None and not (entry.named and result[0] == entry.result_of):
+            as_stored = False
+        self._items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens + more))
+        self._as_stored.append(as_stored)
 
 
 def _holds(entries: Iterable[Entry], message_id: str) -> bool:
@@ -221,8 +251,11 @@ def _holds(entries: Iterable[Entry], message_id: str) -> bool:
 
 
 def _goes_on(settled: _Settled, entries: list[Entry], how: _How) -> bool:
-    """Whether entries begin with those that were settled, and are shown in the same way."""
-    return settled.how.is_that_of(how) and entries[: len(settled.entries)] == settled.entries
+    """Whether entries begin with those that were settled, are shown in the same way, and answer no call among them."""
+    known = len(settled.entries)
+    if not settled.how.is_that_of(how) or entries[:known] != settled.entries:
+        return False
+    return not settled.open_calls or all(entry.result_of not in settled.open_calls for entry in entries[known:])
 
 
 def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:

@@ -10,13 +10,12 @@ A *tool group* is a message with its results. It is kept or dropped as one; betw
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .entry import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A message and, for each of its calls in order, the result, or None where there is none."""
 
     head: Entry
@@ -24,7 +23,7 @@ class Group:
 
     def entries(self) -> tuple[Entry, ...]:
         """The messages that were stored, head first."""
-        return (self.head, *(result for result in self.results if result is not None))
+        return (self.head, *[result for result in self.results if result is not None]) if self.results else (self.head,)
 
     @property
     def unanswered(self) -> bool:
@@ -47,18 +46,22 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     A result answers the last call of its id before it, unless that one is closed. Results that answer nothing and
     second answers are left out, blank messages too; what was between a call and its result comes after it.
     """
-    groups: list[tuple[Entry, list[Entry | None]]] = []
+    groups: list[tuple[Entry, Sequence[Entry | None]]] = []
     waiting: dict[str, tuple[list[Entry | None], int]] = {}
     for entry in entries:
         if entry.result_of is not None:
             if entry.result_of in waiting:
                 results, position = waiting.pop(entry.result_of)
                 results[position] = entry
+        elif not entry.calls:
+            if not entry.blank:
+                groups.append((entry, ()))
         elif not entry.blank:
             results = [None] * len(entry.calls)
             groups.append((entry, results))
-            calls = enumerate(entry.calls)
-            waiting.update({call.id: (results, position) for position, call in calls if call.id not in entry.closed})
+            for position, call in enumerate(entry.calls):
+                if call.id not in entry.closed:
+                    waiting[call.id] = results, position
     return [Group(head, tuple(results)) for head, results in groups]
 
 
@@ -71,15 +74,18 @@ def closed_calls(
     Where the groups do not reach to the end of the history, later calls are not known, and every call without a result
     is closed.
     """
-    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
     closed: dict[str, frozenset[str]] = {}
-    for position, group in enumerate(groups):
-        if kept[position] and group.unanswered and group.head.id:
-            pairs = zip(group.head.calls, group.results, strict=True)
-            missing = {call.id for call, result in pairs if result is None}
-            taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
-            if ids := taken if to_the_end else missing:
-                closed[group.head.id] = frozenset(ids)
+    unanswered = [at for at, group in enumerate(groups) if None in group.results and kept[at] and group.head.id]
+    if not unanswered:
+        return closed
+    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
+    for position in unanswered:
+        group = groups[position]
+        pairs = zip(group.head.calls, group.results, strict=True)
+        missing = {call.id for call, result in pairs if result is None}
+        taken = {call_id for call_id in missing if call_id in group.head.closed or not kept[last[call_id]]}
+        if ids := taken if to_the_end else missing:
+            closed[group.head.id] = frozenset(ids)
     return closed
 
 
@@ -108,7 +114,7 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
     if turn is not None:
         fixed.add(turn)
         fixed.update(position for position in _open_calls(groups) if position >= turn)
-    return fixed | {_newest(groups), len(groups) - 1} if groups else fixed
+    return fixed | {newest_group(groups), len(groups) - 1} if groups else fixed
 
 
 def _open_calls(groups: Sequence[Group]) -> set[int]:
@@ -125,7 +131,7 @@ def _open_calls(groups: Sequence[Group]) -> set[int]:
     }
 
 
-def _newest(groups: Sequence[Group]) -> int:
+def newest_group(groups: Sequence[Group]) -> int:
     """The position of the newest group that a person or the model began; else of the last one."""
     for position in reversed(range(len(groups))):
         if groups[position].head.human or groups[position].head.role == "assistant":

@@ -252,3 +252,40 @@ def test_only_what_came_since_is_arranged() -> None:
     late = arrange(entries, count, after=waiting)
     assert late == arrange(entries, count)
     assert [item.inserted is None for item in late.items] == [True] * 7
+
+
+def test_what_comes_after_an_interrupted_call_is_arranged_once() -> None:
+    """A call without a result in the middle is no reason to begin anew, until its result comes after all."""
+    messages = [
+        user("go"),
+        says("", "c"),
+        user("on"),
+        says("", "d"),
+        result("d"),
+        says("so"),
+        user("more"),
+        result("c"),
+    ]
+    entries = [classify(key, message, count) for key, message in enumerate(messages)]
+    whole = arrange(entries[:5], count)
+    more = arrange(entries[:7], count, after=whole)
+    assert all(old is new for old, new in zip(whole.items, more.items, strict=False))
+    assert more == arrange(entries[:7], count)
+    late = arrange(entries, count, after=more)
+    assert late == arrange(entries, count)
+    assert not any(item.inserted for item in late.items)
+
+
+def test_an_inserted_text_is_counted_once() -> None:
+    """Where the view is shown in another way and its beginning is arranged anew, the text is known."""
+    counted: list[object] = []
+
+    def counting(message: Message) -> int:
+        counted.append(message["content"])
+        return count(message)
+
+    entries = [classify(key, message, count) for key, message in enumerate([user("go"), says("so")])]
+    first = arrange(entries, counting, notice="NOTE", notice_before="m1")
+    again = arrange(entries, counting, notice="NOTE", notice_before="m1", silent={"m1"}, after=first)
+    assert counted == ["NOTE"]
+    assert again == first
