@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain, compress, pairwise
 
 from ..config import Config
 from ..messages.elide import Cut
@@ -13,6 +12,7 @@ from ..view.arrangement import Count, Fetch, stand_in
 from ..view.entry import Entry
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups, untouchable
+from .holders import Holders
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
 
@@ -49,8 +49,8 @@ class Draft:
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
     """The tokens of each group, cut as it is, with stand-ins for missing results."""
-    holders: dict[str, int] = field(default_factory=dict)
-    """By term, how many of the messages that stay show it."""
+    holders: Holders = field(default_factory=lambda: Holders(()))
+    """How many of the messages that stay show each term."""
     needed: set[str] = field(default_factory=set)
     """The terms in the arguments of the calls that the view began with."""
     total_tokens: int = 0
@@ -95,12 +95,17 @@ class Draft:
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )
         draft.members = [group.entries() for group in groups]
-        draft.sizes = [draft._group_tokens(position) for position in range(len(groups))]
+        draft.sizes = draft._group_sizes()
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
-        draft.total_messages = sum(1 + len(group.results) for group in groups)
-        shown = [entry.terms.shown(draft.cuts.get(entry.id)) for entry in chain.from_iterable(draft.members)]
-        draft.holders = defaultdict(int, Counter(chain.from_iterable(shown)))  # a longer cut shows new ones
-        draft.needed.update(*(group.head.terms.used for group in groups))
+        draft.total_messages = len(groups) + sum([len(group.results) for group in groups])
+        known = draft.cuts
+        draft.holders = Holders(
+            [
+                entry.terms.shown(known[entry.id]) if entry.id in known else entry.terms.names
+                for entry in chain.from_iterable(draft.members)
+            ]
+        )
+        draft.needed.update(*[group.head.terms.used for group in groups if group.results])
         return draft
 
     @property
@@ -119,12 +124,20 @@ class Draft:
         known = self.cuts.get(entry.id)
         return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
 
-    def _group_tokens(self, position: int) -> int:
-        tokens, group = sum(map(self.tokens_of, self.members[position])), self.groups[position]
-        if group.unanswered:
-            pairs = zip(group.head.calls, group.results, strict=True)
-            tokens += sum(self.count(stand_in(call.id, call.name)) for call, result in pairs if result is None)
-        return tokens
+    def _group_sizes(self) -> list[int]:
+        """The tokens of each group, with stand-ins for missing results."""
+        changed = self.cuts.keys() | self.silent
+        entries = chain.from_iterable(self.members)
+        tokens = [self.tokens_of(entry) if entry.id in changed else entry.tokens for entry in entries]
+        sums = list(accumulate(tokens, initial=0))
+        ends = accumulate(map(len, self.members), initial=0)
+        sizes = [sums[end] - sums[start] for start, end in pairwise(ends)]
+        for position, group in enumerate(self.groups):
+            if None in group.results:
+                pairs = zip(group.head.calls, group.results, strict=True)
+                missing = [call for call, result in pairs if result is None]
+                sizes[position] += sum(self.count(stand_in(call.id, call.name)) for call in missing)
+        return sizes
 
     def reserve(self, tokens: int) -> None:
         """Leave room for what is inserted."""
@@ -137,7 +150,7 @@ class Draft:
         self.total_tokens -= self.sizes[position]
         self.total_messages -= 1 + len(self.groups[position].results)
         for entry in self.members[position]:
-            self._hide(entry.terms.shown(self.cuts.get(entry.id)))
+            self.holders.hide(entry.terms.shown(self.cuts.get(entry.id)))
 
     def restore(self, position: int) -> None:
         """Take a group in again that was left out."""
@@ -145,15 +158,15 @@ class Draft:
         self.total_tokens += self.sizes[position]
         self.total_messages += 1 + len(self.groups[position].results)
         for entry in self.members[position]:
-            self._show(entry.terms.shown(self.cuts.get(entry.id)))
+            self.holders.show(entry.terms.shown(self.cuts.get(entry.id)))
 
     def show_by(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
         (message,) = self.fetch([entry])
         tokens = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         before = self.cuts.get(entry.id)
-        self._hide(entry.terms.shown(before))
-        self._show(entry.terms.shown(cut))
+        self.holders.hide(entry.terms.shown(before))
+        self.holders.show(entry.terms.shown(cut))
         self._set_cut(position, entry, cut, tokens)
 
     def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
@@ -162,14 +175,14 @@ class Draft:
         before = self._whole_tokens(entry)
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
-            self._hide(entry.terms.lost(self.cuts.get(entry.id), cut))
+            self.holders.hide(entry.terms.lost(self.cuts.get(entry.id), cut))
             self._set_cut(position, entry, cut, after)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, tokens: int) -> None:
         """Shorten a message of a group to about so many tokens; `settle` counts it exactly."""
         known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
         self._estimated.setdefault(entry.id, (position, entry, known, before))
-        self._hide(entry.terms.lost(known, cut))
+        self.holders.hide(entry.terms.lost(known, cut))
         self._set_cut(position, entry, cut, tokens)
 
     def settle(self) -> None:
@@ -184,7 +197,7 @@ class Draft:
             if before - after >= MIN_SAVED_TOKENS:
                 self._set_cut(position, entry, cut, after)
             else:
-                self._show(entry.terms.lost(known, cut))
+                self.holders.show(entry.terms.lost(known, cut))
                 self._set_cut(position, entry, known, before)
 
     def _whole_tokens(self, entry: Entry) -> int:
@@ -208,14 +221,6 @@ class Draft:
             self.sizes[position] -= head.thinking_tokens
             self.total_tokens -= head.thinking_tokens
 
-    def _hide(self, names: Iterable[str]) -> None:
-        for name in names:
-            self.holders[name] = self.holders.get(name, 0) - 1
-
-    def _show(self, names: Iterable[str]) -> None:
-        for name in names:
-            self.holders[name] = self.holders.get(name, 0) + 1
-
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""
         room = share * self.target_tokens
@@ -228,4 +233,4 @@ class Draft:
 
     def left(self) -> list[int]:
         """The positions of the groups that stay."""
-        return [position for position, kept in enumerate(self.kept) if kept]
+        return list(compress(range(len(self.kept)), self.kept))

@@ -13,7 +13,7 @@ def floor(draft: Draft) -> dict[str, int]:
     groups, last = draft.groups, last_human(draft.groups)
     parts = {"system prompt, tools and overhead": draft.fixed_tokens}
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0, OTHER_MESSAGES: 0}
-    for position in draft.left():
+    for position in sorted(draft.fixed):
         group, tokens = groups[position], draft.sizes[position]
         if group.pinned:
             names["pins"] += tokens
@@ -22,7 +22,8 @@ def floor(draft: Draft) -> dict[str, int]:
         elif position == last:
             names["last human message"] += tokens
         else:
-            names["newest messages" if position in draft.fixed else OTHER_MESSAGES] += tokens
+            names["newest messages"] += tokens
+    names[OTHER_MESSAGES] = draft.total_tokens - draft.fixed_tokens - sum(names.values())
     return parts | names
 
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
@@ -182,6 +183,7 @@ def _does(use: Use) -> str:
     return f"{use.name} {file_name(use.paths[0])}" if use.kind in (READ, CHANGE) and use.paths else use.name
 
 
+@lru_cache(maxsize=1024)
 def _count_only(messages: int) -> str:
     return f"[{messages} message{'s' * (messages != 1)} left out]"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import chain
+from itertools import compress
 from typing import NamedTuple
 
 from ..view.entry import Entry
@@ -36,58 +36,71 @@ class GapFinder:
 
     def __init__(self, draft: Draft, request: PlanRequest) -> None:
         self._draft = draft
-        index_of = request.index_of
+        positions, index_of = request.positions, request.index_of
         groups = draft.groups
         beside = set(request.shown_anyway)
         if sum(map(len, draft.members)) < len(request.entries):
             grouped = {entry.ordinal for members in draft.members for entry in members}
             beside.update(entry.ordinal for entry in request.entries if entry.ordinal not in grouped)
-        self._beside = [index_of(ordinal) for ordinal in beside if ordinal >= 0]
-        self._indexes = [[index_of(e.ordinal) for e in members if e.ordinal >= 0] for members in draft.members]
-        self._ends = [_ends_gap(group.head) for group in groups]
-        self._ids = [group.head.id for group in groups]
+        self._beside = [request.index_of(ordinal) for ordinal in beside if ordinal >= 0]
+        self._indexes = {e.ordinal: index_of(e.ordinal) for e in request.entries} if positions is None else positions
+        heads = [group.head for group in groups]
+        self._ends = [index_of(head.ordinal) if _ends_gap(head) else -1 for head in heads]
+        """By group, where its first message is in the live history, if a gap can end before it."""
+        self._ids = [head.id for head in heads]
         previous = request.previous
         marked = previous is not None and previous.gaps is not None
         self._known = {gap.before: gap for gap in previous.gaps or ()} if previous is not None else {}
         self._old = set(previous.keep) if previous is not None and marked else set[str]()
         known = (entry.ordinal for entry in reversed(request.entries) if entry.id in self._old)
-        self._newest_old = index_of(next(known, -1))
+        self._newest_old = request.index_of(next(known, -1))
+        pairs = zip(self._ends, self._ids, strict=True)
+        self._restored = [here < self._newest_old and name not in self._old for here, name in pairs]
+        """By group, whether the plan before left it out, and kept newer ones."""
+        self._kept: list[bool] = []
+        self._found: list[OpenGap] = []
 
     def find(self) -> list[OpenGap]:
         """The gaps of the draft as it stands, in order."""
-        draft, ids, known = self._draft, self._ids, self._known
+        if self._kept != self._draft.kept:
+            self._found, self._kept = self._find(), list(self._draft.kept)
+        return self._found
+
+    def _find(self) -> list[OpenGap]:
+        draft, ids, known, ends, restored = self._draft, self._ids, self._known, self._ends, self._restored
+        everywhere = not self._old
         left = draft.left()
-        shown = sorted(chain(self._beside, *[self._indexes[position] for position in left]))
+        indexes, members = self._indexes, compress(draft.members, draft.kept)
+        shown = sorted(self._beside + [indexes[e.ordinal] for group in members for e in group if e.ordinal >= 0])
         found: list[OpenGap] = []
         after_restored = False
         last: int | None = None
         at, start = -1, 0
         for position in left:
-            if not self._ends[position]:
+            here = ends[position]
+            if here < 0:
                 continue
-            here = self._indexes[position][0]
-            missing = here - at - 1
-            if missing:
-                missing -= bisect_left(shown, here) - bisect_right(shown, at)
             dropped: Sequence[int] = ()
             parts: Sequence[Gap] = ()
             if position > start:
                 dropped = [p for p in range(start, position) if not draft.kept[p]]
                 parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known]
-            elif ids[position] in known:
-                parts = [known[ids[position]]]
-            restored = ids[position] not in self._old and here < self._newest_old
-            certain = bool(dropped or parts) or not self._old or restored or after_restored
-            after_restored = restored
-            if missing > 0 and certain:
-                found.append(OpenGap(position, last, missing, dropped, parts))
+            elif (part := known.get(ids[position])) is not None:
+                parts = [part]
+            if dropped or parts or everywhere or after_restored or restored[position]:
+                missing = here - at - 1
+                if missing:
+                    missing -= bisect_left(shown, here) - bisect_right(shown, at)
+                if missing > 0:
+                    found.append(OpenGap(position, last, missing, dropped, parts))
+            after_restored = restored[position]
             last, at, start = position, here, position + 1
         return found
 
 
 def _ends_gap(head: Entry) -> bool:
     """Whether a gap can end before a group with this head."""
-    return head.ordinal >= 0 and head.id != "" and (not head.instructs or head.late)
+    return head.ordinal >= 0 and head.id != "" and (head.late or not head.instructs)
 
 
 def first_id(draft: Draft, positions: Sequence[int]) -> str:

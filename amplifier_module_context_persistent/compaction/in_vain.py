@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
@@ -30,7 +31,8 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
         if failed:
             left_out.append((position, failed))
     found = list(known)
-    succeeded = _last_successes(draft) if left_out else {}
+    asked = {draft.groups[position].head.calls[number].asks for position, numbers in left_out for number in numbers}
+    succeeded = _last_successes(draft, asked) if left_out else {}
     for position, numbers in left_out:
         head = draft.groups[position].head
         failed = [number for number in numbers if succeeded.get(head.calls[number].asks, -1) < position]
@@ -46,13 +48,14 @@ def _failed(result: Entry | None) -> bool:
     return result is not None and result.failed_run
 
 
-def _last_successes(draft: Draft) -> dict[bytes, int]:
-    """By what a call asks, the position of the last group in which that had a result that tells of no failure."""
+def _last_successes(draft: Draft, asked: AbstractSet[bytes]) -> dict[bytes, int]:
+    """By what a call asked, the position of the last group in which that had a result that tells of no failure."""
     return {
         call.asks: position
         for position, group in enumerate(draft.groups)
+        if group.results
         for call, result in zip(group.head.calls, group.results, strict=True)
-        if result is not None and not result.failed_run
+        if call.asks in asked and result is not None and not result.failed_run
     }
 
 

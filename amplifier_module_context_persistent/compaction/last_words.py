@@ -53,14 +53,18 @@ def hold_last_words(draft: Draft) -> None:
     """Hold the last words of finished turns, and say how they may be shortened."""
     positions = [p for p in last_words(draft.groups) if draft.kept[p] and p not in draft.fixed]
     room = int(SHARE * draft.target_tokens)
-    sizes: dict[int, int] = {}
+    known = [_known(draft, position) for position in positions]
+    sizes: list[int] = []
     for chars in _STEPS:
-        sizes = {position: _size(draft, position, chars) for position in positions}
-        if sum(sizes.values()) <= room:
+        sizes = [
+            size if chars_now <= _MUCH * chars else min(size, tokens * chars // chars_now + _MARKER_TOKENS)
+            for size, tokens, chars_now in known
+        ]
+        if sum(sizes) <= room:
             break
     cut = Cut(chars, 0, whole_words=True)
-    for position in reversed(positions):
-        room -= sizes[position]
+    for position, tokens in zip(reversed(positions), reversed(sizes), strict=True):
+        room -= tokens
         if room < 0:
             break
         draft.held.add(position)
@@ -69,10 +73,10 @@ def hold_last_words(draft: Draft) -> None:
             draft.shorter[position] = cut
 
 
-def _size(draft: Draft, position: int, chars: int) -> int:
-    """About what last words come to when they are shortened to so many characters."""
+def _known(draft: Draft, position: int) -> tuple[int, int, int]:
+    """What the size of last words that are shortened follows from: theirs now, their tokens and characters whole.
+
+    Those that are cut already count as short: they stay as they are.
+    """
     head = draft.groups[position].head
-    tokens, whole = draft.sizes[position], sum(head.terms.text_chars)
-    if head.id in draft.cuts or whole <= _MUCH * chars:
-        return tokens
-    return min(tokens, head.tokens * chars // whole + _MARKER_TOKENS)
+    return draft.sizes[position], head.tokens, 0 if head.id in draft.cuts else sum(head.terms.text_chars)

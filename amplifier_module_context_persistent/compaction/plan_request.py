@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..config import SUMMARIZE, Config
 from ..messages.elide import WHOLE, Cut
-from ..view.arrangement import Count, Fetch
+from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
 from ..view.provider_bonds import Reader
@@ -45,6 +45,8 @@ class PlanRequest:
     """By ordinal, where messages are in the live history; None where ordinals are positions in it."""
     shown_anyway: frozenset[int] = frozenset()
     """Ordinals of messages that are not among `entries` and do not count as left out."""
+    arranged: Arrangement | None = None
+    """The view as it was arranged before; what it inserted is not counted again."""
     reader: Reader | None = None
     """Who gets the view."""
     summary: Summary | None = None

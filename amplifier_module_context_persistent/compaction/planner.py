@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, compress, takewhile
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
@@ -103,8 +103,11 @@ def _hold(draft: Draft, request: PlanRequest) -> None:
     if request.strategy == "sliding_window":
         return
     hold_last_words(draft)
-    todos = (p for p in reversed(draft.left()) if any(use.kind == TODO for use in draft.groups[p].head.uses))
-    draft.held.update(islice(todos, 1))
+    for position in reversed(draft.left()):
+        uses = draft.groups[position].head.uses
+        if uses and any(use.kind == TODO for use in uses):
+            draft.held.add(position)
+            break
 
 
 def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:
@@ -124,8 +127,10 @@ class _Fitted:
     """A draft that fits its budget with what is inserted."""
 
     step: int
+    alive: list[Entry]
+    """The kept messages."""
     kept: frozenset[int]
-    """Ordinals of the kept messages."""
+    """Their ordinals."""
     cuts: dict[str, Cut]
     cut_tokens: dict[str, int]
     marked: Marked
@@ -174,11 +179,11 @@ def _arranged(
 ) -> _Fitted:
     """Arrange the view of a draft."""
     entries = request.entries
-    kept = frozenset(entry.ordinal for position in draft.left() for entry in draft.members[position])
+    kept = frozenset([entry.ordinal for members in compress(draft.members, draft.kept) for entry in members])
     alive = [entry for entry in entries if entry.ordinal in kept]
     dropped = request.left_out + len(entries) - len(kept)
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
-    shortened = sum(cut.shortens for cut in cuts.values())
+    shortened = sum([cut.shortens for cut in cuts.values()])
     gone = Gone(dropped, shortened, len(marked.gaps), marked.changed, marked.read, marked.in_vain)
     notice = (
         notice_text(request.config, max(step, request.step_before), gone, request.budget_tokens, request.count)
@@ -198,11 +203,14 @@ def _arranged(
         notice_before=placed.before,
         gaps=marked.gaps,
         reader=request.reader,
-        groups=[draft.groups[position] for position in draft.left()],
+        after=request.arranged,
+        groups=list(compress(draft.groups, draft.kept)),
     )
     tokens = request.fixed_tokens + arrangement.tokens
     cut_tokens = {message_id: cut_tokens[message_id] for message_id in cuts}
-    return _Fitted(step, kept, cuts, cut_tokens, marked, dropped, placed.notice, placed.before, arrangement, tokens)
+    return _Fitted(
+        step, alive, kept, cuts, cut_tokens, marked, dropped, placed.notice, placed.before, arrangement, tokens
+    )
 
 
 def _with_lines(
@@ -212,12 +220,15 @@ def _with_lines(
     tokens = dict(draft.cut_tokens)
     before = request.previous.cuts if request.previous is not None else {}
     changed = []
+    said = {message_id for message_id, cut in before.items() if cut.then}
     for entry in alive:
-        line = lines.get(entry.id, "") if entry.id else ""
+        if entry.id not in lines and entry.id not in said:
+            continue
+        line = lines.get(entry.id, "")
         if line:
             cuts[entry.id] = replace(cuts.get(entry.id) or entry.offload or WHOLE, then=line)
         had = before.get(entry.id)
-        if entry.id in cuts and (line or (had is not None and had.then)):
+        if entry.id in cuts:
             if cuts[entry.id] == had and entry.id in request.cut_tokens:
                 tokens[entry.id] = request.cut_tokens[entry.id]
             else:
@@ -229,16 +240,15 @@ def _with_lines(
 
 
 def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before: int) -> Plan:
-    stored = [entry.id for entry in request.entries if entry.id]
-    kept = [entry.id for entry in request.entries if entry.ordinal in fitted.kept]
+    kept = [entry.id for entry in fitted.alive if entry.id]
     return Plan(
         id=request.plan_id,
-        upto=stored[-1] if stored else "",
-        keep=tuple(message_id for message_id in kept if message_id),
+        upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
+        keep=tuple(kept),
         cuts=fitted.cuts,
-        silent=frozenset(message_id for message_id in kept if message_id in draft.silent),
+        silent=frozenset(draft.silent.intersection(kept)),
         closed=closed_calls(draft.groups, draft.kept),
-        media=media_left_out(entry for entry in request.entries if entry.ordinal in fitted.kept),
+        media=media_left_out(fitted.alive),
         gaps=fitted.marked.gaps,
         changed=fitted.marked.changed,
         read=fitted.marked.read,

@@ -46,6 +46,8 @@ class FileUses(NamedTuple):
         reads: list[FileUse] = []
         changes: defaultdict[str, list[FileUse]] = defaultdict(list)
         for position, group in enumerate(draft.groups):
+            if not group.results:
+                continue
             for number, use in enumerate(group.head.uses):
                 if use.kind not in (READ, CHANGE) or number >= len(group.results):
                     continue

@@ -16,6 +16,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 import orjson
@@ -35,6 +36,7 @@ MESSAGE_TOKENS: Final = 3
 CALL_TOKENS: Final = 8
 """What frames a tool call or a tool result: an allowance for its tags and keys, which no provider publishes."""
 
+_LABEL_CHARS: Final = 64
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
 _MAX_LEAVES: Final = 1_000_000
@@ -59,7 +61,9 @@ ENCODINGS: Final = tuple(VOCABULARIES)
 
 
 class TokenCounter(Protocol):
-    """What counts a text. `name` is what the log's header records: `estimate`, or an encoding's name."""
+    """What counts a text, hashable. `name` is what the log's header records: `estimate`, or an encoding's name."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str:
@@ -167,12 +171,13 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
         Tokens, at least `MESSAGE_TOKENS`.
     """
     tokens = MESSAGE_TOKENS
-    for key in ("role", "name", "tool_call_id"):
+    for key in ("role", "name"):
         value = message.get(key)
         if isinstance(value, str):
-            tokens += counter.count_text(value)
-    if message.get("tool_call_id") is not None:
-        tokens += CALL_TOKENS
+            tokens += _label_tokens(value, counter) if len(value) <= _LABEL_CHARS else counter.count_text(value)
+    call_id = message.get("tool_call_id")
+    if call_id is not None:
+        tokens += CALL_TOKENS + (counter.count_text(call_id) if isinstance(call_id, str) else 0)
     calls = message.get("tool_calls")
     called: set[str] = set()
     if isinstance(calls, list | tuple):
@@ -185,6 +190,12 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
     if isinstance(copy, Mapping) and not _holds_thinking(content):
         tokens += blocks.count([copy])
     return tokens
+
+
+@lru_cache(maxsize=256)
+def _label_tokens(label: str, counter: TokenCounter) -> int:
+    """Count a role or the name of a tool: few of them occur, each in many messages."""
+    return counter.count_text(label)
 
 
 def _call_id(call: object) -> str:

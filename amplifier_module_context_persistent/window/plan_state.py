@@ -35,6 +35,8 @@ class PlanState:
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
         """Whether the messages of some ordinals are whole; those that are in no log are not looked for."""
+        if not ordinals:
+            return True
         groups = (group.entries() for group in tool_groups(self.entries))
         whole = {entry.ordinal for group in groups if not any(map(self._is_cut, group)) for entry in group}
         return all(ordinal in whole for ordinal in ordinals if ordinal >= 0)

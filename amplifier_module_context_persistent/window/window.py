@@ -297,6 +297,7 @@ class ViewState:
                 cut_tokens=state.cut_tokens,
                 left_out=state.left_out,
                 positions=self._kept.positions(log, state),
+                arranged=self._arranged,
                 reader=self._reader,
                 shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,

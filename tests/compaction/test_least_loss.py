@@ -116,7 +116,7 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
     real = choice.Candidates.shorter
     monkeypatch.setattr(
-        choice.Candidates, "shorter", lambda self, one: [(c, cut, -999) for c, cut, _ in real(self, one)]
+        choice.Candidates, "shorter", lambda self, one: [(*option[:3], -999) for option in real(self, one)]
     )
     made = drafted(named(["word " * 30] * 6), 1, protected_tool_results=0)
     lose_least(made)
