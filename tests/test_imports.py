@@ -275,7 +275,6 @@ TESTED_ELSEWHERE = {
     "session.session": "tests/session/test_store.py: the parts of an open session",
     "session.set_messages": "tests/session/test_reconcile.py: what a host sets at a resume",
     "sums.add_up": "tests/sums/test_stored_sums.py: with a checkpoint, without one, and of any log",
-    "sums.notes": "tests/sums/test_stored_sums.py: what a checkpoint holds of them",
     "sums.record_sums": "tests/sums/test_stored_sums.py: plans, reports and receipts, as `stats` prints them",
     "sums.requests": "tests/transcript/test_cost.py: which requests were paid for, and which messages answered them",
     "sums.turn_rows": "tests/sums/test_summary.py: turns, as the sum of a run holds them",

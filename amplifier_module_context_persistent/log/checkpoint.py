@@ -142,6 +142,7 @@ class Checkpoint:
                 raise CheckpointError("another version or another machine made it")
             self.offset = int(self._description["scan"]["offset"])
             """The end of what it covers."""
+            self.max_record_bytes = self._description["max_record_bytes"]
             self._columns = _parts(self._description["columns"])
             self._notes = _parts(self._description["notes"])
         except (ValueError, KeyError, TypeError) as error:

@@ -63,6 +63,24 @@ def read_checkpoint(log: OpenLog, max_record_bytes: int) -> tuple[Scanner, dict[
     return None
 
 
+def read_note(log: OpenLog, name: str, max_record_bytes: int) -> bytes | None:
+    """Read a note of an open log's checkpoint, if that covers all of the log as it is; else None.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    try:
+        status = _status(log)
+        with _opened(log) as checkpoint:
+            checkpoint.check_log(status, log.read)
+            whole = checkpoint.offset == status.size_bytes and checkpoint.max_record_bytes == max_record_bytes
+            return checkpoint.notes(name).get(name) if whole else None
+    except LogUnreadableError:
+        raise
+    except (CheckpointError, OSError):
+        return None  # whoever reads the log says why
+
+
 def write_checkpoint(
     log: OpenLog,
     scanner: Scanner,

@@ -6,6 +6,9 @@ has 30 MB, and unsynced writes of that size slow down the appends of everybody o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from .checkpoint_file import is_large, write_checkpoint
 from .reader import LogReader
 
@@ -16,6 +19,19 @@ is covered."""
 CLOSE_TAIL_BYTES = 64 << 10
 CLOSE_TAIL_SHARE = 256
 """Likewise when a log is closed."""
+
+
+class Notes(Protocol):
+    """What others keep of a log besides, and note in its checkpoint."""
+
+    @property
+    def grown_bytes(self) -> int:
+        """How much of the log they took in since they were noted last."""
+        ...
+
+    def make(self) -> Mapping[str, bytes]:
+        """Give the notes, by name; on the log's thread."""
+        ...
 
 
 class CheckpointWriter:
@@ -29,6 +45,13 @@ class CheckpointWriter:
         self._reader = reader
         self.has_appended = False
         """Whether this process appended to the log since it was opened; who only reads writes none."""
+        self.notes: Notes | None = None
+        """What is noted anew in each checkpoint."""
+
+    @property
+    def reader(self) -> LogReader:
+        """The log, read."""
+        return self._reader
 
     @property
     def is_due(self) -> bool:
@@ -45,17 +68,21 @@ class CheckpointWriter:
 
     def close(self) -> None:
         """Write one if it is worth it before the log is closed."""
-        if self.has_appended and self._is_worth(CLOSE_TAIL_BYTES, CLOSE_TAIL_SHARE):
-            self._write()
+        grown = self.notes.grown_bytes if self.notes is not None else 0
+        if self.has_appended and self._is_worth(CLOSE_TAIL_BYTES, CLOSE_TAIL_SHARE, grown):
+            self._write(anew=grown > 0)
         self.has_appended = False
 
-    def _is_worth(self, least_bytes: int, share: int) -> bool:
+    def _is_worth(self, least_bytes: int, share: int, grown: int = 0) -> bool:
         covered, end = self._reader.covered_bytes, self._reader.scanner.offset
-        uncovered = end - covered
+        uncovered = max(end - covered, grown)
         return uncovered > least_bytes and uncovered > covered // share and is_large(end)
 
-    def _write(self) -> None:
+    def _write(self, *, anew: bool = False) -> None:
         reader = self._reader
         if reader.file.fd is not None:
             end = reader.scanner.offset  # what fails is tried again only after as much was appended once more
-            reader.covered_bytes = write_checkpoint(reader.file, reader.scanner, reader.known_end) or end
+            if self.notes is not None:
+                reader.notes |= self.notes.make()
+            written = write_checkpoint(reader.file, reader.scanner, reader.known_end, reader.notes, anew=anew)
+            reader.covered_bytes = written or end

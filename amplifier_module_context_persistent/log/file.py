@@ -69,7 +69,7 @@ class FileLog:
         """The file that was appended to last."""
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as this object has met none."""
-        self._checkpoint = CheckpointWriter(self._reader)
+        self.checkpoint_writer = CheckpointWriter(self._reader)
 
     @property
     def path(self) -> str:
@@ -120,17 +120,17 @@ class FileLog:
     @property
     def wants_checkpoint(self) -> bool:
         """Whether so much was appended that a checkpoint is worth its writing."""
-        return self._checkpoint.is_due
+        return self.checkpoint_writer.is_due
 
     def write_checkpoint(self) -> None:
         """Write it if it is, where nobody waits for an append; whatever fails is only noted."""
         if not self._failure:
-            self._checkpoint.write_if_due()
+            self.checkpoint_writer.write_if_due()
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._failure:
-            self._checkpoint.close()
+            self.checkpoint_writer.close()
         self._reader.close()
         self._failure = None
         self._unsynced_directories = None
@@ -259,7 +259,7 @@ class FileLog:
             if self._durable:
                 self._sync()
         reader.appended(records)
-        self._checkpoint.has_appended = True
+        self.checkpoint_writer.has_appended = True
 
     def _write(self, data: bytes) -> None:
         reader, files = self._reader, self._files

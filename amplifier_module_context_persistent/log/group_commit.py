@@ -98,6 +98,16 @@ class GroupCommit:
         result: T = await wrap(job)(executor=self._thread)
         return result
 
+    def call(self, function: Callable[[Log], None]) -> None:
+        """Call a function with the log, as `run` does; nobody waits for it, and it must raise nothing."""
+        self._check_process()
+
+        def job() -> None:
+            with self._mutex:
+                function(self._log)
+
+        self._thread.call(job)
+
     async def close(self) -> None:
         """Commit what waits, close the log and let the thread go; later calls start anew."""
         try:

@@ -75,6 +75,7 @@ class RequestFlow:
         if answer.view is None:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
+        self._store.work_while_idle()
         return answer.view or []
 
     async def compact(self) -> None:

@@ -1,36 +1,26 @@
 """What `list` says of a session: how much there is, in which state it is, how it began. Reads only.
 
-One scan of the log, and a few messages; what it holds in memory is the index. Tokens are an estimate: at most `SAMPLES`
-messages are counted, picked at even distances in bytes, so that a large one is picked for what it is, and their tokens
-per byte stand for the whole. Where there are no more messages than that, all are counted.
+What a checkpoint notes of the log as it is needs no reading. Else it takes one scan of the log, and a few messages;
+what it holds in memory is the index.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection
-from dataclasses import dataclass
-from itertools import accumulate, islice
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import LogError
 from ..log.filesystem import FileSystem
-from ..log.index import ASSISTANT, USER
 from ..maintenance.open_files import Identity, identity_of
-from ..messages.message import calls_of, result_id_of, text_of
-from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
+from ..messages.metadata import instant_of
 from ..messages.outcome import ANSWERED, outcome_of
-from ..sums.summary import tokens_of
+from ..sums.glance import glance_at, noted_glance
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
 from .sessions import SessionFile
 from .transcript import Transcript
-
-SAMPLES = 128
-_FIRST_USERS = 20  # so many messages of users are looked at for a human one
-_LINE_CHARS = 200
-_NEIGHBOURS = 20  # so many messages at either end are looked at for a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,34 +110,24 @@ def look_at(
     files: FileSystem | None = None,
     count_failed: bool = False,
 ) -> Overview:
-    """Look at a session's log.
+    """Look at a session's log; where its checkpoint says all, nothing else is read.
 
     Args:
         session: which one.
-        counter: what counts tokens.
+        counter: what counts tokens, where the checkpoint does not say them.
         held: files that are held open for writing; None where nobody knows.
         files: the system calls, to be told how far reading is.
         count_failed: whether to read every result and count those that failed.
     """
     try:
+        if not count_failed and isinstance(session.path, Path) and counter.name == "estimate":
+            glance = noted_glance(str(session.path), files)
+            if glance is not None:
+                return Overview(session, **asdict(glance), is_open=_is_open(session.path, held))
         with Transcript(session.path, files=files) as transcript:
-            reader, described = transcript.reader, transcript.reader.describe()
-            return Overview(
-                session,
-                size_bytes=described.size_bytes,
-                messages=len(transcript),
-                hidden=len(reader.index) - len(transcript),
-                tokens=_tokens(transcript, counter),
-                damage=len(reader.index.damage),
-                torn_bytes=described.torn_bytes,
-                open_calls=_open_calls(transcript),
-                is_open=_is_open(session.path, held),
-                first_line=_first_line(transcript),
-                first_message=_time_near(transcript, range(len(transcript))),
-                last_message=_time_near(transcript, range(len(transcript) - 1, -1, -1)),
-                model=_model(transcript),
-                failed_calls=_failed_calls(transcript) if count_failed else None,
-            )
+            failed = _failed_calls(transcript) if count_failed else None
+            glance = glance_at(transcript.reader, counter)
+            return Overview(session, **asdict(glance), is_open=_is_open(session.path, held), failed_calls=failed)
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session, error=str(said or error))
@@ -158,68 +138,6 @@ def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None
     return None if held is None or isinstance(path, str) else identity_of(path) in held
 
 
-def _tokens(transcript: Transcript, counter: TokenCounter) -> int:
-    live, lengths = transcript.reader.index.live, transcript.reader.index.lengths
-    if len(live) <= SAMPLES:
-        return sum(tokens_of(message, counter) for message in transcript.messages())
-    ends = list(accumulate(lengths[ordinal] for ordinal in live))
-    total = ends[-1]
-    share = 0.0
-    for number in range(SAMPLES):
-        position = bisect_right(ends, (2 * number + 1) * total // (2 * SAMPLES))
-        (message,) = transcript.messages(position, position + 1)
-        share += tokens_of(message, counter) / lengths[live[position]]
-    return round(total * share / SAMPLES)
-
-
-def _open_calls(transcript: Transcript) -> int:
-    """Count the calls of the last assistant message with calls that no later message answers."""
-    index = transcript.reader.index
-    position = len(index.live)
-    while position and index.roles[index.live[position - 1]] != ASSISTANT:
-        position -= 1
-    if not position:
-        return 0
-    messages = transcript.messages(position - 1)
-    calls = {call.id for call in calls_of(next(messages))}
-    for message in messages if calls else ():
-        calls.discard(result_id_of(message) or "")
-    return len(calls)
-
-
-def _time_near(transcript: Transcript, positions: range) -> str:
-    """The time of the first message that has one, of some neighbours."""
-    for position in positions[:_NEIGHBOURS]:
-        for message in transcript.messages(position, position + 1):
-            if instant_of(said := timestamp_of(message)) is not None:
-                return said
-    return ""
-
-
-def _model(transcript: Transcript) -> str:
-    index = transcript.reader.index
-    answers = (
-        position for position in reversed(range(len(index.live))) if index.roles[index.live[position]] == ASSISTANT
-    )
-    for position in islice(answers, 1):
-        for message in transcript.messages(position, position + 1):
-            said = metadata_of(message).get("model") or message.get("model")
-            if isinstance(said, str) and said:
-                return said
-    return next((model for _, model in reversed(index.usage) if model), "")
-
-
 def _failed_calls(transcript: Transcript) -> int:
     results = (placed.message for role in ("tool", "function") for placed in transcript.placed(role=role))
     return sum(outcome_of(message) != ANSWERED for message in results)
-
-
-def _first_line(transcript: Transcript) -> str:
-    index = transcript.reader.index
-    users = (position for position, ordinal in enumerate(index.live) if index.roles[ordinal] == USER)
-    for position in islice(users, _FIRST_USERS):
-        for message in transcript.messages(position, position + 1):
-            said = text_of(message).strip() if is_human(message) else ""
-            if said:
-                return said[:_LINE_CHARS].split("\n")[0].strip()
-    return ""
