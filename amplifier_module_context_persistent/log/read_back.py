@@ -108,8 +108,9 @@ def _continue_the_chain(lines: Sequence[bytes], seeds: Sequence[int], checks: Se
     A record's checksum is the seed of the one after it. So neighbours have one CRC together: that of their bodies, each
     with its closing brace, is the checksum of the last one.
     """
-    bodies, start = [line[:-CRC_TAIL_BYTES] for line in lines], 0
-    breaks = [stop for stop, (check, seed) in enumerate(zip(checks, seeds[1:], strict=False), 1) if check != seed]
+    bodies, start, breaks = [line[:-CRC_TAIL_BYTES] for line in lines], 0, list[int]()
+    if seeds[1:] != checks[:-1]:
+        breaks = [stop for stop, (check, seed) in enumerate(zip(checks, seeds[1:], strict=False), 1) if check != seed]
     for stop in (*breaks, len(bodies)) if bodies else ():
         if crc32(b"}", crc32(b"}".join(bodies[start:stop]), seeds[start])) != checks[stop - 1]:
             return False

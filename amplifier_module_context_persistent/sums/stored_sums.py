@@ -252,6 +252,7 @@ class StoredSums:
 
 def _answer_before(index: Index, ordinal: int, earlier: EarlierAnswers) -> int:
     """The offset of the last answer before a record that no earlier one repeats: what was reported before it is its."""
+    index.know_ids()
     at = index.roles.rfind(ASSISTANT, 0, ordinal)
     while at >= 0 and earlier.first_with(index.id_hashes[at]) != at:
         at = index.roles.rfind(ASSISTANT, 0, at)
