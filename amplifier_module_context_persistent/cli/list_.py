@@ -24,10 +24,8 @@ from rich.text import Text
 from ..errors import LogError, RecallError
 from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
-from ..search.pattern import text_pattern
 from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, look_at
-from ..transcript.search import search
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
 from .progress import progress
@@ -174,6 +172,9 @@ class _Look:
 
 def _matching(words: str) -> Callable[[SessionFile], bool]:
     """Whether a message of a session says something."""
+    from ..search.pattern import text_pattern  # most lists are of all sessions
+    from ..transcript.search import search
+
     try:
         pattern = text_pattern(words)
     except RecallError as error:

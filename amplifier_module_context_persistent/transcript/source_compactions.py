@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..log.index import Index
 from ..log.record import name_of
-from ..view.plan import Plan
-from ..view.plan_record import kept_ordinals
 from .transcript import Transcript
+
+if TYPE_CHECKING:  # plans load half of the package, and most logs were not imported
+    from ..view.plan import Plan
 
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
@@ -45,6 +46,9 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     index = transcript.reader.index
     if not index.control_counts.get("plan") or _is_own(index):
         return {}
+    from ..view.plan import Plan
+    from ..view.plan_record import kept_ordinals
+
     found: dict[int, SourceCompaction] = {}
     for record, _ in transcript.book.made_for:
         if record.get("strategy") == IMPORTED:

@@ -199,13 +199,14 @@ class Transcript:
 
     def turns(self) -> list[Turn]:
         """The turns of the live history; empty where it is."""
-        index = self.reader.index
-        roles, live = bytes(map(index.roles.__getitem__, index.live)), index.live
+        index, live = self.reader.index, self.reader.index.live
+        is_straight = not index.generation and len(live) == len(index)  # as most are: every record, one after the other
+        roles = bytes(index.roles if is_straight else map(index.roles.__getitem__, live))
         users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
         unknown = [position for position in users if not index.plain_users[live[position]]]
         messages = self.reader.read([live[position] for position in unknown])
         others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
-        starts = [position for position in users if position not in others]
+        starts = [position for position in users if position not in others] if others else users
         starts = [0, *starts[1:]] if len(self) else []
         stops = [*starts[1:], len(self)]
         return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]
