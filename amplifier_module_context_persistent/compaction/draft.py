@@ -43,6 +43,8 @@ class Draft:
     """Positions of groups that no step but the last one touches."""
     held: set[int] = field(default_factory=set)
     """Positions of groups that are not left out while anything else can go; they may be shortened."""
+    opening: set[int] = field(default_factory=set)
+    """Positions of those held groups that go last of all: without them a gap has no marker."""
     shorter: dict[int, Cut] = field(default_factory=dict)
     """By the position of a group, the only cut to which its first message may be shortened."""
     members: list[tuple[Entry, ...]] = field(default_factory=list)

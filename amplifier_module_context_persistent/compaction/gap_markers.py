@@ -3,7 +3,8 @@
 Rules:
 - A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
   before the next kept group. After the newest human message only the first form is used, as a user's message would
-  begin a new turn there. Where a view is so small that what comes right after it goes too, that gap has no marker.
+  begin a new turn there. What comes right after it, up to a result, is therefore the last that goes; where it has to
+  go, that gap has no marker.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - Markers take `SHARE` of the target at most. Beyond that names go first, and then gaps are merged by leaving out what
   stands between them. People's messages stay while the markers take `PEOPLE_TOKENS` at most, where that is more.
@@ -29,6 +30,8 @@ from .plan_request import PlanRequest
 SHARE = 0.04
 LEAST_TOKENS = 120  # for markers where the target is small, and a quarter of it at most
 PEOPLE_TOKENS = 1_500  # for the markers between people's messages, and a quarter of the target at most
+OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
+CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown but how it is had again
 MOST_NAMES = 6  # that a marker shows
 MOST_KNOWN = 24  # that a plan keeps of a gap
 _MESSAGE_TOKENS = 4
@@ -67,14 +70,30 @@ def close_turn(draft: Draft) -> None:
 
 
 def hold_turn_start(draft: Draft) -> None:
-    """Hold what comes first after the newest human message, up to a result that a gap can begin after."""
+    """Hold what comes first after the newest human message, up to a result that a gap can begin after.
+
+    Where that is small with its results cut, it is the last that goes.
+    """
     turn = last_human(draft.groups)
     if turn is None:
         return
+    room = int(OPENING_SHARE * draft.target_tokens)
     for position in range(turn + 1, len(draft.groups)):
         draft.held.add(position)
+        head, *results = draft.members[position]
+        room -= head.tokens + CUT_RESULT_TOKENS * len(results)
         if takes_line(draft, position):
+            if room >= 0:
+                draft.opening.update(range(turn + 1, position + 1))
             return
+
+
+def drop_opening(draft: Draft) -> bool:
+    """Leave out what only a marker needs; whether there was any of it."""
+    positions = [position for position in draft.opening - draft.fixed if draft.kept[position]]
+    for position in positions:
+        draft.drop(position)
+    return bool(positions)
 
 
 def takes_line(draft: Draft, position: int) -> bool:

@@ -99,7 +99,7 @@ def narrow_protections(draft: Draft) -> None:
         if answer is not None and draft.kept[answer] and answer not in draft.fixed:
             draft.drop(answer)
         draft.drop(position)
-    for position in sorted(draft.held):
+    for position in sorted(draft.held - draft.opening):
         if draft.fits:
             return
         if draft.kept[position] and position not in draft.fixed:

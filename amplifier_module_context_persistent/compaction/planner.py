@@ -21,7 +21,7 @@ from ..view.render import shorten
 from ..view.rules import closed_calls, last_human
 from .draft import Draft
 from .floor import floor, pinned
-from .gap_markers import Marked, close_turn, hold_turn_start, mark_gaps, merge_gaps
+from .gap_markers import Marked, close_turn, drop_opening, hold_turn_start, mark_gaps, merge_gaps
 from .gaps import GapFinder
 from .ladder import shorten_largest
 from .last_words import hold_last_words
@@ -73,7 +73,12 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(-room)
     if draft.total_tokens > limit:
         draft.goal_tokens = (draft.target_tokens + limit) // 2
-    fitted = _fit(draft, request, step, finder)
+    try:
+        fitted = _fit(draft, request, step, finder)
+    except FloorError:
+        if not drop_opening(draft):
+            raise
+        fitted = _fit(draft, request, step, finder)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from amplifier_module_context_persistent.compaction import gap_markers
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.gap_markers import (
     LEAST_TOKENS,
@@ -11,14 +12,18 @@ from amplifier_module_context_persistent.compaction.gap_markers import (
     SHARE,
     Marked,
     close_turn,
+    drop_opening,
     hold_turn_start,
     mark_gaps,
     merge_gaps,
 )
 from amplifier_module_context_persistent.compaction.gaps import GapFinder
+from amplifier_module_context_persistent.compaction.ladder import narrow_protections
 from amplifier_module_context_persistent.compaction.notice import place_notice
+from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.view.plan import Gap, Plan
-from tests.support.drafts import draft, kept, request_of
+from tests.support.drafts import draft, history, kept, request_of
 from tests.support.messages import Message
 
 COUNT_ONLY = len("[2 messages left out]") // 3 + 4  # about what the shortest marker comes to
@@ -172,3 +177,45 @@ def test_a_gap_right_after_the_newest_persons_message_has_no_marker() -> None:
     assert found.unmarkable == {"m3"}
     assert place_notice(found, "notice", "", "m0").before == "m0"
     assert place_notice(found, "notice", "", "m0").notice == "notice"
+
+
+@pytest.mark.parametrize(("tokens", "opening"), [(9, {3, 4}), (400, set())])
+def test_what_a_marker_needs_goes_after_all_else_that_is_held(tokens: int, opening: set[int]) -> None:
+    """If it is small with its results cut; else it goes with the rest."""
+    made = draft(f"u:9 t:9 u:9 a:{tokens} t:50 t:900 a:9", 1_000)
+    hold_turn_start(made)
+    assert made.opening == opening
+    made.held.add(5)
+    made.goal_tokens = 1
+    narrow_protections(made)
+    assert {position for position in (3, 4, 5) if made.kept[position]} == opening
+    assert drop_opening(made) == bool(opening)
+    assert not drop_opening(made)
+    assert kept(made) == "2 6"
+
+
+def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_view() -> None:
+    """However large the newest results are."""
+    messages = history("u:9 " + "t:300 " * 12 + "t:3000")
+    for budget in range(1_000, 2_400, 200):
+        (gap,) = compact(request_of(messages, budget)).plan.gaps
+        assert gap.text.startswith("[22 messages left out")
+
+
+def test_what_a_marker_needs_costs_no_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where little room is left, a view fits whenever it would fit without."""
+    messages = history("u:9 " + "t:300 " * 6 + "t:3000")
+
+    def fits(fixed: int) -> bool:
+        try:
+            compact(request_of(messages, 2_000, fixed=fixed))
+        except FloorError:
+            return False
+        return True
+
+    room = range(1_800, 2_010, 10)
+    found = [fits(fixed) for fixed in room]
+    assert True in found
+    assert False in found
+    monkeypatch.setattr(gap_markers, "OPENING_SHARE", -1)
+    assert found == [fits(fixed) for fixed in room]
