@@ -14,7 +14,7 @@ SHARE = 0.5
 
 def hold_newest_results(draft: Draft) -> None:
     """Hold the groups of the newest results, and shorten these where they are too large."""
-    positions = _newest(draft)
+    positions = newest_results(draft)
     draft.held.update(positions)
     room = draft.target_tokens - draft.fixed_tokens - sum(draft.sizes[p] for p in draft.left() if p in draft.fixed)
     excess = sum(draft.sizes[position] for position in positions) - int(SHARE * max(0, room))
@@ -24,8 +24,8 @@ def hold_newest_results(draft: Draft) -> None:
     bring_down(draft, pieces, max(draft.goal_tokens, draft.total_tokens - excess))
 
 
-def _newest(draft: Draft) -> list[int]:
-    """The positions of those groups, of such as may be touched at all."""
+def newest_results(draft: Draft) -> list[int]:
+    """The positions of the groups with the newest results, of such as may be touched at all."""
     found: list[int] = []
     left = max(1, draft.config.protected_tool_results)
     for position in reversed(draft.left()):

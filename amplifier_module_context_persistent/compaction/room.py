@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..messages.elide import word_cut_for
 from .draft import Draft
+from .newest_results import newest_results
 
 LEAST_USED = 0.85
 _WORTH_TOKENS = 64  # less is not worth showing a result longer
@@ -22,8 +23,8 @@ def use_room(draft: Draft) -> bool:
     for position in reversed(range(len(draft.groups))):
         if not draft.kept[position] and draft.total_tokens + draft.sizes[position] <= draft.target_tokens:
             draft.restore(position)
-    for position in sorted(draft.held, reverse=True):
-        if draft.kept[position] and position not in draft.fixed:
+    for position in reversed(newest_results(draft)):  # an older one may show what a change replaced that is long gone
+        if position in draft.held:
             _show_longer(draft, position)
     return True
 

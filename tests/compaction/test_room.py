@@ -55,3 +55,16 @@ def test_what_is_not_held_stays_as_short_as_it_was_made() -> None:
     cuts = dict(made.cuts)
     assert use_room(made)
     assert made.cuts == cuts
+
+
+def test_an_older_held_result_stays_as_short_as_it_was_made() -> None:
+    """It may show lines that a change replaced which an earlier plan left out."""
+    made = draft("u:9 t:2000 t:300 u:9 a:9", 1_000)
+    made.held = {1, 2}
+    for position in (1, 2):
+        made.cut(position, made.members[position][1], word_cut_for(LEAST_SHOWN_CHARS))
+    old, new = (made.members[position][1].id for position in (1, 2))
+    cuts = dict(made.cuts)
+    assert use_room(made)
+    assert made.cuts[old] == cuts[old]
+    assert made.cuts[new] != cuts[new]
