@@ -5,23 +5,32 @@ python -m benchmarks.append [--directory DIRECTORY] [--sync-us 100]
 What is printed of the first two is the median of five runs, each of 2,000 interleaved pairs. The first one is promised
 where a write and `fdatasync` in a thread takes 110 to 180 us. Where a disk's does not, as on a busy one, `--sync-us`
 lets both sides sleep for so long in place of the sync, below a directory in memory.
+
+python -m benchmarks.append --growth [1000000]
+
+Goes on with a session of 1,000 messages and with a long one, in turns of 1,000 appends, until the long one has written
+a checkpoint: mean and 99th percentile of its appends against those of the short one, checkpoint writes included.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_message, seal
@@ -29,6 +38,7 @@ from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_log
 
 RUNS = 5
+TURN = 1_000
 STAMP = "2026-01-05T09:00:00.000Z"
 TEXT = "The test fails since the total is rounded before the coupon is taken off; see src/cart/total.py:41. " * 8
 MESSAGE: dict[str, Any] = {
@@ -147,6 +157,57 @@ async def in_a_long_log(directory: str) -> Comparison:
             await manager.close()
 
 
+def write_synced_log(path: str, count: int) -> None:
+    """Write a log of so many messages, of which nothing is still to be written when the measuring begins."""
+    write_log(path, repeat(MESSAGE, count))
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+async def growth(directory: str, most: int, durability: str, files: FileSystem) -> list[Comparison]:
+    """Appends to a log of so many messages against those to one of 1,000, until both have written a checkpoint."""
+    counts, times, written = (most, 1_000), ([list[int](), list[int]()]), [0, 0]
+    paths = [os.path.join(directory, f"{count}.jsonl") for count in counts]
+    async with AsyncExitStack() as closing:
+        managers = []
+        for path, count in zip(paths, counts, strict=True):
+            write_synced_log(path, count)
+            log = FileLog(path, durability=durability, files=files)
+            manager = await closing.enter_async_context(PersistentContextManager(log=log, tokenizer="estimate"))
+            await manager.add_message(MESSAGE)
+            await manager.close()  # which writes a checkpoint, as a session before this one has
+            await manager.add_message(MESSAGE)
+            managers.append(manager)
+        while min(written) < 1:
+            for side, manager in enumerate(managers):
+                before = checkpoint_of(paths[side])
+                for _ in range(TURN):
+                    began = time.perf_counter_ns()
+                    await manager.add_message(MESSAGE)
+                    times[side].append(time.perf_counter_ns() - began)
+                written[side] += checkpoint_of(paths[side]) != before
+    print(f"{durability}: {len(times[0]):,} appends to each log; {written[0]} and {written[1]} checkpoints written")
+    return [
+        Comparison(f"append, {durability}, {name}", f"at {most:,}", "at 1,000", ours, theirs, ours / theirs, limit)
+        for name, of, limit in (("mean", statistics.fmean, 1.1), ("99th percentile", percentile_99, 1.5))
+        for ours, theirs in [[of(side) / 1_000 for side in times]]
+    ]
+
+
+def checkpoint_of(path: str) -> tuple[int, int]:
+    """What tells one checkpoint of a log from the next."""
+    try:
+        status = os.stat(path + SUFFIX)
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
+
+
+def percentile_99(times: Sequence[int]) -> float:
+    """The 99th percentile."""
+    return sorted(times)[int(0.99 * len(times))]
+
+
 async def measure(directory: str, files: FileSystem) -> list[Comparison]:
     """Run all comparisons in a directory."""
     return [await durable(directory, files), await written(directory), await in_a_long_log(directory)]
@@ -157,9 +218,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--directory", help="where to measure; else the directory for temporary files")
     parser.add_argument("--sync-us", type=float, help="sleep for so long in place of a sync")
+    parser.add_argument("--growth", type=int, nargs="?", const=1_000_000, help="messages of the long log")
     options = parser.parse_args()
     files = FileSystem() if options.sync_us is None else SleepingSync(options.sync_us)
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        if options.growth is not None:
+            levels = ("fsync", "write")
+            return report(
+                [one for level in levels for one in asyncio.run(growth(directory, options.growth, level, files))]
+            )
         return report(asyncio.run(measure(directory, files)))
 
 
