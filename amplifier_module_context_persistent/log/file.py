@@ -17,22 +17,26 @@ These classes block and are not safe for concurrent calls; `group_commit.GroupCo
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
+from .append_counters import AppendCounters
 from .base import LogDescription, Outcome, Prepare
 from .batch import check_version, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
-from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories
+from .filesystem import FileSystem, check_can_sync, directories_above, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
 from .torn_tail import save_torn_tail
+from .trust import OpenedCheck
 from .written_records import Written
 
 
@@ -47,6 +51,7 @@ class FileLog:
         durability: `fsync` or `write` (see the module's docstring).
         lock_timeout_s: how long to wait for another process that holds the lock.
         max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
+        clock: gives seconds, for what is counted of appends and of waits for the lock.
     """
 
     def __init__(
@@ -57,18 +62,18 @@ class FileLog:
         durability: str = "fsync",
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
         self._files = self._reader.file.files
-        self._durable = durability == "fsync"
-        self._lock_timeout_s = lock_timeout_s
+        self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
         self._failure: str | None = None
         self._unsynced_directories: list[str] | None = None
         """Those to sync with the next append; None for all that lead to the log."""
         self._identity: tuple[int, int] | None = None
         """The file that was appended to last."""
-        self._checked: tuple[int, int] | None = None
-        """The file whose owner was looked at; None as long as this object has met none."""
+        self._opened = OpenedCheck(self._reader)
+        self._counters = AppendCounters(clock)
         self.checkpoint_writer = CheckpointWriter(self._reader)
 
     @property
@@ -99,7 +104,7 @@ class FileLog:
         """
         if not self._failure:
             self._reader.follow()
-            self._check_opened()
+            self._opened.check()
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order."""
@@ -130,6 +135,7 @@ class FileLog:
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._failure:
+            self._write_counters()
             self.checkpoint_writer.close()
         self._reader.close()
         self._failure = None
@@ -150,15 +156,15 @@ class FileLog:
             LogUnreadableError: the log is there and cannot be read.
             LogVersionError: a later version wrote it; nothing was stored.
         """
-        outcomes: list[Outcome] = []
+        began = self._counters.clock()
+        outcomes = self._append_part(batch, wait=wait) if batch else []
         while len(outcomes) < len(batch):
             rest = batch[len(outcomes) :]
             try:
-                outcomes += self._append_part(rest, wait=wait or bool(outcomes))
+                outcomes += self._append_part(rest, wait=True)
             except LogError as error:
-                if not outcomes:
-                    raise
                 outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
+        self._counters.appended(began)
         return outcomes
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
@@ -168,7 +174,7 @@ class FileLog:
         if not wait and reader.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
-        self._check_opened()
+        self._opened.check()
         if self._durable and self._unsynced_directories is None:
             check_can_sync(self.path, exists=reader.file.fd is not None)
         if reader.file.fd is None:
@@ -176,11 +182,14 @@ class FileLog:
             if not part.bodies:
                 return part.outcomes(0)
             self._create()
-        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s)
+        known_index, known_end = self.index, reader.scanner.offset
+        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s, counters=self._counters)
         try:
+            index = self.index
+            if reader.scanner.offset != known_end or index is not known_index:
+                self._counters.counts.conflicts += 1
             if reader.file.identity is not self._identity:
                 self._notice_replacement()
-            index = self.index
             if index.version > FORMAT_VERSION:
                 check_version(index, self.path)
             if torn := reader.torn:
@@ -221,26 +230,9 @@ class FileLog:
 
     # -- under the lock ----------------------------------------------------------------------------------------------
 
-    def _check_opened(self) -> None:
-        """Look at the file: whose it is, and whether it is there if it ever was."""
-        reader = self._reader
-        if reader.file.fd is None:
-            if self._checked is not None:
-                reason = "the log was removed since this session opened it; put it back, or begin a new session"
-                raise LogUnreadableError(errno.ENOENT, reason, self.path)
-            return
-        status = reader.file.opened_status
-        if status is not None and self._checked != reader.file.identity:
-            try:
-                check_trust(status, self.path)
-            except LogUnreadableError:
-                reader.close()
-                raise
-        self._checked = reader.file.identity
-
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
-        self._check_opened()
+        self._opened.check()
         if self._identity not in (None, self._reader.file.identity) and self._unsynced_directories == []:
             self._unsynced_directories.append(os.path.dirname(self.path))
         self._identity = self._reader.file.identity
@@ -260,6 +252,15 @@ class FileLog:
                 self._sync()
         reader.appended(records)
         self.checkpoint_writer.has_appended = True
+
+    def _write_counters(self) -> None:
+        """Write down how appends went, if there is something to tell: nobody waits for it, so it is not synced."""
+        record, durable = self._counters.take(), self._durable
+        if record is not None and self._reader.file.fd is not None:
+            self._durable = False
+            with contextlib.suppress(LogError, OSError):  # somebody else has the lock, or the disk is full
+                self._append_part([lambda _: [record]], wait=False)
+            self._durable = durable
 
     def _write(self, data: bytes) -> None:
         reader, files = self._reader, self._files
@@ -302,8 +303,6 @@ class FileLog:
         except OSError as error:
             self._fail(f"the torn tail could not be cut ({error})", error)
         self._reader.cut_torn()
-
-    # -- creating and failing ----------------------------------------------------------------------------------------
 
     def _create(self) -> None:
         try:

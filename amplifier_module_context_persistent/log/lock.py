@@ -12,6 +12,7 @@ import errno
 import time
 
 from ..errors import AppendError, LockTimeoutError, LogError
+from .append_counters import AppendCounters
 from .filesystem import WINDOWS
 from .reader import LogReader
 
@@ -21,8 +22,10 @@ _FIRST_DELAY_S = 0.0005
 _LONGEST_DELAY_S = 0.02
 
 
-def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
+def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, counters: AppendCounters | None = None) -> int:
     """Lock the file that the path names, with all that it holds taken in; the descriptor to unlock.
+
+    A wait is counted, also one in vain.
 
     Raises:
         BlockingIOError: without `wait`, if it would take long.
@@ -30,7 +33,9 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
+    counters = counters or AppendCounters()
     file, deadline, delay_s = reader.file, time.monotonic() + timeout_s, _FIRST_DELAY_S
+    waits_since: float | None = None
     while True:
         fd = file.descriptor
         try:
@@ -39,6 +44,9 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
             reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
             raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
         if lock is not None:
+            if waits_since is not None:
+                counters.waited(waits_since)
+                waits_since = None
             try:
                 current = reader.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
             except BaseException:
@@ -51,7 +59,9 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float) -> int:
             continue
         if not wait:
             raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", reader.path)
+        waits_since = counters.clock() if waits_since is None else waits_since
         if time.monotonic() >= deadline:
+            counters.waited(waits_since)
             raise _timeout(reader, fd, timeout_s)
         time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)

@@ -53,6 +53,7 @@ KINDS = {
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
+    "appends": RecordKind(),
 }
 _UNKNOWN = RecordKind()
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..log.append_counters import KIND as APPENDS
+from ..log.append_counters import AppendCounts
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..messages.usage import ReportedUsage
 from .requests import Request, RequestFinder
@@ -37,6 +39,8 @@ class RecordSums:
         self.learned: dict[str, list[float]] = {}
         """By provider and model: the ratio, and the tokens that come on top."""
         self.views = self.view_tokens = self.shared_tokens = self.breaks = 0
+        self.append_reports, self.appends = 0, AppendCounts()
+        """How many sessions wrote down how their appends went, and what they say together."""
         self._known: dict[tuple[str, str], int] = {}
         """By plan and head text, the tokens of the last view that may be continued; the newest last."""
         self._plan_ids: set[str] = set()
@@ -55,6 +59,9 @@ class RecordSums:
                 self._take_report(record)
             elif kind == "view":
                 self._take_receipt(record)
+            elif kind == APPENDS:
+                self.append_reports += 1
+                self.appends.add(record)
             requests = list(self.finder.take(record))
         else:
             requests = list(self.finder.take_line(line))
@@ -88,7 +95,8 @@ class RecordSums:
         counts += [self.views, self.view_tokens, self.shared_tokens, self.breaks]
         errors = list(map(list, self.errors.items()))
         fork = [finder.forked_from, finder.copies]
-        return [self.plans, self.models, counts, errors, self.learned, known, waiting, *fork]
+        appends = [self.append_reports, self.appends.to_record()]
+        return [self.plans, self.models, counts, errors, self.learned, known, waiting, appends, *fork]
 
     def restore(self, given: list[Any]) -> None:
         """Go on from what `to_json` gave.
@@ -96,7 +104,9 @@ class RecordSums:
         Raises:
             ValueError, TypeError: it is something else.
         """
-        self.plans, self.models, counts, errors, self.learned, known, waiting, forked_from, copies = given
+        self.plans, self.models, counts, errors, self.learned, known, waiting, appends, forked_from, copies = given
+        self.append_reports, self.appends = int(appends[0]), AppendCounts()
+        self.appends.add(appends[1])
         self.reports, self.actual_tokens, self.cached_tokens, *views = counts
         self.views, self.view_tokens, self.shared_tokens, self.breaks = views
         self.errors = {float(error): count for error, count in errors}

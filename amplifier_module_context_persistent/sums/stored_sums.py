@@ -30,7 +30,7 @@ from .summary import Summary, tokens_of
 NOTE = "sums"
 """Their name among the notes of a checkpoint."""
 
-VERSION = 1
+VERSION = 2
 """To be raised whenever the same log gives other sums."""
 
 MOST_MESSAGES = 4096

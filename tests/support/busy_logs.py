@@ -42,7 +42,9 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
     made = [[encode_control("header", version=rng.choice((1, 2)), log_id="log", session_id="s")]]
     number = 0
     for step in range(count):
-        kind = rng.choice(["add"] * 8 + ["reset", "keep", "clear", "old", "plan", "usage", "usage", "view", "fork"])
+        kind = rng.choice(
+            ["add"] * 8 + ["reset", "keep", "clear", "old", "plan", "usage", "usage", "view", "fork", "appends"]
+        )
         new = [message_body(number + at, rng) for at in range(rng.randrange(1, 6))]
         first = rng.randrange(number) if number else 0
         number += len(new)
@@ -63,6 +65,9 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
         elif kind == "view":
             names = {"plan": f"p{rng.randrange(3)}", "head": "", "hash": "h", "id": f"v{step}"}
             made.append([encode_control("view", tokens=rng.randrange(99), messages=1, upto="id-0", **names)])
+        elif kind == "appends":
+            counts = {"appends": 3, "append_us": rng.randrange(999), "conflicts": 1, "buckets": [[rng.randrange(9), 3]]}
+            made.append([encode_control("appends", **counts)])
         elif kind == "fork":
             header = {"version": 2, "log_id": "log", "session_id": "s", "forked_from": f"id-{number}"}
             made.append([encode_control("header", **header)])
