@@ -181,7 +181,7 @@ def test_writers_that_meet_count_without_losing_a_record(path: str) -> None:
     """Two logs that append at once, as often as they like: all is stored, and both counts are sound."""
 
     def work(first: int) -> None:
-        log = FileLog(path)
+        log = FileLog(path, durability="write", lock_timeout_s=300)
         for number in range(first, first + 40):
             append(log, number)
         log.close()
