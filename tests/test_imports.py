@@ -266,6 +266,7 @@ TESTED_ELSEWHERE = {
     "maintenance.ever_live": "tests/maintenance/test_purge_rewrite.py: hidden and interrupted history",
     "maintenance.purge_lines": "tests/maintenance/test_purge_rewrite.py: what a purge writes",
     "maintenance.purge_file": "tests/maintenance/test_purge_faults.py: every call of it fails",
+    "replay.owed": "tests/replay/test_reader_measures.py: what each view gives its reader",
     "search.expression": "tests/search/test_pattern.py: expressions, as patterns are written",
     "report": "tests/report/test_report.py: the page, read and driven as a whole",
     "session.control_records": "tests/session/test_system_prompt.py: what it reads from them",

@@ -49,9 +49,13 @@ class MemoryLog:
                 line, crc = seal(body, self._scanner.seed)
                 known = len(self.index)
                 take_written(self._scanner, [Written(body, line, crc)])
-                self._records.append(line)
-                self._lines.extend([line[:-1]] * (len(self.index) - known))
+                self._keep(line, len(self.index) - known)
         return outcomes
+
+    def _keep(self, line: bytes, messages: int) -> None:
+        """Keep the line of a record, which holds so many messages."""
+        self._records.append(line)
+        self._lines.extend([line[:-1]] * messages)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order."""

@@ -25,13 +25,12 @@ from ..transcript.rebuild import Noted, Rebuilt
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
 from .annotated_view import PastPositions, marker_of
-from .checker import view_violations
-from .evidence import Session, far_evidence, with_id
+from .evidence import Session, far_evidence
 from .measures import Measures, Prices
 from .player import Played, Player
 from .policies import CachedCounter
 from .policy_spec import Chosen, PolicyError, policy_of
-from .request_checker import limit_violations
+from .stored_messages import StoredMessages
 from .visibility import Compacted, Marker, Marks, Run, lost
 
 __all__ = [
@@ -161,12 +160,11 @@ def play(
     """
     chosen = policy_of(policy)
     counter = CachedCounter(open_counter(tokenizer))
-    messages = [with_id(transcript.path, *numbered) for numbered in enumerate(transcript.messages())]
+    messages = StoredMessages(transcript)
     session = Session(transcript.path, messages, 0, {})
-    positions = {message["metadata"]["message_id"]: position for position, message in enumerate(messages)}
-    marker = Marker(positions.get, lambda wanted: (messages[position] for position in wanted))
     measures = Measures(session.name, budget_tokens, chosen.name, 0)
     player = Player(session, counter)
+    marker = Marker(player.positions.get, lambda wanted: (messages[position] for position in wanted))
     before: Seen | None = None
     for played in _drive(player.requests(chosen.open, budget_tokens, chosen.options, measures)):
         marks = marker.mark(played.view, played.place) if played.view is not None else None
@@ -216,14 +214,13 @@ def compare(
     chosen = [policy_of(policy) for policy in policies]
     counter = CachedCounter(open_counter(tokenizer))
     tell = progress or (lambda *_: None)
-    messages: list[Message] = []
+    messages = StoredMessages(transcript)
     tokens = 0
-    for position, message in enumerate(transcript.messages()):
-        messages.append(with_id(transcript.path, position, message))
+    for done, message in enumerate(messages, 1):
         tokens += count_message(message, counter)
-        tell("reading", len(messages), len(transcript))
+        tell("reading", done, len(messages))
     found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
-    player = Player(Session(transcript.path, messages, tokens, found), counter, check=_check)
+    player = Player(Session(transcript.path, messages, tokens, found), counter, checks_growing=True)
     whole = _play(player, policy_of("none"), budget_tokens, tell)
     replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
     for one in replayed:
@@ -231,15 +228,11 @@ def compare(
     return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
 
 
-def _check(view: Sequence[Message], _history: Sequence[Message], fresh: Sequence[int]) -> list[str]:
-    return [*view_violations(view, fresh=fresh), *limit_violations(view, exact=False)]
-
-
 def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) -> Replayed:
     figures: list[Played] = []
 
     def on_request(played: Played) -> None:
-        figures.append(dataclasses.replace(played, view=None))
+        figures.append(played)
         tell(f"playing {chosen.name}", played.place, len(player.session.messages))
 
     async def measured() -> AsyncGenerator[Measures, None]:

@@ -33,8 +33,15 @@ class Whole:
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
         self.budget_tokens, self.config = budget_tokens, Config.load(options)
         self._counter = counter
-        self._messages: list[Message] = []
+        self._messages: dict[int, Message] = {}
+        self._stored: Sequence[Message] | None = None
+        self._taken = 0
+        self._arranged = Arrangement()
         self.entries: list[Entry] = []
+
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Look up the session's messages there instead of keeping them."""
+        self._stored = messages
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -42,7 +49,8 @@ class Whole:
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
         """The messages of entries; they are never altered here, so they are not copied."""
-        return (self._messages[entry.ordinal] for entry in entries)
+        known = self._messages if self._stored is None else self._stored
+        return (known[entry.ordinal] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
         """Write a view."""
@@ -55,12 +63,15 @@ class Whole:
 
     def take(self, message: Message) -> None:
         """Take in a message."""
-        self.entries.append(classify(len(self._messages), message, self.count))
-        self._messages.append(message)
+        self.entries.append(classify(self._taken, message, self.count))
+        if self._stored is None:
+            self._messages[self._taken] = message
+        self._taken += 1
 
     def arrange(self) -> Arrangement:
         """Arrange all entries."""
-        return arrange(self.entries, self.count)
+        self._arranged = arrange(self.entries, self.count, after=self._arranged)
+        return self._arranged
 
     async def add(self, message: Message) -> None:
         """Take in a message."""
@@ -108,11 +119,10 @@ class Stateless(Whole):
 
 
 class Sliding(Whole):
-    """The newest whole tool groups, with the first and the last human message."""
+    """The newest whole tool groups, with the first and the last human message; it holds no others."""
 
-    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
-        super().__init__(budget_tokens, counter, options)
-        self._dropped: set[int] = set()
+    def read_from(self, messages: Sequence[Message]) -> None:
+        """Keep what the window shows all the same: it is shown on every request."""
 
     async def view(self) -> list[Message] | None:
         """Show the window, moved if it is full."""
@@ -122,21 +132,20 @@ class Sliding(Whole):
             arrangement = self.arrange()
         return self.render(arrangement)
 
-    def arrange(self) -> Arrangement:
-        """Arrange what the window shows."""
-        return arrange([entry for entry in self.entries if entry.ordinal not in self._dropped], self.count)
-
     def _move(self) -> None:
-        groups = [group for group in tool_groups(self.entries) if group.head.ordinal not in self._dropped]
+        groups = tool_groups(self.entries)
         always = {first_human(groups), last_human(groups), len(groups) - 1}
         tokens = sum(map(_tokens, groups))
         target = self.config.target_usage * self.budget_tokens
+        dropped: set[int] = set()
         for position, group in enumerate(groups):
             if tokens <= target:
-                return
+                break
             if position not in always:
-                self._dropped.update(entry.ordinal for entry in group.entries())
+                dropped.update(entry.ordinal for entry in group.entries())
                 tokens -= _tokens(group)
+        self.entries = [entry for entry in self.entries if entry.ordinal not in dropped]
+        self._messages = {entry.ordinal: self._messages[entry.ordinal] for entry in self.entries}
 
 
 def _tokens(group: Group) -> int:

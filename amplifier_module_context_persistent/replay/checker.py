@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from amplifier_core.message_models import Message
@@ -57,6 +57,54 @@ def view_violations(view: Messages, *, fresh: Sequence[int] | None = None) -> li
         *_groups(view),
         *_identity(view),
     ]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is known of a valid view, to check one that begins with all of it."""
+
+    messages: int = 0
+    calls: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, int] = field(default_factory=dict)
+    before: str | None = None
+    """The role of its last message that is no system text."""
+    has_talk: bool = False
+    """Whether it has such a message."""
+
+    @classmethod
+    def of(cls, view: Messages) -> Seen:
+        """Note a valid view."""
+        seen = cls()
+        seen.take(view)
+        return seen
+
+    def take(self, messages: Messages) -> None:
+        """Note more messages of a valid view."""
+        for i, message in enumerate(messages, self.messages):
+            self.calls.update((call.id, i) for call in calls_of(message))
+            if (own := message_id(message)) is not None:
+                self.ids[own] = i
+            if message.get("role") not in head_roles:
+                self.before, self.has_talk = message.get("role"), True
+        self.messages += len(messages)
+
+
+def tail_violations(view: Messages, start: int, seen: Seen, *, fresh: Sequence[int]) -> list[str]:
+    """Return what is wrong with a view of which the first messages are a valid view, one sentence a violation.
+
+    What is found for the messages from `start` on is found by `view_violations` as well, perhaps in other words.
+    If there is nothing, they are added to what is seen.
+    """
+    tail = view[start:]
+    if tail and (tail[0].get("role") == "tool" or not seen.has_talk):
+        return view_violations(view, fresh=fresh) or ["results: the view before may not have ended there"]
+    alone = [(i, view[i]) for i in fresh]
+    found = [*_reserved(alone), *_builds(alone), *_content(alone), *twins(alone), *_thinking(alone)]
+    found += _groups(tail, before=seen.before)
+    found += _identity(tail, seen.calls, seen.ids)
+    if not found:
+        seen.take(tail)
+    return found
 
 
 def same(a: Any, b: Any) -> bool:
@@ -144,9 +192,8 @@ def _thinking(alone: Numbered) -> Iterator[str]:
             yield f"thinking: message {i} consists of thinking alone"
 
 
-def _groups(view: Messages) -> Iterator[str]:
-    """Calls in their place, results right after them, in order, each once."""
-    before: str | None = None
+def _groups(view: Messages, before: str | None = None) -> Iterator[str]:
+    """Calls in their place, results right after them, in order, each once; `before`: the role before the first."""
     expected: list[Call] = []
     answered: list[str] = []
     caller = -1
@@ -188,9 +235,13 @@ def _group_end(caller: int, expected: list[Call], answered: list[str]) -> Iterat
         yield f"results: message {caller} has its results in another order than its calls"
 
 
-def _identity(view: Messages) -> Iterator[str]:
-    calls_seen: dict[str, int] = {}
-    ids_seen: dict[str, int] = {}
+def _identity(
+    view: Messages,
+    calls_before: MutableMapping[str, int] | None = None,
+    ids_before: MutableMapping[str, int] | None = None,
+) -> Iterator[str]:
+    calls_seen: ChainMap[str, int] = ChainMap({}, calls_before or {})
+    ids_seen: ChainMap[str, int] = ChainMap({}, ids_before or {})
     for i, message in enumerate(view):
         for call in calls_of(message):
             if not call.id.strip() or not call.name.strip():

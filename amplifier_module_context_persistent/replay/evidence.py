@@ -24,8 +24,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -54,6 +52,8 @@ _QUOTED = re.compile(r"(?<!\w)([\"'`])((?:(?!\1)\S){6,80})\1(?!\w)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LEAST_CHARS = 6
 _WORD = re.compile(r"\w+")
+_MOST_WORDS = 100_000  # of so many it is known which terms they may be part of
+_LONG_WORD_CHARS = 64
 
 
 def identifiers(text: str) -> set[str]:
@@ -98,53 +98,75 @@ Progress = Callable[[int], None]
 """Is told how many messages were looked at."""
 
 
-def far_evidence(messages: Sequence[Message], progress: Progress | None = None) -> dict[int, list[str]]:
-    """By the position of an assistant message with calls, the far identifiers that its arguments use."""
-    positions = _Places("\n".join(parts_of(message)) for message in messages)
+def far_evidence(messages: Iterable[Message], progress: Progress | None = None) -> dict[int, list[str]]:
+    """By the position of an assistant message with calls, the far identifiers that its arguments use.
+
+    Args:
+        messages: the session; it is gone through twice, one message at a time.
+        progress: is told how many messages were looked at.
+    """
+    stands = _Stands({term for message in messages for term in _used_in(message)})
     evidence: dict[int, list[str]] = {}
     for position, message in enumerate(messages):
         if progress is not None:
             progress(position + 1)
-        terms = identifiers(action_text(message)) if message.get("role") == "assistant" else set()
-        far = []
-        for term in sorted(terms):
-            stands = positions.of(term)
-            before = bisect_left(stands, position)
-            if before and position - stands[before - 1] > FAR_MESSAGES and before <= COMMON_SHARE * position:
-                far.append(term)
-        if far:
+        if far := [term for term in sorted(_used_in(message)) if stands.is_far(term, position)]:
             evidence[position] = far
+        stands.take(position, "\n".join(parts_of(message)))
     return evidence
 
 
-class _Places:
-    """Where terms stand in texts, found by their longest word, so that few texts are searched for each."""
+def _used_in(message: Message) -> set[str]:
+    """The identifiers that a message's actions use."""
+    return identifiers(action_text(message)) if message.get("role") == "assistant" else set()
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = list(texts)
-        self._holding: dict[str, array[int]] = {}
-        for position, text in enumerate(self._texts):
-            for word in set(_WORD.findall(text)):
-                self._holding.setdefault(word, array("I")).append(position)
-        self._words = "\n".join(["", *self._holding, ""])
-        self._known: dict[str, list[int]] = {}
 
-    def of(self, term: str) -> list[int]:
-        """The texts that contain a term, in order."""
-        known = self._known.get(term)
+class _Stands:
+    """In how many texts terms stand, and in which one last; found by their longest word, so that few are searched for.
+
+    Args:
+        terms: what is looked for.
+    """
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._by_piece: dict[str, list[str]] = {}
+        for term in terms:
+            self._by_piece.setdefault(max(_WORD.findall(term), key=len), []).append(term)
+        self._sizes = sorted(set(map(len, self._by_piece)))
+        self._of_word: dict[str, list[str]] = {}
+        self._counts: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+
+    def is_far(self, term: str, position: int) -> bool:
+        """Whether a term stands in texts before a position, not in too many, and only far from it."""
+        before = self._counts.get(term, 0)
+        return bool(before) and position - self._last[term] > FAR_MESSAGES and before <= COMMON_SHARE * position
+
+    def take(self, position: int, text: str) -> None:
+        """Take the text at a position."""
+        found = {term for word in set(_WORD.findall(text)) for term in self._terms_with(word)}
+        for term in found:
+            if term in text:
+                self._counts[term] = self._counts.get(term, 0) + 1
+                self._last[term] = position
+
+    def _terms_with(self, word: str) -> list[str]:
+        """The terms whose longest word is contained in a word."""
+        known = self._of_word.get(word)
         if known is None:
-            holding = {position for word in self._words_with(term) for position in self._holding[word]}
-            known = self._known[term] = sorted(position for position in holding if term in self._texts[position])
+            if len(self._of_word) >= _MOST_WORDS:
+                self._of_word.clear()
+            known = [term for piece in self._pieces_in(word) for term in self._by_piece[piece]]
+            if len(word) <= _LONG_WORD_CHARS:
+                self._of_word[word] = known
         return known
 
-    def _words_with(self, term: str) -> Iterator[str]:
-        """The words that contain the longest word of a term."""
-        words, piece = self._words, max(_WORD.findall(term), key=len)
-        at = words.find(piece)
-        while at >= 0:
-            end = words.index("\n", at)
-            yield words[words.rindex("\n", 0, at) + 1 : end]
-            at = words.find(piece, end)
+    def _pieces_in(self, word: str) -> set[str]:
+        if len(word) > _LONG_WORD_CHARS:
+            return {piece for piece in self._by_piece if piece in word}
+        ranges = ((size, range(len(word) - size + 1)) for size in self._sizes)
+        parts = {word[start : start + size] for size, starts in ranges for start in starts}
+        return parts & self._by_piece.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +174,7 @@ class Session:
     """A transcript to play."""
 
     name: str
-    messages: list[Message]
+    messages: Sequence[Message]
     tokens: int
     evidence: dict[int, list[str]]
 

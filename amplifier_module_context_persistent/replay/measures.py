@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .reader_measures import Owed
+from .owed import Owed
 
 _MILLION = 1_000_000
 

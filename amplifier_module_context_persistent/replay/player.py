@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 from ..config import Config
@@ -15,9 +15,12 @@ from ..view.receipts import canonical
 from .baselines import Whole
 from .evidence import Said, Session, said
 from .excerpt_summarizer import Asked
+from .growing_check import GrowingCheck, WholeCheck
 from .measures import Measures
-from .policies import Message, Open, Policy
-from .reader_measures import Reader
+from .policies import Managed, Message, Open, Policy
+from .reader_measures import Reader, Reading
+
+_AT_ONCE = 256  # messages of a whole history that are looked at together
 
 Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
 """Says what is wrong with a view, a sentence a violation.
@@ -40,16 +43,48 @@ class Played:
     """Whether the view is not the one before it with what was appended."""
 
 
-class Player:
-    """Plays one session; what it learns about a message of a view is kept for every policy and budget."""
+_Known = tuple[int, int, Said]
+"""A message of a view: its tokens, the inserted ones of them, and what it says."""
 
-    def __init__(self, session: Session, counter: TokenCounter, *, check: Check | None = None) -> None:
+
+@dataclass(slots=True)
+class _Before:
+    """The view before, and what is known of its messages."""
+
+    view: Sequence[Message] = ()
+    known: list[_Known] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)
+    """The hashes of the messages' canonical bytes."""
+    is_valid: bool = False
+
+
+class Player:
+    """Plays one session.
+
+    Args:
+        session: what is played; its messages are gone through once for each policy, and looked up one by one.
+        counter: counts tokens.
+        check: says what is wrong with a view; it is given the whole history at each request.
+        checks_growing: check views with `GrowingCheck`, which needs no history.
+    """
+
+    def __init__(
+        self, session: Session, counter: TokenCounter, *, check: Check | None = None, checks_growing: bool = False
+    ) -> None:
         self.session, self._counter, self._check = session, counter, check
-        self._originals = {message["metadata"]["message_id"]: message for message in session.messages}
         self._reader = Reader(session.messages)
-        self._known: dict[bytes, tuple[int, int, Said]] = {}
-        self._fine: set[bytes] = set()
-        """Messages that were in a view without violations."""
+        self._checks_growing = checks_growing
+        self._begin()
+
+    @property
+    def positions(self) -> Mapping[str, int]:
+        """Where the session's messages stand, by their ids."""
+        return self._reader.positions
+
+    def _begin(self) -> None:
+        """Forget the view before: another policy begins."""
+        self._before, self._reading = _Before(), Reading(self._reader)
+        self._growing = GrowingCheck() if self._checks_growing else None
 
     async def play(
         self,
@@ -59,25 +94,35 @@ class Player:
         options: Mapping[str, Any],
         on_request: Callable[[Played], None] | None = None,
     ) -> Measures:
-        """Play the session through a policy; `on_request` is told each request as it is played."""
+        """Play the session through a policy; `on_request` is told each request as it is played, without its view."""
         measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
-        async for played in self.requests(open_policy, budget_tokens, options, measures):
+        async for played in self.requests(open_policy, budget_tokens, options, measures, with_views=False):
             if on_request is not None:
                 on_request(played)
         return measures
 
     async def requests(
-        self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
+        self,
+        open_policy: Open,
+        budget_tokens: int,
+        options: Mapping[str, Any],
+        measures: Measures,
+        *,
+        with_views: bool = True,
     ) -> AsyncGenerator[Played, None]:
         """Play the session request by request, adding each to the measures."""
-        if open_policy is Whole and (whole := self._whole_view()) is not None:
-            for played in self._play_whole(*whole, measures):
+        self._begin()
+        if open_policy is Whole and (whole := self._whole_view(with_view=with_views)) is not None:
+            for played in self._play_whole(whole, measures, with_views=with_views):
                 yield played
             return
         policy = open_policy(budget_tokens, self._counter, options)
-        before: list[bytes] = []
+        if isinstance(policy, Whole) and open_policy is not Whole:  # whose views show all, and so hold all
+            policy.read_from(self.session.messages)
+        elif isinstance(policy, Managed) and not with_views:
+            policy.share_messages()
         found: set[str] = set()
         try:
             for position, message in enumerate(self.session.messages):
@@ -93,119 +138,169 @@ class Player:
                         measures.evidence += len(self.session.evidence.get(position, []))
                         yield Played(measures.requests, position, None)
                     else:
-                        before, played = await self._measure(measures, policy, position, view, before, found)
-                        yield played
+                        played = await self._measure(measures, policy, position, view, found)
+                        yield played if with_views else replace(played, view=None)
                 await policy.add(message)
         finally:
             await policy.close()
 
     async def _measure(
-        self,
-        measures: Measures,
-        policy: Policy,
-        position: int,
-        view: list[Message],
-        before: list[bytes],
-        found: set[str],
-    ) -> tuple[list[bytes], Played]:
-        """Add a request to the measures; its messages as bytes are what the next one is compared with."""
-        self._bill(measures, policy.asked(), before)
-        lines = [canonical(message) for message in view]
-        known = [self._look(line, message) for line, message in zip(lines, view, strict=True)]
+        self, measures: Measures, policy: Policy, position: int, view: list[Message], found: set[str]
+    ) -> Played:
+        """Add a request to the measures; its view is what the next one is compared with."""
+        before = self._before
+        self._bill(measures, policy.asked(), before.view)
+        shared = common_prefix(before.view, view)
+        broke = shared < len(before.view)
+        lines = before.lines[:shared] + [
+            blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]
+        ]
+        known = before.known[:shared] + self._look(view, shared, lines)
+        parts = [part for _, _, part in known]
         sizes = [size for size, _, _ in known]
-        shared = common_prefix(before, lines)
-        tokens, cached, broke = sum(sizes), sum(sizes[:shared]), shared < len(before)
+        tokens, cached = sum(sizes), sum(sizes[:shared])
         measures.breaks += broke
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
-        measures.inserted_tokens += sum(inserted for _, inserted, _ in known)
-        measures.owed.take(self._reader.look(position, view, [part for _, _, part in known]))
-        if wanted := self.session.evidence.get(position):
-            original = "\n".join(part.original for _, _, part in known)
-            text = "\n".join(part.text for _, _, part in known)
-            measures.evidence += len(wanted)
-            measures.evidence_original += sum(term in original for term in wanted)
-            measures.evidence_shown += sum(term in text for term in wanted)
-            for term in wanted:
-                if term not in original and term not in found:
-                    inserted = "\n".join(piece for _, _, part in known for piece in part.inserted)
-                    if not await policy.recalls(term, inserted):
-                        continue
-                    found.add(term)  # the log keeps it
-                measures.evidence_recoverable += 1
-        if self._check is not None:
-            fresh = [at for at, line in enumerate(lines) if line not in self._fine]
-            violations = self._check(view, self.session.messages[:position], fresh)
-            if not violations:
-                self._fine.update(lines)
-            measures.invalid += bool(violations)
-            measures.violations += violations[: max(0, 5 - len(measures.violations))]
-        return lines, Played(measures.requests, position, view, tokens, cached, broke)
+        measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
+        measures.owed.take(self._reading.look(position, view, parts, 0 if broke else shared))
+        await self._look_for_evidence(measures, policy, position, parts, found)
+        fine = {*before.lines} if broke and before.is_valid else ()
+        first = 0 if not before.is_valid else shared
+        violations = self._violations(position, view, [at for at in range(first, len(view)) if lines[at] not in fine])
+        measures.invalid += bool(violations)
+        measures.violations += violations[: max(0, 5 - len(measures.violations))]
+        self._before = _Before(view, known, lines, not violations)
+        return Played(measures.requests, position, view, tokens, cached, broke)
 
-    def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[bytes]) -> None:
+    def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
+        """What is known of the messages of a view from a position on; those that stood in the view before are known."""
+        if start == len(self._before.view):
+            return [self._look_at(message) for message in view[start:]]
+        known = dict(zip(self._before.lines, self._before.known, strict=True))
+        return [
+            known[line] if line in known else self._look_at(message)
+            for line, message in zip(lines[start:], view[start:], strict=True)
+        ]
+
+    async def _look_for_evidence(
+        self, measures: Measures, policy: Policy, position: int, parts: Sequence[Said], found: set[str]
+    ) -> None:
+        """Count which far evidence of the next action a view shows; `found` was recalled before."""
+        if not (wanted := self.session.evidence.get(position)):
+            return
+        original = "\n".join([part.original for part in parts])
+        text = "\n".join([part.text for part in parts])
+        measures.evidence += len(wanted)
+        measures.evidence_original += sum(term in original for term in wanted)
+        measures.evidence_shown += sum(term in text for term in wanted)
+        for term in wanted:
+            if term not in original and term not in found:
+                inserted = "\n".join(piece for part in parts for piece in part.inserted)
+                if not await policy.recalls(term, inserted):
+                    continue
+                found.add(term)  # the log keeps it
+            measures.evidence_recoverable += 1
+
+    def _violations(self, position: int, view: Sequence[Message], fresh: Sequence[int]) -> list[str]:
+        """What is wrong with a view; `fresh` are the positions of messages that the valid view before did not hold."""
+        if self._growing is not None:
+            before = self._before.view
+            shared = fresh[0] if fresh else len(view)
+            return self._growing.check(view, fresh, shared if shared >= len(before) else 0)
+        return self._check(view, self.session.messages[:position], fresh) if self._check is not None else []
+
+    def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[Message]) -> None:
         """Add what a provider was asked to sum up."""
         for one in asked:
             sizes = [count_message(message, self._counter) for message in one.messages]
-            shared = common_prefix(before, [canonical(message) for message in one.messages])
+            shared = common_prefix(before, one.messages)
             measures.summaries += 1
             measures.summary_tokens += sum(sizes)
             measures.summary_cached_tokens += sum(sizes[:shared])
             measures.answer_tokens += self._counter.count_text(one.answer)
 
-    def _whole_view(self) -> tuple[list[Message], list[int]] | None:
-        """The view of the whole history, and for each message how much of the view comes before it.
+    def _whole_view(self, *, with_view: bool) -> _Whole | None:
+        """The view of the whole history, message by message.
 
         None if a view of fewer messages is not its beginning (a result came late), or if it is not valid.
         """
         whole = Whole(0, self._counter, {})
+        whole.read_from(self.session.messages)
         for message in self.session.messages:
             whole.take(message)
         arrangement = whole.arrange()
-        before: list[int] = []
+        found = _Whole(check=WholeCheck() if self._checks_growing else None)
         for at, item in enumerate(arrangement.items):
             if item.entry is None:
                 continue
-            if item.entry.ordinal < len(before):
+            if item.entry.ordinal < len(found.before):
                 return None
             led = at > 0 and item.result is None and _leads(arrangement.items[at - 1])
-            before += [at - led] * (item.entry.ordinal + 1 - len(before))
-        before += [len(arrangement.items)] * (len(self.session.messages) - len(before))
-        view = whole.render(arrangement)
-        valid = self._check is None or not self._check(view, self.session.messages, range(len(view)))
-        return (view, before) if valid else None
+            found.before += [at - led] * (item.entry.ordinal + 1 - len(found.before))
+        found.before += [len(arrangement.items)] * (len(self.session.messages) - len(found.before))
+        if self._check is not None:
+            found.view = whole.render(arrangement)
+            if self._check(found.view, self.session.messages, range(len(found.view))):
+                return None
+        start, count = 0, len(arrangement.items)
+        while start < count:
+            stop = min(count, start + _AT_ONCE)
+            while stop < count and arrangement.items[stop].result is not None:
+                stop += 1  # a call and its results are looked at together
+            messages = whole.render(arrangement.part(start, stop))
+            if found.check is not None and not found.check.take(messages):
+                return None
+            for message in messages:
+                size, inserted, _ = self._look_at(message)
+                found.tokens.append(found.tokens[-1] + size)
+                found.inserted.append(found.inserted[-1] + inserted)
+            if with_view and self._check is None:
+                found.view += messages
+            start = stop
+        return found
 
-    def _play_whole(self, view: list[Message], before: list[int], measures: Measures) -> Iterator[Played]:
-        known = [self._look(canonical(message), message) for message in view]
-        sums = [0, *accumulate(size for size, _, _ in known)]
-        inserted = [0, *accumulate(inserted for _, inserted, _ in known)]
+    def _play_whole(self, whole: _Whole, measures: Measures, *, with_views: bool) -> Iterator[Played]:
         cached = 0
         for position, message in enumerate(self.session.messages):
             if message.get("role") != "assistant":
                 continue
+            shown = whole.before[position]
+            tokens = whole.tokens[shown]
             measures.requests += 1
-            tokens = sums[before[position]]
             measures.request_tokens.append(tokens)
             measures.cached_tokens += cached
-            measures.inserted_tokens += inserted[before[position]]
+            measures.inserted_tokens += whole.inserted[shown]
             measures.owed.take(self._reader.look_at_all(position))
             wanted = len(self.session.evidence.get(position, ()))
             measures.evidence += wanted
             measures.evidence_original += wanted
             measures.evidence_shown += wanted
             measures.evidence_recoverable += wanted
-            yield Played(measures.requests, position, view[: before[position]], tokens, cached)
+            violations = whole.check.violations(shown) if whole.check is not None else []
+            measures.invalid += bool(violations)
+            measures.violations += violations[: max(0, 5 - len(measures.violations))]
+            yield Played(measures.requests, position, whole.view[:shown] if with_views else None, tokens, cached)
             cached = tokens
 
-    def _look(self, line: bytes, message: Message) -> tuple[int, int, Said]:
-        """A message of a view: its tokens, the inserted ones of them, and what it says."""
-        known = self._known.get(line)
-        if known is None:
-            original = self._originals.get((message.get("metadata") or {}).get("message_id"))
-            size = count_message(message, self._counter)
-            part = said(message, original)
-            inserted = size if part.whole else sum(map(self._counter.count_text, part.inserted))
-            known = self._known[line] = size, inserted, part
-        return known
+    def _look_at(self, message: Message) -> _Known:
+        """A message of a view."""
+        position = self._reader.positions.get(str((message.get("metadata") or {}).get("message_id")))
+        part = said(message, self.session.messages[position] if position is not None else None)
+        size = count_message(message, self._counter)
+        return size, size if part.whole else sum(map(self._counter.count_text, part.inserted)), part
+
+
+@dataclass(slots=True)
+class _Whole:
+    """The view of a whole history: sums up to each of its messages, and for each message what comes before it."""
+
+    check: WholeCheck | None
+    before: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=lambda: [0])
+    inserted: list[int] = field(default_factory=lambda: [0])
+    view: list[Message] = field(default_factory=list)
+    """Only if it is wanted: all its messages."""
 
 
 def _leads(item: Item) -> bool:
@@ -213,9 +308,12 @@ def _leads(item: Item) -> bool:
     return item.inserted is not None and item.inserted.get("role") == "user"
 
 
-def common_prefix(before: Sequence[bytes], after: Sequence[bytes]) -> int:
-    """How many leading messages two views have in common, byte by byte."""
+def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
+    """How many leading messages two views have in common."""
+    if list(after[: len(before)]) == list(before):
+        return len(before)
     for position, (left, right) in enumerate(zip(before, after, strict=False)):
-        if left != right:
+        # what equals nothing, not even itself, is compared as it is written
+        if left != right and (isinstance(left, bytes) or canonical(left) != canonical(right)):
             return position
     return min(len(before), len(after))

@@ -1,7 +1,7 @@
 """The policies that a session can be played through; each is given its messages one by one and asked for views.
 
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
-  manager, in memory;
+  manager, over a temporary log;
 - `summarize`: that strategy, with a stand-in for the provider (`excerpt_summarizer`), whose requests are billed too;
 - `none`, `stateless`, `sliding`: baselines to compare with (`baselines`).
 
@@ -12,34 +12,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
 from ..config import STRATEGIES, SUMMARIZE
 from ..errors import RecallError
-from ..session.in_memory import InMemoryContextManager
+from ..log.temporary import TemporaryLog
+from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Sliding, Stateless, Whole
 from .excerpt_summarizer import Asked, Excerpts
 
 Message = dict[str, Any]
 
+_SHORT_CHARS = 64
+_MOST_COUNTS = 100_000
+
 _REFERENCE = re.compile(r"\brecall ([^\s\]]+)")
 
 
 class CachedCounter:
-    """A counter that counts no text twice."""
+    """A counter that counts no text twice that it counted not long ago; it holds no texts."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.name, self._counter = counter.name, counter
-        self._known: dict[str, int] = {}
+        self._known: dict[str | bytes, int] = {}
 
     def count_text(self, text: str) -> int:
         """Count a text."""
-        known = self._known.get(text)
+        key = (
+            text
+            if len(text) <= _SHORT_CHARS
+            else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        )
+        known = self._known.get(key)
         if known is None:
-            known = self._known[text] = self._counter.count_text(text)
+            if len(self._known) >= _MOST_COUNTS:
+                self._known.clear()
+            known = self._known[key] = self._counter.count_text(text)
         return known
 
 
@@ -67,17 +79,22 @@ Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
 
 
 class Managed:
-    """A context manager of the package, in memory."""
+    """A context manager of the package, over a log that ends with it."""
 
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
-        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, **options}
-        self._manager = InMemoryContextManager(**settings)
+        settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **options}
+        self._log = TemporaryLog()
+        self._manager = PersistentContextManager(log=self._log, **settings)
         self._recalls = self._manager.config.recall
         self._provider: Excerpts | None = None
 
     async def add(self, message: Message) -> None:
         """Take in a message."""
         await self._manager.add_message(message)
+
+    def share_messages(self) -> None:
+        """Give out the same objects in every view, which is quicker; who gets them must not alter them."""
+        self._log.share_messages()
 
     async def view(self) -> list[Message] | None:
         """Ask for the view of a request, as an orchestrator does."""

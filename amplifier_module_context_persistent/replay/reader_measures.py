@@ -26,6 +26,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from .evidence import Message, Said
+from .owed import Looked
 
 LEAST_LINE_CHARS = 24
 FIRST_CHARS = 200
@@ -38,63 +39,6 @@ _LINE_NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What one view gives its reader."""
-
-    stale: bool = False
-    turns: int = 0
-    """Finished turns with last words, before the request."""
-    answered: int = 0
-    """Those of them whose last words are in the view."""
-    alone: int = 1
-    gaps: int = 0
-    unmarked: int = 0
-
-
-@dataclass(slots=True)
-class Owed:
-    """What the views of a session came to, summed over them."""
-
-    views: int = 0
-    stale_views: int = 0
-    last_words: int = 0
-    last_words_shown: int = 0
-    alone_sum: int = 0
-    gaps: int = 0
-    gaps_unmarked: int = 0
-
-    def take(self, looked: Looked) -> None:
-        """Add a view."""
-        self.views += 1
-        self.stale_views += looked.stale
-        self.last_words += looked.turns
-        self.last_words_shown += looked.answered
-        self.alone_sum += looked.alone
-        self.gaps += looked.gaps
-        self.gaps_unmarked += looked.unmarked
-
-    @property
-    def stale(self) -> float:
-        """The share of stale views."""
-        return self.stale_views / max(1, self.views)
-
-    @property
-    def answered(self) -> float:
-        """The share of last words of finished turns that views show; 1 where there are none."""
-        return self.last_words_shown / self.last_words if self.last_words else 1.0
-
-    @property
-    def alone(self) -> float:
-        """The longest run of people's messages that stand alone, the mean over views."""
-        return self.alone_sum / max(1, self.views)
-
-    @property
-    def unmarked(self) -> float:
-        """The share of gaps that nothing inserted marks."""
-        return self.gaps_unmarked / max(1, self.gaps)
-
-
-@dataclass(frozen=True, slots=True)
 class _Edit:
     position: int
     call_id: str
@@ -103,99 +47,172 @@ class _Edit:
 
 
 class Reader:
-    """Reads the views of one session."""
+    """Knows one session, to read views of it; of its messages only what the measures need is kept.
 
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._positions: dict[str, int] = {}
+    Args:
+        messages: the session; it is gone through once.
+    """
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self.positions: dict[str, int] = {}
+        """By message id, the position of the first message that has it."""
+        self.human, spoke = bytearray(), bytearray()
+        self.call_ids: list[tuple[str, ...]] = []
+        self.beginnings: dict[int, str] = {}
+        """By the position of the last words of a finished turn, how they begin."""
+        edits: list[tuple[str, _Edit]] = []
+        refused: dict[str, bool] = {}
+        reads: dict[str, str] = {}
+        results: list[str] = []
+        before: Message = {}
         for position, message in enumerate(messages):
-            self._positions.setdefault(message["metadata"]["message_id"], position)
-        self._human = [_is_persons(message) for message in messages]
-        self._calls = [_calls_of(message) for message in messages]
-        spoke = [message.get("role") == "assistant" and bool(_words(message)) for message in messages]
-        self._spoken = [0, *accumulate(spoke)]
-        ends = [at - 1 for at, human in enumerate(self._human) if human and at and spoke[at - 1]]
-        self._ends = [at for at in ends if not self._calls[at]]
-        self._beginnings = {at: _words(messages[at])[:FIRST_CHARS] for at in self._ends}
-        self._edits = self._find_edits(messages)
-        reads = {call_id: path for calls in self._calls for call_id, path, old, new in calls if old is new is None}
-        self._read_in = [reads.get(str(message.get("tool_call_id")), "") for message in messages]
+            self.positions.setdefault(message["metadata"]["message_id"], position)
+            self.human.append(_is_persons(message))
+            spoke.append(message.get("role") == "assistant" and bool(_words(message)))
+            if self.human[-1] and position and spoke[position - 1] and not self.call_ids[-1]:
+                self.beginnings[position - 1] = _words(before)[:FIRST_CHARS]
+            calls = _calls_of(message)
+            self.call_ids.append(tuple(call_id for call_id, *_ in calls))
+            for call_id, path, old, new in calls:
+                if old is new is None:
+                    reads[call_id] = path
+                elif path and old is not None and new is not None:
+                    gone, put_in = frozenset(_lines(old)), frozenset(_lines(new))
+                    if gone - put_in:
+                        edits.append((path, _Edit(position, call_id, gone - put_in, put_in - gone)))
+            results.append(str(message.get("tool_call_id")))
+            if message.get("role") == "tool":
+                refused[results[-1]] = bool(_REFUSED.match(_words(message)))
+            before = message
+        self.ends = list(self.beginnings)
+        self.spoken = [0, *accumulate(spoke)]
+        self.edits: defaultdict[str, list[_Edit]] = defaultdict(list)
+        """The edits of the session by file, in order."""
+        for path, edit in edits:
+            if refused.get(edit.call_id) is False:
+                self.edits[path].append(edit)
+        self.read_in = {at: path for at, call_id in enumerate(results) if (path := reads.get(call_id, ""))}
+        """By the position of a result of a call that reads a file, which one."""
 
     def look(self, before: int, view: Sequence[Message], parts: Sequence[Said]) -> Looked:
         """Look at the view of a request after so many messages; `parts` are what its messages say."""
-        positions = [self._position(message, part) for message, part in zip(view, parts, strict=True)]
-        shown = {at: message for at, message in zip(positions, view, strict=True) if at is not None}
-        ends = self._beginnings.keys() & shown.keys()
-        answered = sum(_words(shown[at]).startswith(self._beginnings[at]) for at in ends)
-        gaps, unmarked = self._gaps(positions, parts)
-        return Looked(
-            stale=self._is_stale(before, shown, parts),
-            turns=bisect_left(self._ends, before),
-            answered=answered,
-            alone=self._alone([at for at in positions if at is not None]),
-            gaps=gaps,
-            unmarked=unmarked,
-        )
+        return Reading(self).look(before, view, parts, 0)
 
     def look_at_all(self, before: int) -> Looked:
         """What a view gives that shows everything."""
-        turns = bisect_left(self._ends, before)
+        turns = bisect_left(self.ends, before)
         return Looked(turns=turns, answered=turns)
+
+
+class Reading:
+    """Reads the views of a session in their order; of one that goes on, only what was appended.
+
+    Args:
+        reader: knows the session.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._clear()
+
+    def _clear(self) -> None:
+        self._length = 0
+        self._last: int | None = None
+        self._largest = -1
+        self._run = self._longest = 1
+        self._answered = self._gaps = self._unmarked = 0
+        self._inserted: list[str] = []
+        """What was inserted after the last of the session's own messages."""
+        self._calls: set[str] = set()
+        self._reads: dict[int, Message] = {}
+        """The results that show a file which is edited somewhere in the session."""
+
+    def look(self, before: int, view: Sequence[Message], parts: Sequence[Said], same: int) -> Looked:
+        """Look at the view of a request.
+
+        Args:
+            before: how many messages came before the request.
+            view: its messages.
+            parts: what they say.
+            same: how many of the first messages are those of the view before, in its order.
+        """
+        start = same if same == self._length else 0
+        positions = [self._position(view[at], parts[at]) for at in range(start, len(view))]
+        own = [at for at in positions if at is not None]
+        if start and not (self._last == self._largest and all(a < b for a, b in pairwise([self._largest, *own]))):
+            start = 0  # something was put between what was there
+            positions = [self._position(message, part) for message, part in zip(view, parts, strict=True)]
+            own = [at for at in positions if at is not None]
+        if not start:
+            self._clear()
+        self._take(positions, view[start:], parts[start:], sorted({*own}) if not start else [])
+        self._length = len(view)
+        return Looked(
+            stale=self._is_stale(before, parts),
+            turns=bisect_left(self._reader.ends, before),
+            answered=self._answered,
+            alone=self._longest,
+            gaps=self._gaps,
+            unmarked=self._unmarked,
+        )
 
     def _position(self, message: Message, part: Said) -> int | None:
         """Which message of the session it is; None for what was inserted."""
-        return None if part.whole else self._positions.get(str((message.get("metadata") or {}).get("message_id")))
+        known = self._reader.positions
+        return None if part.whole else known.get(str((message.get("metadata") or {}).get("message_id")))
 
-    def _alone(self, positions: Sequence[int]) -> int:
-        """The longest run of people's messages that stand alone."""
-        longest = run = 1
-        for one, other in pairwise(positions):
-            both = self._human[one] and self._human[other] and one < other
-            run = run + 1 if both and self._spoken[other] > self._spoken[one] else 1
-            longest = max(longest, run)
-        return longest
-
-    def _gaps(self, positions: Sequence[int | None], parts: Sequence[Said]) -> tuple[int, int]:
-        """How many gaps there are, and how many of them are not marked."""
-        shown = sorted({at for at in positions if at is not None})
-        gaps = unmarked = 0
-        before: int | None = None
-        inserted: list[str] = []
-        for at, part in zip(positions, parts, strict=True):
+    def _take(
+        self,
+        positions: Sequence[int | None],
+        view: Sequence[Message],
+        parts: Sequence[Said],
+        shown: Sequence[int],
+    ) -> None:
+        """Take messages of a view; `shown` are the positions of all of them, where their order is not that of those."""
+        reader, own = self._reader, dict[int, Message]()
+        for at, message, part in zip(positions, view, parts, strict=True):
             if at is None:
-                inserted.append(part.text)
+                self._inserted.append(part.text)
                 continue
-            if before is not None:
-                missing = at - before - 1 - (bisect_left(shown, at) - bisect_right(shown, before))
-                if missing > 0:
-                    gaps += 1
-                    unmarked += not re.search(rf"(?<!\d){missing}(?!\d)", "\n".join(inserted).replace(",", ""))
-            before, inserted = at, list(part.inserted)
-        return gaps, unmarked
+            if self._last is not None:
+                between = bisect_left(shown, at) - bisect_right(shown, self._last)
+                self._pass_over(at - self._last - 1 - between)
+                self._run = self._run + 1 if self._stand_alone(self._last, at) else 1
+                self._longest = max(self._longest, self._run)
+            self._last, self._inserted = at, list(part.inserted)
+            own[at] = message
+        for at, message in own.items():
+            self._calls.update(reader.call_ids[at])
+            if (begins := reader.beginnings.get(at)) is not None:
+                self._answered += _words(message).startswith(begins)
+            if reader.read_in.get(at) in reader.edits:
+                self._reads[at] = message
+        self._largest = max([self._largest, *own])
 
-    def _find_edits(self, messages: Sequence[Message]) -> Mapping[str, list[_Edit]]:
-        """The edits of the session by file, in order."""
-        results = {str(message.get("tool_call_id")): message for message in messages if message.get("role") == "tool"}
-        found: defaultdict[str, list[_Edit]] = defaultdict(list)
-        for position, calls in enumerate(self._calls):
-            for call_id, path, old, new in calls:
-                result = results.get(call_id)
-                if path and old is not None and new is not None and result and not _REFUSED.match(_words(result)):
-                    before, after = frozenset(_lines(old)), frozenset(_lines(new))
-                    if before - after:
-                        found[path].append(_Edit(position, call_id, before - after, after - before))
-        return found
+    def _pass_over(self, missing: int) -> None:
+        """Count a gap, and whether its marker has the number of the missing messages."""
+        if missing > 0:
+            said = "\n".join(self._inserted).replace(",", "")
+            self._gaps += 1
+            self._unmarked += not re.search(rf"(?<!\d){missing}(?!\d)", said)
 
-    def _is_stale(self, before: int, shown: Mapping[int, Message], parts: Sequence[Said]) -> bool:
-        calls = {call_id for at in shown for call_id, *_ in self._calls[at]}
+    def _stand_alone(self, one: int, other: int) -> bool:
+        """Whether two neighbours are people's messages between which the assistant spoke."""
+        reader = self._reader
+        both = reader.human[one] and reader.human[other] and one < other
+        return bool(both and reader.spoken[other] > reader.spoken[one])
+
+    def _is_stale(self, before: int, parts: Sequence[Said]) -> bool:
+        """Whether a result shows lines that an edit took away which the view does not show."""
         own: str | None = None
-        for at, message in shown.items():
-            path = self._read_in[at]
-            later = [edit for edit in self._edits.get(path, ()) if at < edit.position < before] if path else []
-            if not any(edit.call_id not in calls for edit in later):
+        for at, message in self._reads.items():
+            edits = self._reader.edits[self._reader.read_in[at]]
+            later = [edit for edit in edits if at < edit.position < before]
+            if all(edit.call_id in self._calls for edit in later):
                 continue
             lines = Counter(_lines(_text(message)))
             for number, edit in enumerate(later):
-                hit = {line for line in edit.gone if lines[line] == 1} if edit.call_id not in calls else ()
+                hit = {line for line in edit.gone if lines[line] == 1} if edit.call_id not in self._calls else ()
                 if not hit or any(hit & other.new for other in later[number + 1 :]):
                     continue
                 own = "\n".join(part.original for part in parts) if own is None else own

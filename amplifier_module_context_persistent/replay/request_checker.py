@@ -11,6 +11,7 @@ import binascii
 import json
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Messages = Sequence[Mapping[str, Any]]
@@ -84,8 +85,7 @@ def limit_violations(
     documents = [block for message in view for block in _blocks_of(message.get("content"), kinds_of_documents)]
     found: list[str] = []
     size = len(json.dumps(list(view), ensure_ascii=False).encode(errors="replace")) if exact else _characters(view)
-    if size > min(most_bytes, limits["bytes"]):
-        found.append(f"bytes: the view has {size:,} of {min(most_bytes, limits['bytes']):,}")
+    found += _too_large(size, min(most_bytes, limits["bytes"]))
     if len(images) > min(most_images, limits["images"]):
         found.append(f"images: the view has {len(images)} of {min(most_images, limits['images'])}")
     few, edge_of_many = limits.get("many", (len(images), 0))
@@ -105,6 +105,30 @@ def limit_violations(
         if data is not None and len(data) > limits["document"]:
             found.append(f"document size: document {number} has {len(data):,} characters")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class TextSize:
+    """The characters of a view's texts and the number of its images and documents, added up as it grows."""
+
+    characters: int = 0
+    media: int = 0
+
+    @classmethod
+    def of(cls, view: Messages) -> TextSize:
+        """The size of a view."""
+        return cls().with_more(view)
+
+    def with_more(self, messages: Messages) -> TextSize:
+        """The size of a view with some messages more."""
+        kinds = kinds_of_images | kinds_of_documents
+        media = sum(1 for message in messages for _ in _blocks_of(message.get("content"), kinds))
+        return TextSize(self.characters + sum(map(_characters, messages)), self.media + media)
+
+    @property
+    def violations(self) -> list[str]:
+        """Whether its characters are beyond the limit of a provider that is not named."""
+        return _too_large(self.characters, min(most_request_bytes, anybody["bytes"]))
 
 
 def bond_violations(view: Messages, reader: str, makers: Mapping[str, str]) -> list[str]:
@@ -138,6 +162,10 @@ def chain_violations(view: Messages, before: Collection[str]) -> list[str]:
         if keys and metadata.get("message_id") in before:
             found.append(f"chain: message {position} from before the plan has {keys[0]}")
     return found
+
+
+def _too_large(size: int, most: int) -> list[str]:
+    return [f"bytes: the view has {size:,} of {most:,}"] if size > most else []
 
 
 def _bound(message: Mapping[str, Any]) -> Iterator[str]:

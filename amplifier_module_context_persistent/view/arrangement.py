@@ -70,6 +70,10 @@ class Arrangement:
     text_tokens: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
     """By text, what the user's messages come to that are inserted."""
 
+    def part(self, start: int, stop: int) -> Arrangement:
+        """The items from one position to before another, to be rendered by themselves."""
+        return Arrangement(self.items[start:stop], self.tokens, self.as_stored[start:stop])
+
 
 @dataclass(frozen=True, slots=True)
 class _How:

@@ -99,6 +99,9 @@ class RetainedBodies:
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
     """Whether every body is complete in a message of a view."""
+    bodies = list(bodies)
+    if not bodies:
+        return True
     texts = [text for message in view for text in _texts(message)]
     return all(any(body in text for text in texts) for body in bodies)
 

@@ -199,7 +199,7 @@ def test_a_damaged_log_is_played_as_far_as_it_can_be_read(path: Path) -> None:
 def test_views_that_a_provider_may_refuse_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number and the first violation are told."""
     monkeypatch.setattr(
-        "amplifier_module_context_persistent.replay.api.view_violations", lambda view, fresh: ["rule: x"]
+        "amplifier_module_context_persistent.replay.growing_check.view_violations", lambda view, fresh: ["rule: x"]
     )
     done = run(path, "--policy", "default", "--budget", str(BUDGET))
     assert done.exit_code == 0

@@ -10,6 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.log.temporary import TemporaryLog
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.sqlite_log import SQLiteLog
 
@@ -34,6 +35,22 @@ class TestMemoryLog(LogContract):
     @pytest.fixture
     def open_log(self) -> OpenLog:
         return MemoryLog
+
+
+class TestTemporaryLog(LogContract):
+    shares = survives = False
+
+    @pytest.fixture
+    def open_log(self) -> Iterator[OpenLog]:
+        opened: list[TemporaryLog] = []
+
+        def another() -> Log:
+            opened.append(TemporaryLog())
+            return opened[-1]
+
+        yield another
+        for log in opened:
+            log.close()
 
 
 class TestSQLiteLog(LogContract):

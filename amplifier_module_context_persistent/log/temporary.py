@@ -1,0 +1,75 @@
+"""`TemporaryLog`: a log as one in memory, whose lines lie in a temporary file without a name.
+
+For a log that is made in order to be looked at, as when a session is played again: it may be larger than what a process
+should hold, and nothing of it is to stay.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from .line_blocks import fetch_lines
+from .memory import MemoryLog
+from .record import MAX_RECORD_BYTES, Message
+
+_BLOCK_BYTES = 1 << 20
+_SHARED_BYTES = 8 << 20  # of the lines of messages that are held
+
+
+class TemporaryLog(MemoryLog):
+    """A log whose lines lie in a temporary file, which the system removes when it is closed.
+
+    Args:
+        max_record_bytes: larger records are refused.
+    """
+
+    def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        super().__init__(max_record_bytes=max_record_bytes)
+        self._shared: dict[int, Message] | None = None
+        self._shared_bytes = 0
+        self._file = tempfile.TemporaryFile(prefix="context-")  # noqa: SIM115 - `close` closes it
+        self._written = True
+
+    def share_messages(self) -> None:
+        """Give out a message that was read not long ago as the same object, to those who alter nothing."""
+        self._shared = {}
+
+    def _keep(self, line: bytes, _messages: int) -> None:
+        self._file.write(line)
+        self._written = False
+
+    def _read(self, offset: int, size: int) -> bytes:
+        if not self._written:
+            self._file.flush()
+            self._written = True
+        return os.pread(self._file.fileno(), size, offset)
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records, in the given order."""
+        shared = self._shared
+        if shared is None:
+            return super().read(ordinals)
+        new = [ordinal for ordinal in dict.fromkeys(ordinals) if ordinal not in shared]
+        shared.update(zip(new, super().read(new), strict=True))
+        self._shared_bytes += sum(map(self.index.lengths.__getitem__, new))
+        if self._shared_bytes > _SHARED_BYTES:
+            self._shared = {ordinal: shared[ordinal] for ordinal in ordinals}
+            self._shared_bytes = sum(map(self.index.lengths.__getitem__, self._shared))
+        return map(shared.__getitem__, ordinals)
+
+    def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        return fetch_lines(self.index, ordinals, self._read)
+
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record, oldest first, each with its LF."""
+        at, begun = 0, b""
+        while block := self._read(at, _BLOCK_BYTES):
+            at += len(block)
+            *lines, begun = (begun + block).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+
+    def close(self) -> None:
+        """Let the file go, and with it all records: it cannot be used after that."""
+        self._file.close()

@@ -1,0 +1,61 @@
+"""A log in a temporary file: nothing of it is held, and nothing of it stays; `test_base` runs the contract on it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log import temporary
+from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.temporary import TemporaryLog
+from tests.support.logs import append, append_bodies, body
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TemporaryLog]:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    log = TemporaryLog()
+    yield log
+    log.close()
+
+
+def test_it_holds_what_a_log_in_memory_holds(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same records, read in any order, also across the blocks in which they are read."""
+    monkeypatch.setattr(temporary, "_BLOCK_BYTES", 7)
+    memory = MemoryLog()
+    for one in (log, memory):
+        append(one, *range(5))
+        append_bodies(one, encode_control("pin", message_id="m1", pinned=True), body(6))
+    assert list(log.records()) == list(memory.records())
+    ordinals = [5, 0, 3, 3]
+    assert list(log.read(ordinals)) == list(memory.read(ordinals))
+    assert list(log.lines(ordinals)) == list(memory.lines(ordinals))
+
+
+def test_nothing_stays(log: TemporaryLog, tmp_path: Path) -> None:
+    """The file has no name, so a killed process leaves none either."""
+    append(log, *range(5))
+    assert list(log.read([0]))
+    assert os.listdir(tmp_path) == []
+    log.close()
+    with pytest.raises(ValueError, match="closed"):
+        list(log.read([0]))
+
+
+def test_messages_are_shared_if_asked_for(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the same object is given out, as long as it is among those that were read last."""
+    append(log, *range(6))
+    assert next(log.read([1])) is not next(log.read([1]))
+    log.share_messages()
+    first = list(log.read([0, 1, 2]))
+    assert all(one is other for one, other in zip(first, log.read([0, 1, 2]), strict=True))
+    assert first == list(TemporaryLog.__mro__[1].read(log, [0, 1, 2]))
+    monkeypatch.setattr(temporary, "_SHARED_BYTES", 1)
+    assert [one is other for one, other in zip([*first[1:], None], log.read([1, 2, 3]), strict=True)] == [1, 1, 0]
+    assert list(log.read([1])) == [first[1]]
+    assert next(log.read([0])) is not first[0]
