@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
+from tests.support.checkpoint_faults import CheckpointFaults
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
 from tests.support.stored_logs import keep_logs_in
@@ -34,6 +35,20 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
     monkeypatch.setenv("HOME", str(directory))
     monkeypatch.setenv("USERPROFILE", str(directory))
     return directory
+
+
+@pytest.fixture(autouse=True)
+def explored_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With CHECKPOINT_FAULTS=SEED, put a checkpoint of any kind beside each log before it is opened."""
+    if seed := os.environ.get("CHECKPOINT_FAULTS"):
+        CheckpointFaults(int(seed), monkeypatch)
+
+
+@pytest.fixture(params=[False, True], ids=["", "any checkpoint"])
+def without_and_with_checkpoints(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test twice: as it is, and with a checkpoint of any kind beside each log before it is opened."""
+    if request.param:
+        CheckpointFaults(1, monkeypatch)
 
 
 @pytest.fixture

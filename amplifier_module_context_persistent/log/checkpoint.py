@@ -4,6 +4,7 @@ Pure: this module makes bytes of what a scan knows, and a scanner of bytes; `che
 Rules:
 - It holds no content of a message: columns, the live history, the state of the scan, findings, and the places of the
   control records that matter. Those are read from the log again, and verified.
+- It holds a digest of the lines that are damaged. Once one of them is restored, it is not used.
 - It is never made inside an open reset, nor of a log whose lines were moved.
 - All that is read is checked: the length, the checksums, every offset, code and ordinal. What does not fit is refused
   with the reason, and the log is scanned in full.
@@ -17,8 +18,8 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
 from zlib import crc32
@@ -32,7 +33,7 @@ from .record import ROLES
 from .scanner import Scanner
 
 MAGIC = b"CPCHKPT\n"
-VERSION = 3
+VERSION = 4
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 
 HEAD_BYTES = len(MAGIC) + 4 + 16
@@ -80,13 +81,14 @@ def encode(
     ends, controls = _ends(read_log, scanner.offset), control_places(scanner, read_log)
     if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
         raise CheckpointError("the log was changed otherwise than by appending")
+    findings = list(map(astuple, index.damage))
     index.know_ids()
     columns = {name: _raw(getattr(index, name)) for name in _COLUMNS}
     columns["live"] = _raw(spans_of(index.live))
     description = {
         "version": VERSION,
         "byte_order": sys.byteorder,
-        "log": {"size_bytes": status.size_bytes, "mtime_ns": status.mtime_ns, "ends": ends},
+        "log": {**asdict(status), "ends": ends, "damaged": _damaged(read_log, findings)},
         "max_record_bytes": scanner.max_record_bytes,
         "records": len(index),
         "columns": [[name, raw.nbytes, crc32(raw)] for name, raw in columns.items()],
@@ -97,7 +99,7 @@ def encode(
         "heads": sorted(index.heads),
         "asked": index.asked,
         "control_counts": index.control_counts,
-        "damage": list(map(astuple, index.damage)),
+        "damage": findings,
         "generation": index.generation,
         "format_version": index.version,
     }
@@ -168,6 +170,12 @@ class Checkpoint:
             raise CheckpointError("the log has the same size and another time: it may have been edited")
         if not 0 <= self.offset <= min(size_bytes, status.size_bytes) or _ends(read_log, self.offset) != ends:
             raise CheckpointError("it was made of another log, or the log was cut or edited")
+        try:
+            same = _damaged(read_log, self._description["damage"]) == known["damaged"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckpointError(f"its description cannot be read: {error!r}") from error
+        if not same:
+            raise CheckpointError("a damaged line of the log is no longer what it was: it may have been restored")
 
     def notes(self, *names: str) -> dict[str, bytes]:
         """Read the notes, or those of some names.
@@ -259,6 +267,14 @@ def _ends(read_log: Read, offset: int) -> list[str]:
     start = max(0, offset - END_BYTES)
     blocks = read_log(0, min(END_BYTES, offset)), read_log(start, offset - start)
     return [_digest(block).hex() for block in blocks]
+
+
+def _damaged(read_log: Read, findings: Iterable[Sequence[Any]]) -> str:
+    """A digest of the lines that are findings."""
+    digest = blake2b(digest_size=16)
+    for _, offset, _, _, length in findings:
+        digest.update(read_log(int(offset), min(int(length), _BLOCK_BYTES)))
+    return digest.hexdigest()
 
 
 def _digest(content: bytes) -> bytes:

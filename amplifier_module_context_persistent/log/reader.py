@@ -290,19 +290,17 @@ class LogReader:
         if damage:
             logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
         if torn:
-            logger.warning(
-                "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside",
-                self.path,
-                torn.torn_bytes,
-                torn.offset,
-            )
+            told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
+            logger.warning(told, self.path, torn.torn_bytes, torn.offset)
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
-        breaks = chain_breaks(self.index)
+        start = self.scanner.offset
+        # A checkpoint may have been made before the line came that tells where one which it covers was written.
+        breaks = chain_breaks(self.index) if start != self.covered_bytes else 0
         try:
             self.size = scan_file(self.file, self.scanner, self.size)
-            if chain_breaks(self.index) > breaks:
+            if self.scanner.offset > start and chain_breaks(self.index) > breaks:
                 end = min(self.scanner.offset, self.size)
                 self.scanner = read_in_order(self.file, self.scanner, end) or self.scanner
             self._end = self._bytes_before(self.size)

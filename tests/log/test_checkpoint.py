@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
 from tests.support.checkpoints import (
@@ -22,7 +23,17 @@ from tests.support.checkpoints import (
     some_log,
     stored,
 )
-from tests.support.logs import STAMP, append_to, body, content_of, keep, old_reset_bodies, reset_bodies, write_file
+from tests.support.logs import (
+    STAMP,
+    append_to,
+    body,
+    content_of,
+    keep,
+    old_reset_bodies,
+    reset_bodies,
+    sealed,
+    write_file,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -212,3 +223,22 @@ def test_a_log_that_was_cut_and_grew_again_is_scanned_in_full(path: str) -> None
     write_file(path, b"".join(lines[:3]))
     assert not is_used(path)
     assert known(path, trusting=True) == known(path, trusting=False)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_a_log_that_was_restored_beneath_its_checkpoint_is_scanned_in_full(path: str, grows: bool) -> None:
+    """What was lost when the checkpoint was made is there again, with the time and the size of before, or longer."""
+    some_log(path)
+    sound, kept = content_of(path), os.stat(path)
+    more = sealed([body(90)], int(sound[-11:-3], 16))[0] if grows else b""
+    for damaged in (sound[:700] + bytes(300) + sound[1_000:], sound.replace(b"_begin", b"_begun"), b"x" + sound[1:]):
+        write_file(path, damaged)
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        os.remove(path + SUFFIX)
+        assert make_checkpoint(path)
+        assert is_used(path)
+        write_file(path, sound + more)
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        assert not is_used(path)
+        assert known(path, trusting=True) == known(path, trusting=False)
+        assert "id-3" in [message["metadata"]["message_id"] for message in known(path, trusting=True)["messages"]]

@@ -20,6 +20,8 @@ from tests.support.logs import (
     write_file,
 )
 
+pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:

@@ -5,7 +5,19 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from tests.support.logs import append, body, findings, keep, numbers, old_reset_bodies, reset_bodies, sealed, write_file
+from tests.support.checkpoints import always, make_checkpoint
+from tests.support.logs import (
+    append,
+    body,
+    findings,
+    keep,
+    numbers,
+    old_reset_bodies,
+    reset_bodies,
+    sealed,
+    stored_numbers,
+    write_file,
+)
 
 PLAIN = [body(number) for number in range(6)]
 RESETS = {
@@ -52,3 +64,23 @@ def test_any_line_may_stand_twice(tmp_path: Path, version: str) -> None:
         for place in range(0, len(lines) + 1, 2):
             write_file(path, b"".join([*lines[:place], lines[first], *lines[place:]]))
             goes_on(path, [2, 3, 21])
+
+
+@pytest.mark.parametrize("version", RESETS)
+def test_a_checkpoint_that_ends_with_a_line_out_of_place_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """Where that line was written is only told by one that the checkpoint does not cover."""
+    always(monkeypatch)
+    path, lines = str(tmp_path / "log.jsonl"), sealed([*PLAIN, *RESETS[version]])
+    used = 0
+    for first in range(len(lines)):
+        for second in range(first + 1, len(lines)):
+            exchanged = list(lines)
+            exchanged[first], exchanged[second] = lines[second], lines[first]
+            for changed in (exchanged, [*lines[:first], lines[second], *lines[first:]]):
+                write_file(path, b"".join(changed[: first + 1]))
+                used += make_checkpoint(path)
+                write_file(path, b"".join(changed))
+                assert stored_numbers(path) == [2, 3, 21]
+    assert used > 40

@@ -30,6 +30,8 @@ from tests.support.logs import (
     write_file,
 )
 
+pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+
 PLAN = encode_control("plan", id="p", upto="id-40", keep=[["id-40", "id-40"]], cuts={}, notice="")
 BODIES = [
     encode_control("header", version=1, log_id="l", session_id="s"),

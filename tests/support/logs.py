@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
@@ -92,9 +93,15 @@ def sealed(bodies: Sequence[bytes], seed: int = 0) -> list[bytes]:
 
 
 def numbers(log: Log) -> list[int]:
-    """The numbers of the live messages, in order, parsed afresh."""
+    """The numbers of the live messages, in order, parsed afresh; as a session reads, where a checkpoint was wrong."""
     log.follow()
-    return [number_of(message) for message in log.read(log.index.live)]
+    index = log.index
+    try:
+        return [number_of(message) for message in log.read(index.live)]
+    except LogUnreadableError:
+        if log.index is index:
+            raise
+        return [number_of(message) for message in log.read(log.index.live)]
 
 
 def number_of(message: dict[str, Any]) -> int:

@@ -1,0 +1,84 @@
+"""When group commit lets a log write its checkpoint: on the log's own thread, while nobody waits."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from amplifier_module_context_persistent.log.base import KeepsCheckpoint, Outcome, Prepare
+from amplifier_module_context_persistent.log.group_commit import GroupCommit
+from amplifier_module_context_persistent.log.memory import MemoryLog
+from tests.support.logs import body, giving
+
+
+class CheckpointedLog(MemoryLog):
+    """A log in memory that asks for a checkpoint after so many records, and notes on which thread it is written."""
+
+    def __init__(self, every: int = 1) -> None:
+        super().__init__()
+        self.every, self.uncovered = every, 0
+        self.gate = threading.Event()
+        self.gate.set()
+        self.begun = threading.Event()
+        self.written_by: list[int] = []
+
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        outcomes = super().append(batch, wait=wait)
+        self.uncovered += sum(isinstance(outcome, range) for outcome in outcomes)
+        return outcomes
+
+    @property
+    def wants_checkpoint(self) -> bool:
+        return self.uncovered >= self.every
+
+    def write_checkpoint(self) -> None:
+        self.begun.set()
+        assert self.gate.wait(60)
+        self.uncovered = 0
+        self.written_by.append(threading.get_ident())
+
+
+@pytest.mark.parametrize("inline", [False, True])
+async def test_a_checkpoint_is_written_on_the_logs_thread_once_it_is_wanted(inline: bool) -> None:
+    """After an append on the caller's thread, too; and not after each one."""
+    log = CheckpointedLog(every=3)
+    assert isinstance(log, KeepsCheckpoint)
+    commit = GroupCommit(log, inline=inline)
+    own = await commit.run(lambda _: threading.get_ident())
+    for number in range(7):
+        await commit.append(giving(body(number)))
+        await commit.run(lambda _: None)  # what was wanted is done before it
+        assert log.written_by == [own] * ((number + 1) // 3)
+    await commit.close()
+
+
+@pytest.mark.parametrize("inline", [False, True])
+async def test_nobody_waits_for_a_checkpoint(inline: bool) -> None:
+    """The appends that it follows are answered before it is written."""
+    log = CheckpointedLog()
+    log.gate.clear()
+    commit = GroupCommit(log, inline=inline)
+    try:
+        assert await commit.append(giving(body(0))) == range(1)
+        assert await asyncio.to_thread(log.begun.wait, 60)
+        assert log.written_by == []
+    finally:
+        log.gate.set()
+    await commit.close()
+    assert len(log.written_by) == 1
+
+
+async def test_an_append_that_was_refused_wants_no_checkpoint() -> None:
+    """Only what was stored counts, and the error is the caller's."""
+    log = CheckpointedLog()
+    commit = GroupCommit(log, inline=True)
+
+    def refuse(_index: object) -> list[bytes]:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await commit.append(refuse)
+    await commit.run(lambda _: None)
+    assert log.written_by == []
+    await commit.close()
