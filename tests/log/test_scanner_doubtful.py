@@ -2,7 +2,8 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.index import UNCHAINED, fetch_lines
+from amplifier_module_context_persistent.log.index import UNCHAINED
+from amplifier_module_context_persistent.log.line_blocks import fetch_lines
 from amplifier_module_context_persistent.log.read_back import parsed
 from amplifier_module_context_persistent.log.record import encode_control, seal
 from tests.support.logs import body, keep, old_reset_bodies, sealed
