@@ -10,9 +10,10 @@ Rules:
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,15 @@ import orjson
 
 from ..log.index import ASSISTANT, Index
 from ..log.reader import LogReader
+from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..messages.usage import usage_of_message
 from ..tokens.counter import TokenCounter
 from .record_sums import RecordSums
 from .requests import EarlierAnswers, Request, RequestFinder
 from .summary import Summary, tokens_of
+
+logger = logging.getLogger(__name__)
 
 NOTE = "sums"
 """Their name among the notes of a checkpoint."""
@@ -37,7 +41,8 @@ MOST_MESSAGES = 4096
 """The most messages of a segment; what a reset cuts is read again, so it must not be much."""
 MOST_BYTES = 8 << 20
 _MOST_NOTE_BYTES = 64 << 20
-_LINES_AT_ONCE = 32
+_LINES_AT_ONCE, _MESSAGES_AT_ONCE = 32, 64
+"""Where time is short: so many lines before the clock is looked at, and messages in one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,7 @@ class StoredSums:
         head, _, packed = note.partition(b"\n")
         given = orjson.loads(head)
         if given["version"] != VERSION or given["counter"] != self._counter.name:
+            logger.info("%s: its sums are of another version or counter; they are made anew", self._reader.path)
             return
         at = given["records"]
         self._records.restore(_loads(packed[:at]))
@@ -211,7 +217,7 @@ class StoredSums:
         """Sum up the next live messages that stand together in the log: at least one."""
         index, most = self._reader.index, self._most_message_bytes
         first, count, size = index.live[position], 0, 0
-        for ordinal in index.live[position : position + MOST_MESSAGES]:
+        for ordinal in index.live[position : position + (MOST_MESSAGES if most is None else _MESSAGES_AT_ONCE)]:
             length = index.lengths[ordinal]
             if ordinal != first + count or size > MOST_BYTES or (count and ordinal in self._reusable):
                 break
@@ -220,21 +226,21 @@ class StoredSums:
                     return Segment(first, 1, b"")
                 break
             count, size = count + 1, size + length
-        summary, requests = Summary(), self._requests_of(first, count)
-        for message in self._reader.read(range(first, first + count)):
+        messages = list(self._reader.read(range(first, first + count)))
+        summary, requests = Summary(), self._requests_of(first, messages)
+        for message in messages:
             summary.add(message, tokens_of(message, self._counter), requests.pop(given_id(message) or "", ()))
             if most is not None and is_over():
                 break
         self.read_bytes += sum(index.lengths[first : first + summary.messages])
         return Segment(first, summary.messages, _pack(summary.to_json()))
 
-    def _requests_of(self, first: int, count: int) -> dict[str, list[Request]]:
-        """By message id, the requests that some neighbouring records answered."""
+    def _requests_of(self, first: int, messages: Sequence[Message]) -> dict[str, list[Request]]:
+        """By message id, the requests that some messages answered; `first` is the ordinal of the first one."""
         reader, index = self._reader, self._reader.index
-        answers = (ordinal for ordinal in range(first, first + count) if index.roles[ordinal] == ASSISTANT)
-        if not index.control_counts.get("usage") and not any(map(usage_of_message, reader.read(list(answers)))):
+        if not index.control_counts.get("usage") and not any(map(usage_of_message, messages)):
             return {}
-        start, end = _answer_before(index, first, self._earlier), index.offsets[first + count - 1]
+        start, end = _answer_before(index, first, self._earlier), index.offsets[first + len(messages) - 1]
         finder = self._finder(self._is_repeated)
         places = zip(reader.scanner.builder.places.headers, index.headers, strict=True)
         headers = [header for place, header in places if place.offset < start]
