@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 unusable, or the range is empty.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import click
@@ -70,13 +71,12 @@ def show(
                 for line in () if as_json else relatives_of(transcript.header).lines():
                     click.echo(escaped(one_line(line)))
                 printer = MessagePrinter(full=full, as_json=as_json)
-                begun = {turn.start + 1: turn.number for turn in turns}
                 is_all = not (as_json or errors or role or tool)
                 compactions = source_compactions(transcript) if is_all else {}
                 shown = False
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
-                        printer.show(placed, turn=begun.get(placed.number))
+                        printer.show(placed, turn=turns.number_at(placed.number - 1))
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         printer.show_compaction(compaction)
@@ -92,7 +92,7 @@ def _went_wrong(placed: Placed) -> bool:
     return (placed.ending is not None and placed.ending.is_error) or bool(placed.open_calls)
 
 
-def _show_outline(transcript: Transcript, turns: list[Turn], *, as_json: bool) -> None:
+def _show_outline(transcript: Transcript, turns: Sequence[Turn], *, as_json: bool) -> None:
     lines = outline(transcript, open_counter("estimate"), turns)
     if as_json:
         for line in lines:

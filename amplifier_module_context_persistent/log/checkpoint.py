@@ -225,7 +225,7 @@ class Checkpoint:
         if any(index.flags.translate(None, bytes(range(_MOST_FLAGS)))):
             raise ValueError("flags that are none")
         index.asked = [(str(provider), str(model)) for provider, model in given["asked"]]
-        if max(index.makers, default=0) >= len(index.asked):
+        if any(index.makers.translate(None, bytes(range(len(index.asked))))):
             raise ValueError("a model that is not known")
         if max(index.offsets, default=0) > self.offset or max(index.lengths, default=0) > given["max_record_bytes"] + 1:
             raise ValueError("a record beyond the end")

@@ -195,7 +195,10 @@ class StoredSums:
         """Whether a segment's records stand together where the live history goes on."""
         if not segment.packed and self._most_message_bytes is None:
             return False
-        run = self._reader.index.live[self._position : self._position + segment.count]
+        index, end = self._reader.index, self._position + segment.count
+        if not index.generation and len(index.live) == len(index):  # every record, one after the other
+            return segment.first == self._position and end <= len(index)
+        run = index.live[self._position : end]
         return run == array("I", range(segment.first, segment.first + segment.count))
 
     def _push(self, segment: Segment) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from heapq import nlargest
@@ -48,7 +48,9 @@ class TurnLine:
         return asdict(self)
 
 
-def outline(transcript: Transcript, counter: TokenCounter | None, turns: list[Turn] | None = None) -> list[TurnLine]:
+def outline(
+    transcript: Transcript, counter: TokenCounter | None, turns: Sequence[Turn] | None = None
+) -> list[TurnLine]:
     """Read a session turn by turn.
 
     Args:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
@@ -48,6 +49,40 @@ class Turn:
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+
+class Turns(Sequence[Turn]):
+    """The turns of a history, made as they are asked for: a session of a million messages has some fifty thousand.
+
+    Args:
+        starts: where each begins.
+        stop: where the last one ends.
+    """
+
+    def __init__(self, starts: Sequence[int], stop: int) -> None:
+        self._edges = [*starts, stop]
+
+    def __len__(self) -> int:
+        return len(self._edges) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Turn: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[Turn]: ...
+
+    def __getitem__(self, number: int | slice) -> Turn | list[Turn]:
+        """A turn, or some, by their positions, from 0."""
+        chosen = range(len(self))[number]
+        return list(map(self._turn, chosen)) if isinstance(chosen, range) else self._turn(chosen)
+
+    def number_at(self, start: int) -> int | None:
+        """The number of the turn that begins at a position; None if none does."""
+        at = bisect_left(self._edges, start, 0, len(self))
+        return at + 1 if at < len(self) and self._edges[at] == start else None
+
+    def _turn(self, at: int) -> Turn:
+        return Turn(at + 1, self._edges[at], self._edges[at + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +232,7 @@ class Transcript:
             names.update(placed.tools)
         return sorted(names)
 
-    def turns(self) -> list[Turn]:
+    def turns(self) -> Turns:
         """The turns of the live history; empty where it is."""
         index, live = self.reader.index, self.reader.index.live
         is_straight = not index.generation and len(live) == len(index)  # as most are: every record, one after the other
@@ -208,8 +243,7 @@ class Transcript:
         others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
         starts = [position for position in users if position not in others] if others else users
         starts = [0, *starts[1:]] if len(self) else []
-        stops = [*starts[1:], len(self)]
-        return [Turn(number, start, stop) for number, (start, stop) in enumerate(zip(starts, stops, strict=False), 1)]
+        return Turns(starts, len(self))
 
     @cached_property
     def book(self) -> ReceiptLog:
