@@ -6,7 +6,7 @@ this package at both levels of durability. Each is used as its own documentation
 in processes of its own; what each acknowledgement stands for is printed, since they do not promise the same.
 
     python -m benchmarks.peers [--venv DIR] [--only NAME ...] [--json | --markdown]
-    python -m benchmarks.peers --shown FILE [--markdown]      # what an earlier run told by --json
+    python -m benchmarks.peers --shown FILE [--markdown | --brief]      # what an earlier run told by --json
 
 The packages of the others are installed by pip into a virtual environment of their own: `--venv`, which is made if it
 is not there and kept, or a temporary one. Rounds take all stores in turns, so that what else the machine does falls on
@@ -32,7 +32,7 @@ from .peer_stores.found import from_json, to_json
 from .peer_stores.process import MissingPackageError, Process
 from .peer_stores.rounds import Rounds, Sizes
 from .peer_stores.store import OURS, REQUIREMENTS, STORES
-from .peer_stores.tables import as_markdown, as_text
+from .peer_stores.tables import as_markdown, as_text, summary
 
 MESSAGES = 20_000
 
@@ -100,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shown", type=Path, metavar="FILE", help="measure nothing; show what --json told")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--brief", action="store_true", help="the short table of the README")
     options = parser.parse_args(arguments)
     if options.shown:
         found, run = from_json(options.shown.read_text(encoding="utf-8"))
@@ -118,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(to_json(found, run))
     else:
-        print((as_markdown if options.markdown else as_text)(found, run["messages"]))
+        show = summary if options.brief else as_markdown if options.markdown else as_text
+        print(show(found, run["messages"]))
     return 0
 
 

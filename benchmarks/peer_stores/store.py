@@ -9,7 +9,7 @@ from typing import Any, Protocol
 Message = dict[str, Any]
 """As `benchmarks.conversation` makes it: `role`, `content`, `tool_calls`, `tool_call_id`."""
 
-SESSION = "measured"
+SESSION, BARE = "measured", "bare file"
 
 
 class Store(Protocol):
@@ -54,7 +54,7 @@ STORES = {
     "Strands, files": ("strands_files", "StrandsFiles"),
     "LangGraph, SQLite": ("langgraph_sqlite", "LangGraph"),
     "LangGraph, deltas": ("langgraph_sqlite", "LangGraphDeltas"),
-    "bare file": ("bare_file", "BareFile"),
+    BARE: ("bare_file", "BareFile"),
 }
 """By name: the module in this package, and the class in it. The first one is what all others are compared with."""
 
@@ -66,7 +66,7 @@ REQUIREMENTS = (
 )
 """What the stores of others need, at the versions that the documentation's figures were measured with."""
 
-OURS = frozenset({"ours", "ours, write", "bare file"})
+OURS = frozenset({"ours", "ours, write", BARE})
 """Those that need nothing that is not installed with this project."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from .found import Found
+from .store import BARE
 
 Table = tuple[str, list[str], list[list[str]]]
 """What it is about, its head, and a line for each store."""
@@ -16,7 +17,7 @@ def tables(found: Mapping[str, Found], messages: int) -> list[Table]:
     first, long = next(iter(found.values())), f"{messages:,} messages"
 
     def time(label: str, measure: str) -> Column:
-        return label, lambda one: f"{seconds(one.median(measure))} ({one.ratio(first, measure):.2g})"
+        return label, lambda one: f"{seconds(one.median(measure))} ({ratio(one, first, measure)})"
 
     times = [
         time("append, new session", "append new"),
@@ -26,9 +27,9 @@ def tables(found: Mapping[str, Found], messages: int) -> list[Table]:
         time(f"start, {long}", "resume long"),
     ]
     sizes: list[Column] = [
-        (f"given to the model, {long}", lambda one: f"{one.given:,} messages"),
+        ("items given to the model", lambda one: f"{one.given:,}"),
         ("memory of that process", lambda one: "" if one.peak_mb is None else f"{one.peak_mb:,.0f} MB"),
-        (f"disk for one message more, {long}", lambda one: f"{one.grown_bytes / 1e3:,.1f} KB"),
+        ("one message more on the disk", lambda one: size(one.grown_bytes)),
     ]
     kills = first.survived.kills if first.survived else 0
     faults: list[Column] = [
@@ -41,22 +42,24 @@ def tables(found: Mapping[str, Found], messages: int) -> list[Table]:
     name = next(iter(found))
     return [
         _table(f"Time; in parentheses the ratio to `{name}`, the median of each round's", times, found),
-        _table("Size", sizes, found),
+        _table(f"Size, {long}", sizes, found),
         _table("What is left after faults", faults, found),
         _table("What an acknowledgement stands for", level, found),
     ]
 
 
 def summary(found: Mapping[str, Found], messages: int) -> str:
-    """The short table of the README."""
+    """The short table of the README: sessions, without the bare file that they can be compared with."""
+    first = next(iter(found.values()))
     columns: list[Column] = [
-        ("append", lambda one: seconds(one.median("append long"))),
-        ("start to first messages", lambda one: seconds(one.median("resume long"))),
-        ("disk for one more", lambda one: f"{one.grown_bytes / 1e3:,.1f} KB"),
+        ("append", lambda one: ratio(one, first, "append long")),
+        ("start", lambda one: ratio(one, first, "resume long")),
+        ("one more on the disk", lambda one: size(one.grown_bytes)),
         ("after a torn write", lambda one: str(one.damaged["torn_write"])),
         ("after a flipped bit", lambda one: str(one.damaged["flipped_bit"])),
     ]
-    _, head, lines = _table("", columns, found)
+    sessions = {name: one for name, one in found.items() if name != BARE}
+    _, head, lines = _table("", columns, sessions)
     return markdown([f"{messages:,} messages", *head[1:]], lines)
 
 
@@ -88,6 +91,17 @@ def seconds(value: float) -> str:
         if value * factor < 999.5:
             return f"{value * factor:.3g} {unit}"
     return f"{value:.2f} s"
+
+
+def size(count: float) -> str:
+    """So many bytes."""
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} KB"
+
+
+def ratio(one: Found, first: Found, measure: str) -> str:
+    """The ratio to the first store, with two digits or as a whole number."""
+    value = one.ratio(first, measure)
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
 
 
 def _table(title: str, columns: Sequence[Column], found: Mapping[str, Found]) -> Table:

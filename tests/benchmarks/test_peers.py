@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks import peers
 from benchmarks.conversation import NUMBER
-from benchmarks.peer_stores import faults
-from benchmarks.peer_stores.found import from_json
+from benchmarks.peer_stores import faults, rounds
+from benchmarks.peer_stores.found import Found, from_json
 from benchmarks.peer_stores.process import MissingPackageError, Process, StoreError, resume
 from benchmarks.peer_stores.rounds import APPENDS, TURN_OF_AGENT, TURNS
 from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
@@ -97,3 +97,17 @@ def test_lost_and_doubled_messages_are_counted(tmp_path: Path, monkeypatch: pyte
 def test_ours_says_what_was_damaged() -> None:
     """A letter that changed on the disk is told when the history is read, and the session goes on."""
     assert str(faults.flipped_bit(sys.executable, "ours, write")) == "all read, 1 altered, said"
+
+
+def test_of_appends_the_quickest_tenth_counts() -> None:
+    """One slow sync among ten says something of the disk, one quick one among twenty nothing of the store."""
+    assert rounds.quickest_tenth([9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) == 1.0
+    assert rounds.quickest_tenth([5.0] * 19 + [0.1]) == 5.0
+    assert rounds.quickest_tenth([3.0]) == 3.0
+
+
+def test_ratios_are_those_within_a_round() -> None:
+    """A round that was slow for all changes none of them; the table shows the time beside it."""
+    ours, other = Found("", {"append long": [1.0, 9.0, 1.0]}), Found("", {"append long": [2.0, 18.0, 200.0]})
+    assert other.ratio(ours, "append long") == 2.0
+    assert ours.ratio(other, "append long") == 0.5
