@@ -30,6 +30,11 @@ class ChainState:
     strange_seed: int = 0
     """The checksum before it and its like."""
 
+    def pass_verified(self, crc: int) -> None:
+        """Pass over lines that verified, up to one with a checksum."""
+        self.stored = self.computed = crc
+        self.begun = True
+
     def pass_bare(self, lines_before: int, count: int, crc: int, computed: int) -> None:
         """Pass over lines without a checksum that come after so many lines.
 

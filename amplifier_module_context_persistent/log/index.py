@@ -59,7 +59,7 @@ class TornTail:
 class Index:
     """Columns over the message records, control records of interest, and the live history.
 
-    13 public methods: how the columns are filled, and each way in which they are asked.
+    14 public methods: how the columns are filled, and each way in which they are asked.
     """
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
@@ -146,6 +146,12 @@ class Index:
     def is_held(self, ordinal: int) -> bool:
         """Whether a record is, or was, part of the history."""
         return not self.flags[ordinal] & UNHELD
+
+    def make_last_live(self, first: int) -> None:
+        """Flag the records from an ordinal on, whose other columns are filled, and append them to the live history."""
+        count = len(self.offsets) - first
+        self.flags.extend(bytes((LIVE,)) * count)
+        self.live.extend(range(first, first + count))
 
     def make_live(self, ordinal: int) -> None:
         """Append a record to the live history."""

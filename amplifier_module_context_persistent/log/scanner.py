@@ -12,13 +12,14 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import Any
 from zlib import crc32
 
 from .bare_line import BareLines, is_plain_user, message_id_of
 from .chain import ChainState
-from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Damage, Index
+from .index import ASSISTANT, DAMAGED, ID_MODULUS, ROLE_CODES, UNCHAINED, USER, Damage, Index
 from .index_builder import IndexBuilder, Place
 from .one_bit import corrected
 from .record import (
@@ -73,13 +74,11 @@ class Scanner:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
         index, crc, roles, limit = self.index, crc32, _ROLE_BY_HEAD, self.max_record_bytes
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
-        builder, from_bytes, live = self.builder, int.from_bytes, index.live
-        offsets, lengths, role_codes, flags = index.offsets, index.lengths, index.roles, index.flags
+        builder, from_bytes, asked = self.builder, int.from_bytes, self.builder.asked
+        offsets, lengths, role_codes, added = index.offsets, index.lengths, index.roles, len(index)
         id_hashes, seeds, checks, makers = index.id_hashes, index.seeds, index.checks, index.makers
-        plain_users, is_plain = index.plain_users, builder.is_plain
-        lines = block.split(b"\n")
-        lines.pop()
-        rest = iter(lines)
+        plain_users, is_plain, passed = index.plain_users, builder.is_plain, False
+        rest = iter(block.split(b"\n")[:-1])
         for line in rest:
             length = len(line) + 1
             if is_plain and length <= limit:
@@ -90,43 +89,54 @@ class Scanner:
                         start = line.rfind(ID_KEY, 0, end)
                         own_id = line[start + 14 : end]
                         if start > 0 and line[start - 5 : start] != TRUE_BEFORE_ID and b"\\" not in own_id:
-                            live.append(len(offsets))  # as `Index.add` and `make_live` do, without their calls
-                            offsets.append(offset)
+                            offsets.append(offset)  # as `Index.add` does, without its call
                             lengths.append(length)
                             role_codes.append(role)
-                            flags.append(LIVE)
                             id_hashes.append(from_bytes(own_id, "little") % ID_MODULUS)
                             seeds.append(seed)
                             checks.append(computed)
-                            makers.append(builder.take_asked() if role == ASSISTANT else 0)
+                            makers.append(asked if role == ASSISTANT else 0)
+                            if asked and role == ASSISTANT:
+                                asked = 0
+                                builder.take_asked()
                             plain_users.append(role == USER and is_plain_user(line))
-                            chain.stored = chain.computed = seed = computed
-                            chain.begun = True
+                            seed, passed = computed, True
                             offset += length
                             line_number += 1
                             continue
                     elif line[:18] == _RECEIPT_HEAD and builder.receipt(line):
-                        chain.stored = chain.computed = seed = computed
-                        chain.begun = True
+                        seed, asked, passed = computed, builder.asked, True
                         offset += length
                         line_number += 1
                         continue
-                elif not chain.begun:
-                    run = BareLines(index, offset, seed, limit)
-                    left = run.take(line, rest)
-                    if run.count:
-                        chain.pass_bare(line_number, run.count, run.crc, run.computed)
-                        offset, seed, line_number = run.offset, run.crc, line_number + run.count
-                        self._bare = (line_number, run.last_offset)
+                elif not (passed or chain.begun):
+                    left = self._take_bare(line, rest, line_number, offset)
+                    offset, seed, line_number, added = self.offset, chain.stored, self.line, len(offsets)
                     if left is None:
                         break
                     line = left
             line_number += 1
+            if passed:
+                chain.pass_verified(seed)
+                index.make_last_live(added)
             self.take(line, line_number, offset)
             offset += len(line) + 1
-            seed, live, is_plain = chain.stored, index.live, builder.is_plain
+            seed, is_plain, passed, added, asked = chain.stored, builder.is_plain, False, len(offsets), builder.asked
+        if passed:
+            chain.pass_verified(seed)
+            index.make_last_live(added)
         self.offset = offset
         self.line = line_number
+
+    def _take_bare(self, line: bytes, rest: Iterator[bytes], lines_before: int, offset: int) -> bytes | None:
+        """Take plain lines without a checksum from one on; the first one that is none, None where all are."""
+        run = BareLines(self.index, offset, self._chain.stored, self.max_record_bytes)
+        left = run.take(line, rest)
+        self.offset, self.line = run.offset, lines_before + run.count
+        if run.count:
+            self._chain.pass_bare(lines_before, run.count, run.crc, run.computed)
+            self._bare = (self.line, run.last_offset)
+        return left
 
     def take(self, line: bytes, number: int, offset: int) -> None:
         """Take one line (without LF) by its number and its offset, after those taken before."""
@@ -138,8 +148,7 @@ class Scanner:
         place = Place(number, offset, len(line) + 1, seed, computed)
         self.builder.at(place)
         if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed:
-            self._chain.stored = self._chain.computed = computed
-            self._chain.begun = True
+            self._chain.pass_verified(computed)
             self._take(line, 0)
         else:
             self._take_doubtful(line, place)
@@ -169,8 +178,7 @@ class Scanner:
         """Pass over sound lines that the index has already: so many, up to an offset, the last with that checksum."""
         self.line += lines
         self.offset = offset
-        self._chain.stored = self._chain.computed = crc
-        self._chain.begun = True
+        self._chain.pass_verified(crc)
 
     def go_on(self, other: Scanner) -> None:
         """Go on with the line that another scanner would take next."""
