@@ -22,6 +22,7 @@ from typing import TypeVar
 from ..messages.message import Message
 from ..tokens.counter import count_message, open_counter
 from ..transcript.rebuild import Noted, Rebuilt
+from ..transcript.rebuilder import Rebuilder
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
 from .annotated_view import PastPositions, marker_of
@@ -123,7 +124,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    index = transcript.book.index
+    index, rebuilder = transcript.book.index, Rebuilder(transcript.reader, transcript.book)
     markers: dict[int, tuple[Marker, PastPositions]] = {}
     before: Seen | None = None
     latest = 0
@@ -137,7 +138,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         latest = max(latest, total if current else 0)
         if latest < start:
             continue
-        made = transcript.view(number)
+        made = rebuilder.view(noted)
         positions.learn(made.messages or ())
         plan = transcript.book.plans.get(noted.receipt.plan, {})
         before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before, plan)

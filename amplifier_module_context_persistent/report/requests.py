@@ -13,8 +13,10 @@ from itertools import accumulate
 from typing import Any
 
 from ..log.record import Message
+from ..replay.annotated_view import PastPositions
 from ..replay.visibility import KEPT, Marker, Marks, lost
 from ..transcript.rebuild import Noted, Rebuilt
+from ..transcript.rebuilder import Rebuilder
 from ..transcript.transcript import Transcript
 from .as_seen import AsSeen, seen_json
 from .bills import NOTHING, Billed, Bills
@@ -113,6 +115,7 @@ class RequestReader:
     def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
         self._transcript, self._start, self._stop = transcript, start, stop
         self._index = transcript.book.index
+        self._rebuilder = Rebuilder(transcript.reader, transcript.book, shares_messages=True)
         self._found = Requests()
         self._bodies = bodies
         self._as_seen = AsSeen(bodies, self._found.texts)
@@ -138,7 +141,7 @@ class RequestReader:
             latest = max(latest, total if one.live is self._index.live else 0)
             if not self._start <= latest <= self._stop:
                 continue
-            made = self._transcript.view(number) if number in chosen else None
+            made = self._rebuilder.view(one) if number in chosen else None
             position = latest - self._start
             row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, bills.get(position, NOTHING))
             row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
@@ -163,6 +166,7 @@ class RequestReader:
             if not made.proved:
                 row["reason"] = self._reason("; ".join(made.reasons) or "the log was altered since, or its receipt was")
             if made.messages is not None:
+                past.positions.learn(made.messages)
                 actual = past.marker.mark(made.messages, total)
                 row["inserted"] = actual.inserted
                 if marks is None or marks.runs() != actual.runs():
@@ -207,7 +211,7 @@ class _PastHistory:
     def __init__(self, transcript: Transcript, noted: Noted, start: int, stop: int) -> None:
         self._reader, self._index = transcript.reader, transcript.book.index
         self._live, self._start, self._stop = noted.live, start, stop
-        self._places = {ordinal: position for position, ordinal in enumerate(noted.live)}
+        self.positions = PastPositions(noted.live, self._index)
         self._page: dict[int, int] | None = None
         if noted.live is not self._index.live:
             now = {ordinal: position for position, ordinal in enumerate(self._index.live)}
@@ -215,8 +219,7 @@ class _PastHistory:
         self.marker = Marker(self.place_of, self.messages_at)
 
     def place_of(self, message_id: str) -> int | None:
-        ordinal = self._index.find(message_id)
-        return self._places.get(ordinal) if ordinal is not None else None
+        return self.positions.of(message_id)
 
     def messages_at(self, positions: Sequence[int]) -> list[Message]:
         return list(self._reader.read([self._live[position] for position in positions]))

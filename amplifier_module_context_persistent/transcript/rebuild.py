@@ -114,30 +114,24 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
     """
     receipt, reasons = noted.receipt, book.lacks(noted)
     try:
-        config = Config.load({key: value for key, value in receipt.render.items() if key in RENDERING})
+        config = config_of(receipt)
     except ConfigError as error:
         return Rebuilt(None, [*reasons, str(error)])
-    if unknown := receipt.render.keys() - RENDERING - {BONDS}:
+    if unknown := unknown_options(receipt):
         reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
     record = book.plans.get(receipt.plan)
     if receipt.plan and record is None:
         return Rebuilt(None, reasons)
-    text = book.heads.get(receipt.head)
-    request = ViewRequest(
-        budget_tokens=sys.maxsize,
-        head_text=(text or "") if receipt.head else None,
-        provider_name=receipt.provider,
-        model=receipt.model,
-    )
+    request = request_of(book, receipt)
     head = request.head
-    known = _index_of(book.index, noted.records)
+    known = index_of(book.index, noted.records)
     first: Rebuilt | None = None
     for live in (noted.live, *reversed(book.replaced[: noted.resets])):
-        index = _as_of(known, live, receipt.upto, record)
+        index = as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = ViewState(config, _Uncounted(), Extras(), lambda: "", store=True, bound=BONDS in receipt.render)
-        view = window.build(_Past(reader, index), request, may_plan=False).view or []
+        window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bound=BONDS in receipt.render)
+        view = window.build(Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
         rebuilt = Rebuilt(view, reasons, _damaged(view, index), proved=proved)
@@ -149,14 +143,42 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
     return first
 
 
-def _index_of(index: Index, records: int) -> Index:
+def config_of(receipt: Receipt) -> Config:
+    """The options by which a view was rendered.
+
+    Raises:
+        ConfigError: one has a value that it cannot have.
+    """
+    return Config.load({key: value for key, value in receipt.render.items() if key in RENDERING})
+
+
+def unknown_options(receipt: Receipt) -> set[str]:
+    """Options by which a view was rendered and which are not known here."""
+    return {*receipt.render} - RENDERING - {BONDS}
+
+
+def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
+    """What was asked for: whatever it costs, it is to be made again."""
+    text = book.heads.get(receipt.head)
+    return ViewRequest(
+        budget_tokens=sys.maxsize,
+        head_text=(text or "") if receipt.head else None,
+        provider_name=receipt.provider,
+        model=receipt.model,
+    )
+
+
+PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "makers")
+"""The columns of an index as it was."""
+
+
+def index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
     index.know_ids()
-    columns = ("offsets", "lengths", "roles", "flags", "id_hashes", "makers")
-    return Index(**{name: getattr(index, name)[:records] for name in columns}, asked=index.asked)
+    return Index(**{name: getattr(index, name)[:records] for name in PAST_COLUMNS}, asked=index.asked)
 
 
-def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
+def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
     """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
     index = replace(known, live=live, plan=record)
     try:
@@ -169,7 +191,7 @@ def _as_of(known: Index, live: array[int], upto: str, record: Message | None) ->
     return index
 
 
-class _Uncounted:
+class Uncounted:
     """Counts characters: a view that was made is made again whatever it costs, but nothing is not something."""
 
     name = "estimate"
@@ -185,7 +207,7 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
     return [message_id for message_id in ids if message_id in found and index.flags[found[message_id]] & DAMAGED]
 
 
-class _Past:
+class Past:
     """A log as it was: the reader's bytes under an index of then. It takes nothing."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:

@@ -1,0 +1,99 @@
+"""Views made again one after the other, with the window of one plan, against views made from nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.transcript.rebuild import read_receipts, rebuild
+from amplifier_module_context_persistent.transcript.rebuilder import Rebuilder
+from tests.support.messages import Message, user
+from tests.support.recorded_sessions import Recorded
+
+
+class CountingReader(LogReader):
+    """A log of which is counted how many messages are read."""
+
+    messages_read = 0
+
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        self.messages_read += len(ordinals)
+        return super().read(ordinals)
+
+
+async def record(path: Path, **config: Any) -> Path:
+    """Plans, smaller budgets, head texts, something ephemeral, a reset, another process."""
+    recorded = Recorded(path, **config)
+    await recorded.head("one head")
+    await recorded.play(50)
+    await recorded.view(budget=2_000)
+    await recorded.add(user("aside", ephemeral=True))
+    await recorded.view()
+    await recorded.restart()
+    await recorded.play(40, seed=4)
+    await recorded.manager.clear()
+    await recorded.play(40, seed=5)
+    await recorded.manager.close()
+    return path
+
+
+@pytest.fixture
+async def reader(tmp_path: Path) -> Any:
+    reader = CountingReader(await record(tmp_path / "log.jsonl"))
+    reader.follow()
+    yield reader
+    reader.close()
+
+
+@pytest.mark.parametrize("shares_messages", [False, True])
+@pytest.mark.parametrize("seed", [None, 1, 2])
+async def test_they_are_those_that_are_made_from_nothing(
+    reader: CountingReader, seed: int | None, shares_messages: bool
+) -> None:
+    """In their order and in any other one: messages, reasons, and whether they are proved."""
+    book = read_receipts(reader)
+    requests = list(book.requests)
+    if seed is not None:
+        random.Random(seed).shuffle(requests)
+    rebuilder = Rebuilder(reader, book, shares_messages=shares_messages)
+    expected = [rebuild(reader, book, noted) for noted in requests]
+    assert [rebuilder.view(noted) for noted in requests] == expected
+    assert {one.proved for one in expected} == {True, False}
+
+
+async def test_a_message_is_read_once_between_two_plans(tmp_path: Path) -> None:
+    """With four times the requests, far fewer than four times the messages are read."""
+    recorded = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    for number in range(80):
+        await recorded.add(user(f"question {number} " + "word " * 40))
+        await recorded.view()
+    await recorded.manager.close()
+    reader = CountingReader(recorded.path)
+    reader.follow()
+    book = read_receipts(reader)
+    rebuilder = Rebuilder(reader, book, shares_messages=True)
+    assert [rebuilder.view(noted).messages for noted in book.requests] == recorded.views
+    assert reader.messages_read <= 2 * len(reader.index)
+    reader.close()
+
+
+async def test_an_altered_log_is_not_believed(tmp_path: Path) -> None:
+    """Neither a message nor a receipt can be altered without it being said, as by views made from nothing."""
+    path = await record(tmp_path / "log.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if b'"role":"user"' in line)
+    lines[at] = lines[at].replace(b'"content":"', b'"content":"x', 1)
+    path.write_bytes(b"".join(lines))
+    reader = CountingReader(path)
+    reader.follow()
+    book = read_receipts(reader)
+    rebuilder = Rebuilder(reader, book)
+    expected = [rebuild(reader, book, noted) for noted in book.requests]
+    assert [rebuilder.view(noted) for noted in book.requests] == expected
+    assert not all(one.proved for one in expected)
+    reader.close()
