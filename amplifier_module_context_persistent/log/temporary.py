@@ -6,15 +6,16 @@ should hold, and nothing of it is to stay.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 
+from .filesystem import FileSystem
 from .line_blocks import fetch_lines
 from .memory import MemoryLog
 from .record import MAX_RECORD_BYTES, Message
 
 _BLOCK_BYTES = 1 << 20
+_FILES = FileSystem()
 _SHARED_BYTES = 8 << 20  # of the lines of messages that are held
 
 
@@ -29,7 +30,7 @@ class TemporaryLog(MemoryLog):
         super().__init__(max_record_bytes=max_record_bytes)
         self._shared: dict[int, Message] | None = None
         self._shared_bytes = 0
-        self._file = tempfile.TemporaryFile(prefix="context-")  # noqa: SIM115 - `close` closes it
+        self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
         self._written = True
 
     def share_messages(self) -> None:
@@ -44,7 +45,7 @@ class TemporaryLog(MemoryLog):
         if not self._written:
             self._file.flush()
             self._written = True
-        return os.pread(self._file.fileno(), size, offset)
+        return _FILES.read(self._file.fileno(), size, offset)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records, in the given order."""
