@@ -1,4 +1,4 @@
-"""When group commit lets a log write its checkpoint: on the log's own thread, while nobody waits."""
+"""What group commit does with a log while nobody waits: it writes checkpoints, on the log's own thread."""
 
 import asyncio
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from amplifier_module_context_persistent.log.base import KeepsCheckpoint, Outcome, Prepare
+from amplifier_module_context_persistent.log.base import KeepsCheckpoint, Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.logs import body, giving
@@ -81,4 +81,28 @@ async def test_an_append_that_was_refused_wants_no_checkpoint() -> None:
         await commit.append(refuse)
     await commit.run(lambda _: None)
     assert log.written_by == []
+    await commit.close()
+
+
+async def test_what_nobody_waits_for_is_done_in_its_turn() -> None:
+    """On the log's thread, with the log, after what was queued before and alone with the log."""
+    log = MemoryLog()
+    commit = GroupCommit(log, inline=True)
+    own = await commit.run(lambda _: threading.get_ident())
+    begun, release = threading.Event(), threading.Event()
+    found: list[tuple[bool, int]] = []
+
+    def note(given: Log) -> None:
+        begun.set()
+        assert release.wait(60)
+        found.append((given is log, threading.get_ident()))
+
+    commit.call(note)
+    assert await asyncio.to_thread(begun.wait, 60)
+    appending = asyncio.ensure_future(commit.append(giving(body(0))))
+    await asyncio.sleep(0)
+    assert len(log.index) == 0
+    release.set()
+    assert await appending == range(1)
+    assert found == [(True, own)]
     await commit.close()

@@ -30,7 +30,7 @@ class Itself:
 
 def nested(levels: int, value: Any, shape: str) -> Any:
     for _ in range(levels):
-        value = {"list": [value], "object": {"a": value}, "model": Wrapped(value)}[shape]
+        value = {"list": [value], "tuple": (value,), "object": {"a": value}, "model": Wrapped(value)}[shape]
     return value
 
 
@@ -39,7 +39,10 @@ def test_the_limits_are_those_of_the_format() -> None:
     assert (MAX_DEPTH, MAX_READ_DEPTH, MAX_RECORD_BYTES) == (200, 254, 64 * 1024 * 1024)
 
 
-@pytest.mark.parametrize(("shape", "bottom", "levels"), [("list", 1, 200), ("object", 1, 200), ("model", [], 199)])
+@pytest.mark.parametrize(
+    ("shape", "bottom", "levels"),
+    [("list", 1, 200), ("tuple", 1, 200), ("object", 1, 200), ("object", (), 199), ("model", [], 199)],
+)
 def test_nesting_is_refused_beyond_200_levels(shape: str, bottom: Any, levels: int) -> None:
     """Whatever is nested: each level counts once, and the message itself does not count."""
     to_plain({"role": "user", "content": nested(levels, bottom, shape)})

@@ -79,6 +79,17 @@ def test_a_lost_line_of_a_reset_costs_that_line_only(reset: int) -> None:
         assert scanner.index.damage
 
 
+@pytest.mark.parametrize(("at", "named"), [(6, "begin"), (9, "commit")])
+def test_an_edited_begin_or_commit_is_reported_and_the_other_one_decides(at: int, named: str) -> None:
+    """It can be parsed, but what it says is not what was written."""
+    lines = log_of(body(20))
+    lines[at] = lines[at].replace(b'"upto":"id-5"', b'"upto":"id-2"')
+    scanner = scan(lines)
+    assert ids(scanner) == [*LIVE, 20]
+    assert [found.kind for found in scanner.index.damage] == ["checksum", "reset"]
+    assert f"the {named} of a reset is damaged" in scanner.index.damage[1].detail
+
+
 def flips(line: bytes) -> Iterator[bytes]:
     for at in range(len(line) - 1):
         for bit in range(8):
