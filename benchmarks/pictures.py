@@ -1,10 +1,11 @@
-"""The pictures of the documentation: a replay in a terminal, a comparison of policies, a session's tokens, a report.
+"""The pictures of the documentation: a replay in a terminal, comparisons, a session's tokens, a report.
 
     python -m benchmarks.pictures [DIRECTORY]
 
 Writes `look.svg`, `replay.svg`, `compare.svg` and `session.svg`, by default to `docs/`. The sessions are generated;
 they, their ids and their clock are the same each time, and tokens are counted by the estimate, so the pictures change
-only where what they show does. They refer to nothing outside themselves. `report.png` and `report-dark.png` are
+only where what they show does. `peers.svg` shows what `benchmarks.peers` measured, from `docs/peers.json`. They refer
+to nothing outside themselves. `report.png` and `report-dark.png` are
 pictures of a page in Chromium; where there is none, they are left as they are, and that is said.
 """
 
@@ -39,6 +40,8 @@ from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.transcript.outline import outline
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
+from benchmarks.peer_stores.found import from_json
+from benchmarks.peer_stores.picture import picture
 from fixtures.generate import generate_session
 
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
@@ -152,6 +155,13 @@ def session_picture() -> str:
     return svg(series, LONG_BUDGET_TOKENS, title=f"{LONG_MESSAGES} messages, tokens of each request", levels=levels)
 
 
+def peers_picture(measured: str) -> str:
+    """Draw what `python -m benchmarks.peers --json` told."""
+    with open(measured, encoding="utf-8") as file:
+        found, run = from_json(file.read())
+    return picture(found, run["messages"])
+
+
 def report_pictures(path: str, directory: str, scratch: str) -> None:
     """Take pictures of a report: what the model saw at a request, and the same in the dark as the model saw it."""
     page_path = os.path.join(scratch, "session.html")
@@ -196,6 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "replay": replay_picture(path),
             "compare": compare_picture(path),
             "session": session_picture(),
+            "peers": peers_picture(os.path.join(docs, "peers.json")),
         }
         for name, picture in drawn.items():
             with open(os.path.join(directory, f"{name}.svg"), "w", encoding="utf-8") as file:

@@ -16,6 +16,7 @@ from benchmarks.peer_stores.found import Found, from_json
 from benchmarks.peer_stores.process import MissingPackageError, Process, StoreError, resume
 from benchmarks.peer_stores.rounds import APPENDS, TURN_OF_AGENT, TURNS
 from benchmarks.peer_stores.store import OURS, REQUIREMENTS, STORES
+from tests.support.places import DOCS, ROOT
 
 MEASURES = ("append new", "append long", "read back", "resume none", "resume long")
 OTHERS = sorted(STORES.keys() - OURS)
@@ -111,3 +112,23 @@ def test_ratios_are_those_within_a_round() -> None:
     ours, other = Found("", {"append long": [1.0, 9.0, 1.0]}), Found("", {"append long": [2.0, 18.0, 200.0]})
     assert other.ratio(ours, "append long") == 2.0
     assert ours.ratio(other, "append long") == 0.5
+
+
+def test_the_page_and_the_readme_show_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their tables are those of `docs/peers.json`, every figure that does us no credit included."""
+    for option, page in (("--markdown", DOCS / "peers.md"), ("--brief", ROOT / "README.md")):
+        assert peers.main(["--shown", str(DOCS / "peers.json"), option]) == 0
+        assert capsys.readouterr().out in page.read_text(encoding="utf-8"), (
+            f"{page.name} is old: python -m benchmarks.peers --shown docs/peers.json {option}"
+        )
+
+
+def test_what_was_measured_are_all_stores_at_the_versions_that_are_pinned() -> None:
+    """Another version or another store needs another run."""
+    found, run = from_json((DOCS / "peers.json").read_text(encoding="utf-8"))
+    assert list(found) == list(STORES)
+    assert run["packages"] == list(REQUIREMENTS)
+    for one in found.values():
+        assert {measure: len(figures) for measure, figures in one.times.items()} == dict.fromkeys(
+            MEASURES, run["rounds"]
+        )

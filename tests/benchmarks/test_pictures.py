@@ -20,7 +20,7 @@ def test_the_pictures_are_current_and_stand_by_themselves(tmp_path, monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     assert pictures.main([str(tmp_path)]) == 0
-    for name in ("look.svg", "replay.svg", "compare.svg", "session.svg"):
+    for name in ("look.svg", "replay.svg", "compare.svg", "session.svg", "peers.svg"):
         drawn = (tmp_path / name).read_text(encoding="utf-8")
         assert set(re.findall(r"https?://[^\"\s)]+", drawn)) == {"http://www.w3.org/2000/svg"}
         assert not re.search(r"@import|@font-face|href=\"(?!#)", drawn)
