@@ -3,7 +3,8 @@
 Each step is a function over a `Draft`. Shares are of tokens, never of message counts.
 
 Never touched by steps 1 to 5: system text, pins, the last human message, open calls, the newest group. Step 6 may
-shorten the results and texts of the newest group, as nothing else is left by then; it never touches the others.
+shorten the results and texts of the newest group, as nothing else is left by then, and step 5 its results where they
+do not fit alone; neither touches the others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .draft import Draft
 from .last_words import answers_by_human
 from .least_loss import lose_least
 from .level import bring_down
-from .newest_results import hold_newest_results
+from .newest_results import hold_newest_results, shorten_newest_group
 from .pasted_lines import cut_with_lines
 
 HUMAN_FACTORS = (2, 1, 0.5, 0.25)  # a human message keeps so many times `truncate_chars`
@@ -82,8 +83,10 @@ def shorten_humans(draft: Draft) -> None:
 def narrow_protections(draft: Draft) -> None:
     """Step 5: what is recent counts for less and less; at the end human messages go, the first one last.
 
-    With a person's message its answer goes. What is held goes after that.
+    With a person's message its answer goes. What is held goes after that. A newest group that does not fit alone is
+    shortened before all of it: it has to be in any case.
     """
+    shorten_newest_group(draft)
     config = draft.config
     for share in (config.protected_recent / 2, config.protected_recent / 4, 0.0):
         spared = int(config.protected_tool_results * share / config.protected_recent) if share else 0

@@ -10,6 +10,7 @@ from .draft import Draft
 from .level import bring_down
 
 SHARE = 0.5
+NEWEST_GROUP_SHARE = 0.6  # of the room, for a newest group that does not fit alone
 
 
 def hold_newest_results(draft: Draft) -> None:
@@ -21,6 +22,21 @@ def hold_newest_results(draft: Draft) -> None:
     if excess <= 0 or draft.fits:
         return
     pieces = [(position, entry) for position in positions for entry in draft.members[position][1:] if entry.id]
+    bring_down(draft, pieces, max(draft.goal_tokens, draft.total_tokens - excess))
+
+
+def shorten_newest_group(draft: Draft) -> None:
+    """Shorten the results of the newest group where what no step may touch does not fit alone.
+
+    They have to be cut then in any case, so not all else is to go for them before that.
+    """
+    room = draft.goal_tokens - draft.fixed_tokens
+    tokens = sum(draft.sizes[position] for position in draft.fixed)
+    if draft.fits or tokens <= room:
+        return
+    touched = [position for position in sorted(draft.fixed) if not draft.groups[position].pinned]
+    pieces = [(position, entry) for position in touched for entry in draft.members[position][1:] if entry.id]
+    excess = tokens - int(NEWEST_GROUP_SHARE * max(0, room))
     bring_down(draft, pieces, max(draft.goal_tokens, draft.total_tokens - excess))
 
 

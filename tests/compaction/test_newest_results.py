@@ -2,7 +2,13 @@
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.newest_results import hold_newest_results
+from amplifier_module_context_persistent.compaction.ladder import narrow_protections
+from amplifier_module_context_persistent.compaction.last_words import hold_last_words
+from amplifier_module_context_persistent.compaction.newest_results import (
+    NEWEST_GROUP_SHARE,
+    hold_newest_results,
+    shorten_newest_group,
+)
 from tests.support.drafts import check_total, draft
 
 
@@ -42,3 +48,23 @@ def test_a_pinned_result_is_left_alone() -> None:
     hold_newest_results(made)
     assert made.held == {1}
     assert made.sizes[2] == 900
+
+
+def test_a_newest_group_that_does_not_fit_alone_is_shortened_before_all_else_goes() -> None:
+    """It has to be cut in any case; people's messages and last words are not to go for it before that."""
+    made = draft("u:9 " + "u:9 t:50 a:40 " * 4 + "u:9 t:5000", 1_000)
+    hold_last_words(made)
+    narrow_protections(made)
+    assert made.fits
+    assert all(made.kept[position] for position, group in enumerate(made.groups) if group.head.human)
+    assert all(made.kept[position] for position in made.held)
+    assert made.sizes[-1] <= NEWEST_GROUP_SHARE * 1_000 + 1
+    check_total(made)
+
+
+@pytest.mark.parametrize("newest", ["t:400", "t:5000!"])
+def test_a_newest_group_that_fits_or_is_pinned_is_left_alone(newest: str) -> None:
+    """Only step 6 may shorten one that fits, and nothing shortens a pin."""
+    made = draft(f"u:9 t:900 u:9 {newest}", 1_000)
+    shorten_newest_group(made)
+    assert not made.cuts
