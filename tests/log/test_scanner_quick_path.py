@@ -41,6 +41,7 @@ def test_sound_messages_and_receipts_are_not_parsed(piece: int) -> None:
     scanner = scan(sealed(bodies), piece=piece)
     assert list(scanner.index.roles) == [ROLE_CODES[role] for role in ROLES for _ in names]
     assert scanner.index.control_counts == {"view": len(bodies) // 2}
+    assert scanner.line == len(bodies)
     assert found(scanner) == []
 
 
