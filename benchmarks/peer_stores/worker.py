@@ -139,7 +139,8 @@ def main() -> int:
         worker.answer({"missing": str(error)})
         return 2
     except Exception as error:  # noqa: BLE001 - what a package raises is the result that is measured
-        worker.answer({"error": f"{type(error).__name__}: {error}"})
+        told = f"{type(error).__name__}: {error}"
+        worker.answer({"error": told.replace(options.directory, "DIRECTORY")})  # a temporary one says nothing later
         return 1
     return 0
 
