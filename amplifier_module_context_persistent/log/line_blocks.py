@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .index import Index
 
@@ -14,8 +14,7 @@ Read = Callable[[int, int], bytes]
 """Gives so many bytes (the second argument) from an offset on (the first)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Bytes of a log, and the records in them that were asked for."""
 
     start: int
@@ -29,6 +28,8 @@ class Block:
     def lines(self, index: Index) -> list[bytes]:
         """The lines of the records, without LF."""
         content, start = self.content, self.start
+        if len(self.ordinals) == 1:
+            return [content[: index.lengths[self.ordinals[0]] - 1]]
         begins = map(index.offsets.__getitem__, self.ordinals)
         lengths = map(index.lengths.__getitem__, self.ordinals)
         return [content[at - start : at - start + size - 1] for at, size in zip(begins, lengths, strict=True)]

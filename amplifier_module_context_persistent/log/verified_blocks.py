@@ -46,26 +46,42 @@ class VerifiedBlocks:
             LogUnreadableError: as `parsed` of `read_back`.
         """
         verified, size, left = list[Block](), 0, len(ordinals)
+        again, their_lines = list[int](), list[bytes]()  # of blocks that were verified before, until they are enough
         for block in fetch_blocks(index, ordinals, read):
-            lines, known, count = block.lines(index), self._known(block, index), len(block.ordinals)
+            known, count = self._known(block, index), len(block.ordinals)
             size += len(block.content)
             left -= count
-            is_own = True
-            for start, stop in (*_batches(0, known), *_batches(known, count)):
-                some, their_lines = block.ordinals[start:stop], lines[start:stop]
-                messages = parsed_together(index, some, their_lines, location, known=stop <= known)
-                is_own = is_own and isinstance(messages, list)
-                if known < stop == count and is_own:
-                    verified.append(block)
-                if not left and stop == count and size <= KEPT_BYTES:  # who reads may not come back for the end
-                    self._keep(verified, index)
-                yield from messages
+            if known == count:
+                again += block.ordinals
+                their_lines += block.lines(index)
+                if left and len(again) < BATCH_LINES:
+                    continue
+            if not left and known == count and size <= KEPT_BYTES:  # who reads may not come back for the end
+                self._keep(verified, index)
+            if again:
+                yield from parsed_together(index, again, their_lines, location, known=True)
+                again, their_lines = [], []
+            if known < count:
+                lines, is_own = block.lines(index), block.is_whole(index)
+                for start, stop in (*_batches(0, known), *_batches(known, count)):
+                    some = block.ordinals[start:stop]
+                    messages = parsed_together(index, some, lines[start:stop], location, known=stop <= known)
+                    is_own = is_own and isinstance(messages, list)
+                    if stop == count and is_own:
+                        verified.append(block)
+                    if not left and stop == count and size <= KEPT_BYTES:
+                        self._keep(verified, index)
+                    yield from messages
 
     def _known(self, block: Block, index: Index) -> int:
         """How many records of a block, from its first one on, have bytes that were verified before."""
         kept_index, kept = self._kept
         known = kept.get(block.start) if kept_index is index else None
-        if known is None or not block.is_whole(index):
+        if known is None:
+            return 0
+        if known.content == block.content and known.ordinals == block.ordinals:
+            return len(block.ordinals)  # only whole blocks are kept
+        if not block.is_whole(index):
             return 0
         count = min(len(known.ordinals), len(block.ordinals))
         if known.ordinals[:count] != block.ordinals[:count]:
