@@ -117,7 +117,10 @@ def view_bytes(items: Iterable[Item]) -> int:
     for item in items:
         entry = item.entry
         if entry is None:
-            total += 200 + 4 * sum(len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
+            total += 200
+            for text in (item.inserted or {}).values():
+                if isinstance(text, str):
+                    total += 4 * len(text)
         elif item.cut is None or not item.cut.shortens or entry.tokens <= 0:
             total += entry.size_bytes
         else:  # a cut shortens text alone; its share of the tokens tells its share of the bytes

@@ -45,7 +45,10 @@ def render(
 
 def _copied(inserted: Message) -> Message:
     """A copy of an inserted message. It holds texts and its metadata alone, and a view may have hundreds."""
-    return {key: dict(value) if isinstance(value, dict) else value for key, value in inserted.items()}
+    copied = inserted.copy()
+    if "metadata" in copied:
+        copied["metadata"] = copied["metadata"].copy()
+    return copied
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
