@@ -12,7 +12,7 @@ from ..view.arrangement import Count, Fetch, stand_in
 from ..view.entry import Entry
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups, untouchable
-from .holders import Holders
+from .term_counts import TermCounts
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
 
@@ -51,7 +51,7 @@ class Draft:
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
     """The tokens of each group, cut as it is, with stand-ins for missing results."""
-    holders: Holders = field(default_factory=lambda: Holders(()))
+    term_counts: TermCounts = field(default_factory=lambda: TermCounts(()))
     """How many of the messages that stay show each term."""
     needed: set[str] = field(default_factory=set)
     """The terms in the arguments of the calls that the view began with."""
@@ -101,7 +101,7 @@ class Draft:
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         draft.total_messages = len(groups) + sum([len(group.results) for group in groups])
         known = draft.cuts
-        draft.holders = Holders(
+        draft.term_counts = TermCounts(
             [
                 entry.terms.shown(known[entry.id]) if entry.id in known else entry.terms.names
                 for entry in chain.from_iterable(draft.members)
@@ -152,7 +152,7 @@ class Draft:
         self.total_tokens -= self.sizes[position]
         self.total_messages -= 1 + len(self.groups[position].results)
         for entry in self.members[position]:
-            self.holders.hide(entry.terms.shown(self.cuts.get(entry.id)))
+            self.term_counts.hide(entry.terms.shown(self.cuts.get(entry.id)))
 
     def restore(self, position: int) -> None:
         """Take a group in again that was left out."""
@@ -160,15 +160,15 @@ class Draft:
         self.total_tokens += self.sizes[position]
         self.total_messages += 1 + len(self.groups[position].results)
         for entry in self.members[position]:
-            self.holders.show(entry.terms.shown(self.cuts.get(entry.id)))
+            self.term_counts.show(entry.terms.shown(self.cuts.get(entry.id)))
 
     def show_by(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
         (message,) = self.fetch([entry])
         tokens = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         before = self.cuts.get(entry.id)
-        self.holders.hide(entry.terms.shown(before))
-        self.holders.show(entry.terms.shown(cut))
+        self.term_counts.hide(entry.terms.shown(before))
+        self.term_counts.show(entry.terms.shown(cut))
         self._set_cut(position, entry, cut, tokens)
 
     def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
@@ -177,14 +177,14 @@ class Draft:
         before = self._whole_tokens(entry)
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
         if before - after >= least_saved:
-            self.holders.hide(entry.terms.lost(self.cuts.get(entry.id), cut))
+            self.term_counts.hide(entry.terms.lost(self.cuts.get(entry.id), cut))
             self._set_cut(position, entry, cut, after)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, tokens: int) -> None:
         """Shorten a message of a group to about so many tokens; `settle` counts it exactly."""
         known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
         self._estimated.setdefault(entry.id, (position, entry, known, before))
-        self.holders.hide(entry.terms.lost(known, cut))
+        self.term_counts.hide(entry.terms.lost(known, cut))
         self._set_cut(position, entry, cut, tokens)
 
     def settle(self) -> None:
@@ -199,7 +199,7 @@ class Draft:
             if before - after >= MIN_SAVED_TOKENS:
                 self._set_cut(position, entry, cut, after)
             else:
-                self.holders.show(entry.terms.lost(known, cut))
+                self.term_counts.show(entry.terms.lost(known, cut))
                 self._set_cut(position, entry, known, before)
 
     def _whole_tokens(self, entry: Entry) -> int:

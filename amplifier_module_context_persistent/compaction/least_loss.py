@@ -63,7 +63,7 @@ class Candidates:
     def group_weight(self, entries: tuple[Entry, ...]) -> int:
         """What the terms weigh that only this group shows."""
         cuts = self.draft.cuts
-        return self.weight(self.draft.holders.only_in([e.terms.shown(cuts.get(e.id)) for e in entries]))
+        return self.weight(self.draft.term_counts.only_in([e.terms.shown(cuts.get(e.id)) for e in entries]))
 
     def best(self, position: int) -> tuple[float, _Operation | None]:
         """The operation on a group that costs least, with what it costs; None where there is none."""
@@ -73,7 +73,7 @@ class Candidates:
     def _least(self, position: int) -> tuple[float, _Operation | None]:
         """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
         draft = self.draft
-        entries, cuts, once = draft.members[position], draft.cuts, draft.holders.once
+        entries, cuts, once = draft.members[position], draft.cuts, draft.term_counts.once
         age = 100 + (AGE - 1) * 100 * position // max(1, len(draft.groups) - 1)
         least: float = inf
         found: _Operation | None = None

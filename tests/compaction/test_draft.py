@@ -10,7 +10,7 @@ from tests.support.drafts import check_total, draft, named, request_of
 
 
 def shown(made: Draft) -> dict[str, int]:
-    return {name: count for name, count in made.holders.counts.items() if count}
+    return {name: count for name, count in made.term_counts.counts.items() if count}
 
 
 def test_an_estimated_cut_is_counted_when_it_is_settled() -> None:

@@ -1,4 +1,4 @@
-"""Holders: how many of the messages that stay in a draft show each term.
+"""Term counts: how many of the messages that stay in a draft show each term.
 
 What only one or two messages show is kept at hand: the choice of what loses least asks for it at every step.
 """
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, compress
 
 
-class Holders:
-    """Counts the holders of terms as messages go and come."""
+class TermCounts:
+    """Counts for each term the messages that show it, as messages go and come."""
 
     def __init__(self, shown: Iterable[Iterable[str]]) -> None:
         self.counts = counts = Counter(chain.from_iterable(shown))
