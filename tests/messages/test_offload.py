@@ -142,7 +142,7 @@ def test_planning_knows_what_is_hidden() -> None:
     )
     assert draft.cuts == {"m1": entry.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
-    assert (draft.holders.counts["shown_place"], draft.holders.counts["hidden_place"]) == (1, 0)
+    assert (draft.term_counts.counts["shown_place"], draft.term_counts.counts["hidden_place"]) == (1, 0)
 
 
 # -- in sessions -------------------------------------------------------------------------------------------------------
