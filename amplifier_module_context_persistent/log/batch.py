@@ -25,7 +25,7 @@ PART_BYTES = 8 << 20  # what is written at once, but for a single caller's recor
 SEAL_BYTES = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Part:
     """What the first callers of a batch append together."""
 

@@ -26,11 +26,11 @@ class Notes(Protocol):
 
     @property
     def grown_bytes(self) -> int:
-        """How much of the log they took in since they were noted last."""
+        """How much of the log they took in since they were noted last, or had to leave out then."""
         ...
 
-    def make(self) -> Mapping[str, bytes]:
-        """Give the notes, by name; on the log's thread."""
+    def make(self, *, is_last: bool) -> Mapping[str, bytes]:
+        """Give the notes, by name; on the log's thread. Appends wait meanwhile, but for the last ones at the close."""
         ...
 
 
@@ -64,13 +64,13 @@ class CheckpointWriter:
     def write_if_due(self) -> None:
         """Write one if it is due; whatever fails is only noted."""
         if self.is_due:
-            self._write()
+            self._write(is_last=False)
 
     def close(self) -> None:
         """Write one if it is worth it before the log is closed."""
         grown = self.notes.grown_bytes if self.notes is not None else 0
         if self.has_appended and self._is_worth(CLOSE_TAIL_BYTES, CLOSE_TAIL_SHARE, grown):
-            self._write(anew=grown > 0)
+            self._write(is_last=True, anew=grown > 0)
         self.has_appended = False
 
     def _is_worth(self, least_bytes: int, share: int, grown: int = 0) -> bool:
@@ -78,11 +78,11 @@ class CheckpointWriter:
         uncovered = max(end - covered, grown)
         return uncovered > least_bytes and uncovered > covered // share and is_large(end)
 
-    def _write(self, *, anew: bool = False) -> None:
+    def _write(self, *, is_last: bool, anew: bool = False) -> None:
         reader = self._reader
         if reader.file.fd is not None:
             end = reader.scanner.offset  # what fails is tried again only after as much was appended once more
             if self.notes is not None:
-                reader.notes |= self.notes.make()
+                reader.notes |= self.notes.make(is_last=is_last)
             written = write_checkpoint(reader.file, reader.scanner, reader.known_end, reader.notes, anew=anew)
             reader.covered_bytes = written or end

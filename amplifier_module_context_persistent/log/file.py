@@ -239,15 +239,15 @@ class FileLog:
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
         reader, seed = self._reader, self._reader.scanner.seed
-        records, lines = list[Written](), list[bytes]()
+        records: list[Written] = []
         for body in bodies:
             line, seed = seal(body, seed)
             records.append(Written(body, line, seed))
-            lines.append(line)
+        lines = [written.line for written in records]
         if reader.lacks_newline:
             lines[0] = b"\n" + lines[0]
         for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
-            self._write(b"".join(lines[start:stop]))
+            self._write(b"".join(lines[start:stop]) if stop - start > 1 else lines[start])
             if self._durable:
                 self._sync()
         reader.appended(records)

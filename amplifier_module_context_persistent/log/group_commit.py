@@ -51,6 +51,8 @@ class GroupCommit:
         self._mutex = threading.Lock()
         self._queue: deque[_Append] = deque()
         self._thread = LogThread()
+        self._checkpoint_waits = False
+        """Whether the thread was told to write a checkpoint, and has not begun."""
 
     async def append(self, prepare: Prepare, *, small: bool = True) -> range:
         """Append what `prepare` gives once its turn has come; the ordinals of its message records.
@@ -68,7 +70,7 @@ class GroupCommit:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
                     outcome = self._log.append([prepare], wait=False)[0]
                     if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
-                        self._thread.call(self._write_checkpoint)
+                        self._write_checkpoint_soon()
                     if isinstance(outcome, Exception):
                         raise outcome
                     return outcome
@@ -145,8 +147,14 @@ class GroupCommit:
         if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
             self._write_checkpoint()  # nobody waits for it
 
+    def _write_checkpoint_soon(self) -> None:
+        if not self._checkpoint_waits:
+            self._checkpoint_waits = True
+            self._thread.call(self._write_checkpoint)
+
     def _write_checkpoint(self) -> None:
         with self._mutex:
+            self._checkpoint_waits = False
             if self._checkpoints is not None:
                 self._checkpoints.write_checkpoint()
 

@@ -46,12 +46,12 @@ class KeptNotes:
     def __init__(self, reader: LogReader, counter: TokenCounter) -> None:
         self._reader = reader
         self._sums = StoredSums(reader, counter, most_message_bytes=MOST_MESSAGE_BYTES)
-        self._noted_bytes = 0
+        self._noted_bytes = self._left_out_bytes = 0
 
     @property
     def grown_bytes(self) -> int:
-        """So much of the log was summed up since the notes were made last."""
-        return self._sums.read_bytes - self._noted_bytes
+        """So much of the log was summed up since the notes were made last, or was too much then."""
+        return self._sums.read_bytes - self._noted_bytes + self._left_out_bytes
 
     def go_on(self, slice_s: float = SLICE_S) -> bool:
         """Sum up what is not yet, for so long; whether there is more. On the log's thread."""
@@ -64,9 +64,10 @@ class KeptNotes:
         except LogError:
             return False  # whoever reads the log is told
 
-    def make(self) -> dict[str, bytes]:
-        """The notes, as far as they were kept up."""
-        self.go_on(LAST_SLICE_S)
+    def make(self, *, is_last: bool) -> dict[str, bytes]:
+        """The notes, as far as they were kept up; the last ones of a session for a little longer first."""
+        if is_last:
+            self.go_on(LAST_SLICE_S)
         reader = self._reader
         try:
             noted = {glance.NOTE: glance.note_of(reader)}
@@ -74,7 +75,7 @@ class KeptNotes:
             return {}
         if StoredSums.can_be_stored(reader):
             noted[stored_sums.NOTE] = self._sums.note()
-            self._noted_bytes = self._sums.read_bytes
+            self._noted_bytes, self._left_out_bytes = self._sums.read_bytes, self._sums.left_bytes
         return {name: note for name, note in noted.items() if note is not None}
 
 

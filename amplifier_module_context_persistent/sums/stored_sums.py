@@ -101,6 +101,13 @@ class StoredSums:
         self._earlier = EarlierAnswers(index, remembers=self._most_message_bytes is None)
         return self._sum_up_records(is_over) and self._sum_up_messages(is_over)
 
+    @property
+    def left_bytes(self) -> int:
+        """So many bytes the live messages have that are not summed up yet."""
+        index = self._reader.index
+        known = self._position if index is self._index and index.generation == self._generation else 0
+        return sum(index.lengths[ordinal] for ordinal in index.live[known:])
+
     def total(self) -> tuple[Summary, RecordSums]:
         """All of it; only where `go_on` has come to the end."""
         whole = Summary()

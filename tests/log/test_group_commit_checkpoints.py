@@ -69,6 +69,31 @@ async def test_nobody_waits_for_a_checkpoint(inline: bool) -> None:
     assert len(log.written_by) == 1
 
 
+async def test_a_checkpoint_that_waits_is_not_asked_for_again() -> None:
+    """Appends on the caller's thread that come before the log's thread begins want the same one."""
+    log = CheckpointedLog()
+    commit = GroupCommit(log, inline=True)
+    held, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        assert free.wait(60)
+
+    writes: list[int] = []
+    log.write_checkpoint = lambda: writes.append(log.uncovered)  # type: ignore[method-assign]
+    commit._thread.call(hold)
+    assert await asyncio.to_thread(held.wait, 60)
+    for number in range(5):
+        await commit.append(giving(body(number)))
+    free.set()
+    await commit.run(lambda _: None)
+    assert writes == [5]
+    await commit.append(giving(body(5)))  # the next one is asked for anew
+    await commit.run(lambda _: None)
+    assert writes == [5, 6]
+    await commit.close()
+
+
 async def test_an_append_that_was_refused_wants_no_checkpoint() -> None:
     """Only what was stored counts, and the error is the caller's."""
     log = CheckpointedLog()

@@ -104,6 +104,24 @@ def test_a_slice_leaves_what_takes_long(tmp_path: Path, monkeypatch: pytest.Monk
     assert left_to_read(log.path) == length
 
 
+def test_appends_do_not_wait_until_all_is_summed_up(tmp_path: Path) -> None:
+    """A checkpoint between appends notes what was kept up by then; the one at the close goes on first."""
+    log = FileLog(tmp_path / "log.jsonl")
+    append(log, *range(10))
+    go_on = keep_notes(log, COUNTER)
+    kept = log.checkpoint_writer.notes
+    assert isinstance(kept, KeptNotes)
+    assert go_on(0.0)
+    known = kept.grown_bytes
+    append(log, *range(10, 20))
+    log.write_checkpoint()
+    assert "sums" in log.checkpoint_writer.reader.notes
+    assert known < kept.grown_bytes == sum(log.index.lengths) - known
+    assert go_on(0.0)
+    log.close()
+    assert left_to_read(log.path) == 0
+
+
 def test_a_log_that_cannot_be_read_stops_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Whoever reads the log is told; what only keeps it summed up says nothing and raises nothing."""
     log = FileLog(tmp_path / "log.jsonl")
@@ -112,5 +130,8 @@ def test_a_log_that_cannot_be_read_stops_it(tmp_path: Path, caplog: pytest.LogCa
     Path(log.path).write_bytes(Path(log.path).read_bytes().replace(b"message 3", b"massage 3"))
     caplog.set_level(logging.INFO)
     assert go_on(600.0) is False
-    assert not log.checkpoint_writer.notes or log.checkpoint_writer.notes.make().keys() <= {"sums", "glance"}
+    assert not log.checkpoint_writer.notes or log.checkpoint_writer.notes.make(is_last=True).keys() <= {
+        "sums",
+        "glance",
+    }
     log.close()
