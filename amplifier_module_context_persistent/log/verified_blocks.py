@@ -7,6 +7,7 @@ when their checksums were looked at, and to compare them takes a tenth of the ti
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -32,12 +33,15 @@ class VerifiedBlocks:
     """The blocks of one log that were verified last."""
 
     def __init__(self) -> None:
-        self._kept: tuple[Index | None, dict[int, Block]] = None, {}
-        """The index that they were verified for, and by their offsets; the last one that was verified comes last."""
+        self.clear()
 
     def clear(self) -> None:
         """Forget them: the log is read anew."""
-        self._kept = None, {}
+        self._index: Index | None = None
+        """What they were verified for."""
+        self._kept: OrderedDict[int, Block] = OrderedDict()
+        """By their offsets; the last one that was verified comes last."""
+        self._kept_bytes = 0
 
     def parsed(self, index: Index, ordinals: Sequence[int], read: Read, location: str) -> Iterator[Message]:
         """Parse the messages of records afresh, in the order asked for, each with an id.
@@ -51,6 +55,8 @@ class VerifiedBlocks:
             known, count = self._known(block, index), len(block.ordinals)
             size += len(block.content)
             left -= count
+            if size > KEPT_BYTES:  # more than is kept: a long log is passed by, not held
+                verified.clear()
             if known == count:
                 again += block.ordinals
                 their_lines += block.lines(index)
@@ -67,7 +73,7 @@ class VerifiedBlocks:
                     some = block.ordinals[start:stop]
                     messages = parsed_together(index, some, lines[start:stop], location, known=stop <= known)
                     is_own = is_own and isinstance(messages, list)
-                    if stop == count and is_own:
+                    if stop == count and is_own and size <= KEPT_BYTES:
                         verified.append(block)
                     if not left and stop == count and size <= KEPT_BYTES:
                         self._keep(verified, index)
@@ -75,8 +81,7 @@ class VerifiedBlocks:
 
     def _known(self, block: Block, index: Index) -> int:
         """How many records of a block, from its first one on, have bytes that were verified before."""
-        kept_index, kept = self._kept
-        known = kept.get(block.start) if kept_index is index else None
+        known = self._kept.get(block.start) if self._index is index else None
         if known is None:
             return 0
         if known.content == block.content and known.ordinals == block.ordinals:
@@ -91,15 +96,17 @@ class VerifiedBlocks:
 
     def _keep(self, blocks: Sequence[Block], index: Index) -> None:
         """Keep blocks; those go that were verified longest ago."""
-        kept_index, before = self._kept
-        kept = {**before} if kept_index is index else {}
+        if self._index is not index:
+            self.clear()
+            self._index = index
+        kept = self._kept
         for block in blocks:
-            kept.pop(block.start, None)
+            if (before := kept.pop(block.start, None)) is not None:
+                self._kept_bytes -= len(before.content)
             kept[block.start] = block
-        size = sum(len(block.content) for block in kept.values())
-        while size > KEPT_BYTES:
-            size -= len(kept.pop(next(iter(kept))).content)
-        self._kept = index, kept
+            self._kept_bytes += len(block.content)
+        while self._kept_bytes > KEPT_BYTES:
+            self._kept_bytes -= len(kept.popitem(last=False)[1].content)
 
 
 def _batches(start: int, stop: int) -> list[tuple[int, int]]:

@@ -16,6 +16,22 @@ LINES = sealed([body(number) for number in range(150)])
 BIG = encode_message({"role": "user", "content": 2**70}, message_id="big", timestamp=STAMP)
 
 
+class Counted(bytes):
+    """Bytes that were read: how many are held, and how often one was asked for its length."""
+
+    held = asked = 0
+
+    def __init__(self, _content: bytes) -> None:
+        Counted.held += 1
+
+    def __del__(self) -> None:
+        Counted.held -= 1
+
+    def __len__(self) -> int:
+        Counted.asked += 1
+        return super().__len__()
+
+
 class Log:
     """A log's bytes, its index, and what was verified of it; `checksums` counts the bytes that were summed."""
 
@@ -34,7 +50,7 @@ class Log:
 
     def messages(self, ordinals: Sequence[int]) -> Iterator[dict[str, object]]:
         return self.blocks.parsed(
-            self.index, ordinals, lambda offset, size: bytes(self.content[offset : offset + size]), "log"
+            self.index, ordinals, lambda offset, size: Counted(self.content[offset : offset + size]), "log"
         )
 
     def numbers(self, ordinals: Sequence[int]) -> list[int]:
@@ -161,6 +177,24 @@ def test_no_more_is_kept_than_the_bound(log: Log, monkeypatch: pytest.MonkeyPatc
     log.summed(range(100, 140))
     assert log.summed(range(20)) > 0
     assert log.summed(range(100, 140)) == 0
+
+
+def test_a_reading_of_more_holds_no_more_than_the_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long log is passed by: what was read of it goes, even while the reading goes on."""
+    monkeypatch.setattr(verified_blocks, "KEPT_BYTES", log.index.offsets[15])
+    backwards = range(149, -1, -1)  # each one a block of its own
+    held = {Counted.held for _ in log.messages(backwards)}
+    assert max(held) - min(held) < 20
+
+
+def test_a_message_more_costs_the_same_however_many_are_kept(log: Log) -> None:
+    """Those that are kept are not gone through for each one that is read."""
+    costs = []
+    for ordinal in range(149, -1, -1):
+        before = Counted.asked
+        log.summed([ordinal])
+        costs.append(Counted.asked - before)
+    assert max(costs) == costs[0]
 
 
 @pytest.mark.parametrize(
