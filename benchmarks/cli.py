@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from amplifier_module_context_persistent.log.record import encode_message, seal
+from benchmarks.measure import compile_package
 from benchmarks.sessions import write_session
 
 MOST_MORE_S = 1.0
@@ -71,6 +72,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    compile_package()
     rows: dict[str, list[tuple[float, float, int]]] = {name: [] for name in COMMANDS}
     with tempfile.TemporaryDirectory() as scratch:
         empty, full = Path(scratch, "empty"), Path(scratch, "full")

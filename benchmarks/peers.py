@@ -28,6 +28,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
+from .measure import compile_package
 from .peer_stores.found import from_json, to_json
 from .peer_stores.process import MissingPackageError, Process
 from .peer_stores.rounds import Rounds, Sizes
@@ -105,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.shown:
         found, run = from_json(options.shown.read_text(encoding="utf-8"))
     else:
+        compile_package()  # pip does so for the others
         names = [name for name in STORES if not options.only or name in options.only]
         try:
             with _environment(options.venv, needed=not OURS.issuperset(names)) as directory:

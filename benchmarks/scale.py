@@ -33,6 +33,7 @@ from typing import Any
 
 from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
 from benchmarks.conversation import messages
+from benchmarks.measure import compile_package
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 APPENDS, REQUESTS = 300, 20
@@ -195,6 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
+    compile_package()
     with tempfile.TemporaryDirectory() as scratch:
         logs: dict[str, str] = {}
         for count in (0, *(size for size in SIZES if size <= options.most)):

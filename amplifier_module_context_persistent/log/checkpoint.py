@@ -227,7 +227,7 @@ class Checkpoint:
         index.asked = [(str(provider), str(model)) for provider, model in given["asked"]]
         if any(index.makers.translate(None, bytes(range(len(index.asked))))):
             raise ValueError("a model that is not known")
-        if max(index.offsets, default=0) > self.offset or max(index.lengths, default=0) > given["max_record_bytes"] + 1:
+        if exceeds(index.offsets, self.offset) or exceeds(index.lengths, given["max_record_bytes"] + 1):
             raise ValueError("a record beyond the end")
         index.live = ordinals_of(spans, count)
         index.pins = {int(ordinal) for ordinal in given["pins"]}
@@ -255,6 +255,21 @@ class Checkpoint:
         if computed != crc:
             raise CheckpointError("a column is damaged")
         return column
+
+
+def exceeds(column: array[int], limit: int) -> bool:
+    """Whether a number of a column is larger than any with the same highest byte as a limit.
+
+    It takes a tenth of the time of `max`, which makes an object of each number. What is a little too large is found
+    when it is read: the log has no such record there.
+    """
+    raw, size = column.tobytes(), column.itemsize
+    if limit >= 1 << 8 * size:
+        return False
+    high = max(0, limit.bit_length() - 1) // 8
+    allowed = bytes(range((limit >> 8 * high) + 1))
+    by_weight = range(size) if sys.byteorder == "little" else range(size)[::-1]
+    return any(raw[at::size].translate(None, allowed if at == by_weight[high] else b"\0") for at in by_weight[high:])
 
 
 def _parts(given: list[list[Any]]) -> list[tuple[str, int, int]]:
