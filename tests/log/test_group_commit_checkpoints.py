@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from amplifier_module_context_persistent.log.base import KeepsCheckpoint, Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
+from amplifier_module_context_persistent.log.log_thread import LogThread
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.logs import body, giving
 
@@ -69,29 +70,19 @@ async def test_nobody_waits_for_a_checkpoint(inline: bool) -> None:
     assert len(log.written_by) == 1
 
 
-async def test_a_checkpoint_that_waits_is_not_asked_for_again() -> None:
+async def test_a_checkpoint_that_waits_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Appends on the caller's thread that come before the log's thread begins want the same one."""
+    jobs: list[Callable[[], object]] = []
+    monkeypatch.setattr(LogThread, "call", lambda _, job: jobs.append(job))
     log = CheckpointedLog()
     commit = GroupCommit(log, inline=True)
-    held, free = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        held.set()
-        assert free.wait(60)
-
-    writes: list[int] = []
-    log.write_checkpoint = lambda: writes.append(log.uncovered)  # type: ignore[method-assign]
-    commit._thread.call(hold)
-    assert await asyncio.to_thread(held.wait, 60)
-    for number in range(5):
-        await commit.append(giving(body(number)))
-    free.set()
-    await commit.run(lambda _: None)
-    assert writes == [5]
-    await commit.append(giving(body(5)))  # the next one is asked for anew
-    await commit.run(lambda _: None)
-    assert writes == [5, 6]
-    await commit.close()
+    for asked in (1, 2):
+        for number in range(5):
+            await commit.append(giving(body(asked * 10 + number)))
+        assert len(jobs) == asked
+        jobs[-1]()
+        assert len(log.written_by) == asked
+        assert log.uncovered == 0
 
 
 async def test_an_append_that_was_refused_wants_no_checkpoint() -> None:
