@@ -1,19 +1,20 @@
 """The last words of finished turns: what the model concluded stays, so that nobody stands unanswered.
 
-The last message of a turn, if it has text and no calls, is shortened to about `MOST_CHARS` and not left out, the newest
-first, within `SHARE` of the target. Where that is too little for all of them, all are shortened more, down to
-`LEAST_CHARS`; then the oldest count as other messages do.
+The last message of a turn, if it has text and no calls, is shortened to about `MOST_CHARS` and not left out, within
+`SHARE` of the target, or what the rest of the view leaves of it. Where that is too little for all of them, all are
+shortened more, down to `LEAST_CHARS`; then they may take `MOST_SHARE`. Beyond that every second one of the oldest
+counts as other messages do: of two in succession one is held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..messages.elide import Cut
 from ..view.rules import Group
 from .draft import Draft
 
-SHARE = 0.25
+SHARE, MOST_SHARE = 0.25, 0.5
 MOST_CHARS, LEAST_CHARS = 400, 270
 _STEPS = (MOST_CHARS, 330, LEAST_CHARS)
 _MARKER_TOKENS = 24
@@ -52,7 +53,8 @@ def answers_by_human(groups: Sequence[Group]) -> dict[int, int]:
 def hold_last_words(draft: Draft) -> None:
     """Hold the last words of finished turns, and say how they may be shortened."""
     positions = [p for p in last_words(draft.groups) if draft.kept[p] and p not in draft.fixed]
-    room = int(SHARE * draft.target_tokens)
+    spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[position] for position in positions])
+    room = max(int(SHARE * draft.target_tokens), spare)
     known = [_known(draft, position) for position in positions]
     sizes: list[int] = []
     for chars in _STEPS:
@@ -62,15 +64,41 @@ def hold_last_words(draft: Draft) -> None:
         ]
         if sum(sizes) <= room:
             break
+    excess = sum(sizes) - max(room, int(MOST_SHARE * draft.target_tokens))
+    free = _every_second(draft, dict(zip(positions, sizes, strict=True)), excess) if excess > 0 else set()
     cut = Cut(chars, 0, whole_words=True)
-    for position, tokens in zip(reversed(positions), reversed(sizes), strict=True):
-        room -= tokens
-        if room < 0:
-            break
+    for position in positions:
+        if position in free:
+            continue
         draft.held.add(position)
         head = draft.groups[position].head
         if sum(head.terms.text_chars) > _MUCH * chars and draft.chars_of(head) > chars:
             draft.shorter[position] = cut
+
+
+def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[int]:
+    """Choose last words that are not held, the oldest first, until they come to `excess` together.
+
+    What is said right before and right after them, to the neighbouring messages of people, stays. So does what was said
+    last of all.
+
+    Args:
+        draft: the view in the making.
+        sizes: what last words come to, by position.
+        excess: how many tokens are too many.
+    """
+    found = set[int]()
+    by_human = answers_by_human(draft.groups)
+    answers = [by_human.get(position) for position in draft.left() if draft.groups[position].head.human]
+    shown = [position is not None and draft.kept[position] for position in answers]
+    for turn, position in enumerate(answers[:-2]):
+        if excess <= 0:
+            break
+        if position is not None and position in sizes and shown[turn + 1] and (turn == 0 or shown[turn - 1]):
+            shown[turn] = False
+            found.add(position)
+            excess -= sizes[position]
+    return found
 
 
 def _known(draft: Draft, position: int) -> tuple[int, int, int]:
@@ -79,4 +107,8 @@ def _known(draft: Draft, position: int) -> tuple[int, int, int]:
     Those that are cut already count as short: they stay as they are.
     """
     head = draft.groups[position].head
-    return draft.sizes[position], head.tokens, 0 if head.id in draft.cuts else sum(head.terms.text_chars)
+    return (
+        draft.sizes[position],
+        head.tokens - head.thinking_tokens,
+        0 if head.id in draft.cuts else sum(head.terms.text_chars),
+    )

@@ -1,7 +1,16 @@
 """The last words of finished turns."""
 
-from amplifier_module_context_persistent.compaction.last_words import answers_by_human, hold_last_words, last_words
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.compaction.last_words import (
+    MOST_SHARE,
+    answers_by_human,
+    hold_last_words,
+    last_words,
+)
 from tests.support.drafts import draft
+from tests.support.view_properties import examples
 
 
 def test_they_are_the_last_text_before_a_person_speaks() -> None:
@@ -11,16 +20,46 @@ def test_they_are_the_last_text_before_a_person_speaks() -> None:
     assert answers_by_human(made.groups) == {0: 3}
 
 
-def test_the_newest_are_held_within_a_quarter_of_the_target() -> None:
+def test_they_are_held_within_a_quarter_of_the_target_shortened_as_far_as_needed() -> None:
     """Long ones by what they come to when they are shortened."""
-    made = draft("u:1 a:900 " * 6 + "u:1 a:9", 1_600)
+    made = draft("u:1 t:9000 " + "a:900 u:1 " * 6 + "a:9", 16_000)
     hold_last_words(made)
-    assert made.held == {5, 7, 9, 11}
-    assert {cut.head_chars for cut in made.shorter.values()} == {270}
-    made = draft("u:1 a:900 " * 6 + "u:1 a:9", 16_000)
-    hold_last_words(made)
-    assert made.held == {1, 3, 5, 7, 9, 11}
+    assert made.held == {2, 4, 6, 8, 10, 12}
     assert {cut.head_chars for cut in made.shorter.values()} == {400}
+
+
+def test_very_many_take_half_of_the_target_at_the_most() -> None:
+    """Shortened most; and where that is too much too, every second one of the oldest is not held."""
+    made = draft("u:1 t:9000 " + "a:900 u:1 " * 6 + "a:9", 1_600)
+    hold_last_words(made)
+    assert made.held == {2, 4, 6, 8, 10, 12}
+    assert {cut.head_chars for cut in made.shorter.values()} == {270}
+    made = draft("u:1 t:9000 " + "a:900 u:1 " * 6 + "a:9", 800)
+    hold_last_words(made)
+    assert made.held == {4, 8, 10, 12}
+
+
+def test_they_take_more_where_little_else_is_there() -> None:
+    """In a conversation without tools nothing else competes for the room."""
+    made = draft("u:1 a:90 " * 20 + "u:1", 1_750)
+    hold_last_words(made)
+    assert len(made.held) == 19
+
+
+@examples(60)
+@given(st.lists(st.sampled_from(("u:3 a:40", "u:3 a:300", "u:3", "u:3 t:20")), max_size=30), st.integers(50, 4_000))
+def test_of_two_in_succession_one_is_held(turns: list[str], target: int) -> None:
+    """Whatever they come to; and all are, where all of them shortened fit half of the target."""
+    made = draft(" ".join(["u:3 t:9000", *turns, "u:3 a:9"]), target)
+    hold_last_words(made)
+    ends = answers_by_human(made.groups)
+    people = [position for position, group in enumerate(made.groups) if group.head.human]
+    shown = [ends.get(position) in made.held for position in people]
+    for turn, position in enumerate(people[:-1]):
+        if position in ends and not shown[turn]:
+            assert shown[turn + 1]
+            assert turn == 0 or shown[turn - 1]
+    assert made.held.issuperset(ends.values()) or 100 * len(ends) > MOST_SHARE * target
 
 
 def test_short_ones_stay_as_they_are() -> None:
