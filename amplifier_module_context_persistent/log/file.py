@@ -22,20 +22,19 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
-from ..errors import AppendError, LogCreateError, LogError, LogFailedError, LogUnreadableError
+from ..errors import LogCreateError, LogError, LogFailedError, LogUnreadableError
 from .append_counters import AppendCounters
 from .base import LogDescription, Outcome, Prepare
 from .batch import check_version, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
-from .filesystem import FileSystem, check_can_sync, directories_above, make_directories
+from .file_writer import FileWriter
+from .filesystem import FileSystem, check_can_sync, make_directories
 from .index import Index, TornTail
 from .lock import lock_log, unlock_log
 from .reader import LogReader
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
-from .torn_tail import save_torn_tail
 from .trust import OpenedCheck
 from .written_records import Written
 
@@ -67,9 +66,7 @@ class FileLog:
         self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
         self._files = self._reader.file.files
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
-        self._failure: str | None = None
-        self._unsynced_directories: list[str] | None = None
-        """Those to sync with the next append; None for all that lead to the log."""
+        self._writer = FileWriter(self._reader)
         self._identity: tuple[int, int] | None = None
         """The file that was appended to last."""
         self._opened = OpenedCheck(self._reader)
@@ -102,7 +99,7 @@ class FileLog:
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
-        if not self._failure:
+        if not self._writer.failure:
             self._reader.follow()
             self._opened.check()
 
@@ -129,17 +126,16 @@ class FileLog:
 
     def write_checkpoint(self) -> None:
         """Write it if it is, where nobody waits for an append; whatever fails is only noted."""
-        if not self._failure:
+        if not self._writer.failure:
             self.checkpoint_writer.write_if_due()
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
-        if not self._failure:
+        if not self._writer.failure:
             self._write_counters()
             self.checkpoint_writer.close()
         self._reader.close()
-        self._failure = None
-        self._unsynced_directories = None
+        self._writer = FileWriter(self._reader)
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
@@ -169,13 +165,13 @@ class FileLog:
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         reader = self._reader
-        if self._failure:
-            raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
+        if failure := self._writer.failure:
+            raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
         if not wait and reader.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
         self._opened.check()
-        if self._durable and self._unsynced_directories is None:
+        if self._durable and self._writer.unsynced_directories is None:
             check_can_sync(self.path, exists=reader.file.fd is not None)
         if reader.file.fd is None:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
@@ -195,7 +191,7 @@ class FileLog:
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
-                self._repair(torn)
+                self._writer.repair(torn)
             first = len(index)
             part = prepare_part(batch, index, reader.max_record_bytes)
             if part.bodies:
@@ -218,12 +214,12 @@ class FileLog:
         try:
             check_version(self.index, self.path)
             if torn := reader.torn:
-                self._repair(torn)
+                self._writer.repair(torn)
             elif reader.lacks_newline:
-                self._write(b"\n")
+                self._writer.write(b"\n")
             else:
                 return
-            self._sync()
+            self._writer.sync()
             reader.take_in()
         finally:
             unlock_log(reader, lock)
@@ -233,23 +229,26 @@ class FileLog:
     def _notice_replacement(self) -> None:
         """Sync the directory with the next append to another file: who put it there may have died before that."""
         self._opened.check()
-        if self._identity not in (None, self._reader.file.identity) and self._unsynced_directories == []:
-            self._unsynced_directories.append(os.path.dirname(self.path))
+        if self._identity not in (None, self._reader.file.identity) and self._writer.unsynced_directories == []:
+            self._writer.unsynced_directories.append(os.path.dirname(self.path))
         self._identity = self._reader.file.identity
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
-        reader, seed = self._reader, self._reader.scanner.seed
+        reader, writer, seed = self._reader, self._writer, self._reader.scanner.seed
         records: list[Written] = []
+        lines: list[bytes] = []
         for body in bodies:
             line, seed = seal(body, seed)
             records.append(Written(body, line, seed))
-        lines = [written.line for written in records]
+            lines.append(line)
         if reader.lacks_newline:
             lines[0] = b"\n" + lines[0]
-        for start, stop in pairwise((0, *reset_parts(bodies), len(lines)) if self._durable else (0, len(lines))):
-            self._write(b"".join(lines[start:stop]) if stop - start > 1 else lines[start])
+        start = 0
+        for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
+            writer.write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
             if self._durable:
-                self._sync()
+                writer.sync()
+            start = stop
         reader.appended(records)
         self.checkpoint_writer.has_appended = True
 
@@ -262,48 +261,6 @@ class FileLog:
                 self._append_part([lambda _: [record]], wait=False)
             self._durable = durable
 
-    def _write(self, data: bytes) -> None:
-        reader, files = self._reader, self._files
-        fd, before = reader.file.descriptor, reader.size
-        try:
-            written = files.write(fd, data)
-            if written == len(data):
-                return
-            error = OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were taken")
-        except OSError as refused:
-            error = refused
-        try:
-            if files.fstat(fd).st_size != before:
-                files.truncate(fd, before)
-        except OSError as stuck:
-            self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
-        reason = f"the write was refused ({error.strerror}); nothing was stored"
-        raise AppendError(error.errno or errno.EIO, reason, self.path) from error
-
-    def _sync(self) -> None:
-        try:
-            self._files.sync(self._reader.file.descriptor)
-            if self._unsynced_directories is None:
-                self._unsynced_directories = directories_above(self.path)
-            while self._unsynced_directories:
-                self._files.sync_directory(self._unsynced_directories[-1])
-                self._unsynced_directories.pop()
-        except OSError as error:
-            self._fail(f"the sync failed ({error})", error)
-
-    def _repair(self, torn: TornTail) -> None:
-        """Save the bytes after the last whole record aside, sync the copy, and cut them (I2)."""
-        try:
-            save_torn_tail(self._files, self._reader.file.descriptor, self.path, torn)
-        except OSError as error:
-            reason = f"the torn tail at byte {torn.offset} could not be saved aside ({error.strerror})"
-            raise AppendError(error.errno or errno.EIO, f"{reason}; nothing was stored", self.path) from error
-        try:
-            self._files.truncate(self._reader.file.descriptor, torn.offset)
-        except OSError as error:
-            self._fail(f"the torn tail could not be cut ({error})", error)
-        self._reader.cut_torn()
-
     def _create(self) -> None:
         try:
             make_directories(self._files, os.path.dirname(self.path))
@@ -313,7 +270,3 @@ class FileLog:
         except OSError as error:
             reason = f"no log can be created here: {error.strerror}"
             raise LogCreateError(error.errno or errno.EIO, reason, self.path) from error
-
-    def _fail(self, reason: str, cause: OSError) -> None:
-        self._failure = f"the log has failed: {reason}; whether the last records are stored is unknown"
-        raise LogFailedError(cause.errno or errno.EIO, self._failure, self.path) from cause

@@ -1,0 +1,92 @@
+"""Bring bytes to the end of a log's file: all of them or none, and to the disk where that is promised.
+
+Everything here is called under the log's lock. A refused write is cut back and raised. After a failed sync or cut-back
+nobody knows what is on the disk: from then on `failure` says why.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from ..errors import AppendError, LogFailedError
+from .filesystem import directories_above
+from .index import TornTail
+from .reader import LogReader
+from .torn_tail import save_torn_tail
+
+
+class FileWriter:
+    """Writes at the end of one log.
+
+    Args:
+        reader: the log; the size that it knows is where the file ends.
+    """
+
+    def __init__(self, reader: LogReader) -> None:
+        self._reader, self._files = reader, reader.file.files
+        self.failure: str | None = None
+        """Why the state of the file is unknown; None as long as it is known."""
+        self.unsynced_directories: list[str] | None = None
+        """Those to sync with the next append; None for all that lead to the log."""
+
+    def write(self, data: bytes) -> None:
+        """Write at the end of the file.
+
+        Raises:
+            AppendError: the write was refused; the file is as it was.
+            LogFailedError: it was refused, and the file could not be cut back.
+        """
+        reader, files = self._reader, self._files
+        fd, before = reader.file.descriptor, reader.size
+        try:
+            written = files.write(fd, data)
+            if written == len(data):
+                return
+            error = OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were taken")
+        except OSError as refused:
+            error = refused
+        try:
+            if files.fstat(fd).st_size != before:
+                files.truncate(fd, before)
+        except OSError as stuck:
+            self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
+        reason = f"the write was refused ({error.strerror}); nothing was stored"
+        raise AppendError(error.errno or errno.EIO, reason, self._reader.path) from error
+
+    def sync(self) -> None:
+        """Bring what was written to the disk, and the directory entries that lead to it.
+
+        Raises:
+            LogFailedError: nobody knows what is there.
+        """
+        try:
+            self._files.sync(self._reader.file.descriptor)
+            if self.unsynced_directories is None:
+                self.unsynced_directories = directories_above(self._reader.path)
+            while self.unsynced_directories:
+                self._files.sync_directory(self.unsynced_directories[-1])
+                self.unsynced_directories.pop()
+        except OSError as error:
+            self._fail(f"the sync failed ({error})", error)
+
+    def repair(self, torn: TornTail) -> None:
+        """Save the bytes after the last whole record aside, sync the copy, and cut them (I2).
+
+        Raises:
+            AppendError: they cannot be saved, so they were not cut.
+            LogFailedError: they cannot be cut.
+        """
+        try:
+            save_torn_tail(self._files, self._reader.file.descriptor, self._reader.path, torn)
+        except OSError as error:
+            reason = f"the torn tail at byte {torn.offset} could not be saved aside ({error.strerror})"
+            raise AppendError(error.errno or errno.EIO, f"{reason}; nothing was stored", self._reader.path) from error
+        try:
+            self._files.truncate(self._reader.file.descriptor, torn.offset)
+        except OSError as error:
+            self._fail(f"the torn tail could not be cut ({error})", error)
+        self._reader.cut_torn()
+
+    def _fail(self, reason: str, cause: OSError) -> None:
+        self.failure = f"the log has failed: {reason}; whether the last records are stored is unknown"
+        raise LogFailedError(cause.errno or errno.EIO, self.failure, self._reader.path) from cause
