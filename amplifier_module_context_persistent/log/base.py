@@ -171,6 +171,16 @@ class FindsBytes(Protocol):
 
 
 @runtime_checkable
+class SharesMessages(Protocol):
+    """A log for those who alter nothing: what was read not long ago may be given out as the same object."""
+
+    @property
+    def shares_messages(self) -> bool:
+        """Whether it does so now; then views of it may share messages too."""
+        ...
+
+
+@runtime_checkable
 class KeepsCheckpoint(Protocol):
     """A log that can write down what it knows of itself, so that the next opening need not read all of it.
 

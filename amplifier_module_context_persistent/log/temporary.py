@@ -1,7 +1,8 @@
 """`TemporaryLog`: a log as one in memory, whose lines lie in a temporary file without a name.
 
 For a log that is made in order to be looked at, as when a session is played again: it may be larger than what a process
-should hold, and nothing of it is to stay.
+should hold, and nothing of it is to stay. It is searched often; so of blocks of its messages it is known which bytes
+they may hold.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 
+from .byte_runs import ByteRuns, asked_of
 from .filesystem import FileSystem
 from .line_blocks import fetch_lines
 from .memory import MemoryLog
@@ -17,6 +19,7 @@ from .record import MAX_RECORD_BYTES, Message
 _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()
 _SHARED_BYTES = 8 << 20  # of the lines of messages that are held
+_SEARCHED_TOGETHER = 32  # messages
 
 
 class TemporaryLog(MemoryLog):
@@ -32,6 +35,13 @@ class TemporaryLog(MemoryLog):
         self._shared_bytes = 0
         self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
         self._written = True
+        self._runs: list[ByteRuns] = []
+        """Of each block of messages, from the first search on."""
+
+    @property
+    def shares_messages(self) -> bool:
+        """Whether `share_messages` was called."""
+        return self._shared is not None
 
     def share_messages(self) -> None:
         """Give out a message that was read not long ago as the same object, to those who alter nothing."""
@@ -70,6 +80,19 @@ class TemporaryLog(MemoryLog):
             at += len(block)
             *lines, begun = (begun + block).split(b"\n")
             yield from (line + b"\n" for line in lines)
+
+    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Find the messages, of some, whose lines hold bytes; all of them for bytes that escapes may stand for."""
+        if not needle.isascii():
+            return set(ordinals)
+        together, known, asked = _SEARCHED_TOGETHER, self._runs, asked_of(needle)
+        for first in range(len(known) * together, len(self.index) - together + 1, together):
+            known.append(ByteRuns.of(line for _, line in self._lines_of(range(first, first + together))))
+        blocks = range(min(ordinals) // together, max(ordinals) // together + 1) if ordinals else ()
+        likely = [block * together for block in blocks if block >= len(known) or known[block].may_hold(asked)]
+        chosen = {ordinal for first in likely for ordinal in range(first, first + together)}.intersection(ordinals)
+        lines = self._lines_of(sorted(chosen))
+        return {ordinal for ordinal, line in lines if needle in (line.lower() if ignores_case else line)}
 
     def close(self) -> None:
         """Let the file go, and with it all records: it cannot be used after that."""

@@ -203,7 +203,10 @@ def with_id(name: str, position: int, message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a message of a view says: all of it, what of that is original, and the pieces that were inserted."""
+    """What a message of a view says: all of it, what of that is original, and the pieces that were inserted.
+
+    Each line of what is original is a part of a line of the text. Where all is original, both are the same object.
+    """
 
     text: str
     original: str
@@ -229,7 +232,8 @@ def said(message: Mapping[str, Any], original: Mapping[str, Any] | None) -> Said
         else:
             nearest = max(sources, key=partial(_shared, part), default="")
             _split(part, nearest, kept, inserted)
-    return Said(text, "\n".join(kept), tuple(inserted))
+    own = "\n".join(kept)
+    return Said(text, text if own == text else own, tuple(inserted))
 
 
 def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:

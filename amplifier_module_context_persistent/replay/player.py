@@ -190,12 +190,13 @@ class Player:
         if not (wanted := self.session.evidence.get(position)):
             return
         original = "\n".join([part.original for part in parts])
-        text = "\n".join([part.text for part in parts])
+        altered = "\n".join([part.text for part in parts if part.text is not part.original])
         measures.evidence += len(wanted)
-        measures.evidence_original += sum(term in original for term in wanted)
-        measures.evidence_shown += sum(term in text for term in wanted)
         for term in wanted:
-            if term not in original and term not in found:
+            is_original = term in original
+            measures.evidence_original += is_original
+            measures.evidence_shown += is_original or term in altered
+            if not is_original and term not in found:
                 inserted = "\n".join(piece for part in parts for piece in part.inserted)
                 if not await policy.recalls(term, inserted):
                     continue

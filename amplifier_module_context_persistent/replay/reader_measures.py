@@ -126,6 +126,8 @@ class Reading:
         self._calls: set[str] = set()
         self._reads: dict[int, Message] = {}
         """The results that show a file which is edited somewhere in the session."""
+        self._checked: dict[int, int] = {}
+        """By the position of such a result that was not stale, how many edits of its file there were."""
 
     def look(self, before: int, view: Sequence[Message], parts: Sequence[Said], same: int) -> Looked:
         """Look at the view of a request.
@@ -207,7 +209,13 @@ class Reading:
         own: str | None = None
         for at, message in self._reads.items():
             edits = self._reader.edits[self._reader.read_in[at]]
-            later = [edit for edit in edits if at < edit.position < before]
+            stop = bisect_left(edits, before, key=_position_of)
+            start = self._checked.get(at)
+            if start is not None and all(edit.call_id in self._calls for edit in edits[start:stop]):
+                self._checked[at] = stop  # the view shows what it showed, and what is new in the file
+                continue
+            later = edits[bisect_right(edits, at, key=_position_of) : stop]
+            self._checked[at] = stop
             if all(edit.call_id in self._calls for edit in later):
                 continue
             lines = Counter(_lines(_text(message)))
@@ -217,8 +225,13 @@ class Reading:
                     continue
                 own = "\n".join(part.original for part in parts) if own is None else own
                 if not any(line in own for line in edit.new):
+                    del self._checked[at]
                     return True
         return False
+
+
+def _position_of(edit: _Edit) -> int:
+    return edit.position
 
 
 def _is_persons(message: Mapping[str, Any]) -> bool:

@@ -187,11 +187,13 @@ class RecallSearch:
 
     def _next_batch(self, log: Log) -> range:
         """The positions of the next messages to search; more where the storage looks through them."""
-        index, times = log.index, _STORED_BATCHES if self._is_stored_search(log) else 1
-        start, size = self._at, 0
-        while start and self._at - start < times * BATCH_MESSAGES and size < times * _BATCH_BYTES:
-            start -= 1
-            size += index.lengths[self._live[start]]
+        length_of, times = log.index.lengths.__getitem__, _STORED_BATCHES if self._is_stored_search(log) else 1
+        start, size = max(0, self._at - times * BATCH_MESSAGES), 0
+        if sum(map(length_of, self._live[start : self._at])) >= times * _BATCH_BYTES:
+            least, start = start, self._at
+            while start > least and size < times * _BATCH_BYTES:
+                start -= 1
+                size += length_of(self._live[start])
         batch, self._at = range(start, self._at), start
         return batch
 
@@ -199,14 +201,16 @@ class RecallSearch:
         pattern = self._wanted.pattern
         return isinstance(log, FindsBytes) and pattern is not None and bool(pattern.needle)
 
-    def _read_batch(self, log: Log, positions: Sequence[int]) -> None:
+    def _read_batch(self, log: Log, batch: range) -> None:
         """Read the messages that may match."""
         index, live, wanted = log.index, self._live, self._wanted
+        positions: Sequence[int] = batch
         if wanted.role:
-            positions = [at for at in positions if index.roles[live[at]] == ROLE_CODES[wanted.role]]
+            positions = [at for at in batch if index.roles[live[at]] == ROLE_CODES[wanted.role]]
         if wanted.pattern is not None and wanted.pattern.needle:
-            may_match = lines_that_may_match(log, [live[at] for at in positions], wanted.pattern)
-            positions = [at for at in positions if live[at] in may_match]
+            ordinals = live[batch.start : batch.stop] if positions is batch else [live[at] for at in positions]
+            may_match = lines_that_may_match(log, ordinals, wanted.pattern)
+            positions = [at for at in positions if live[at] in may_match] if may_match else []
         messages = list(log.read([live[at] for at in positions]))
         self._read += [
             (at, message)

@@ -12,6 +12,7 @@ from ..log.index import DAMAGED, UNCHAINED
 from ..search.pattern import Pattern
 
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
+_OWN = bytes(flags for flags in range(256) if not flags & _FOREIGN)
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
@@ -25,9 +26,10 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    flags = log.index.flags
-    foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
-    own = [ordinal for ordinal in ordinals if ordinal not in foreign]
+    flags, own, foreign = log.index.flags, ordinals, set[int]()
+    if bytes(map(flags.__getitem__, ordinals)).translate(None, _OWN):
+        foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
+        own = [ordinal for ordinal in ordinals if ordinal not in foreign]
     if isinstance(log, FindsBytes):
         return foreign | log.find_bytes(own, pattern.needle, ignores_case=pattern.ignores_case)
     return foreign | {ordinal for ordinal, line in log.lines(own) if pattern.may_match(line)}

@@ -122,6 +122,11 @@ class _SharingPast(Past):
         super().__init__(reader, index)
         self._known = known
 
+    @property
+    def shares_messages(self) -> bool:
+        """It does."""
+        return True
+
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Give messages in the order asked for."""
         known = self._known

@@ -21,7 +21,7 @@ from ..compaction.summary_span import Span
 from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
-from ..log.base import Log
+from ..log.base import Log, SharesMessages
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, end_chains
@@ -29,7 +29,7 @@ from ..view.plan import Plan
 from ..view.plan_record import plan_record
 from ..view.provider_bonds import Reader
 from ..view.receipts import Chain
-from ..view.render import render
+from ..view.render import SharedRendering, render
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
@@ -73,6 +73,7 @@ class ViewState:
         self._reader: Reader | None = None
         """Who gets the view of the request at hand."""
         self._floor: dict[str, int] | None = None
+        self._shared = SharedRendering()
         self.chain = Chain()
 
     @property
@@ -103,7 +104,8 @@ class ViewState:
             planned = self._plan_within_bytes(log, request, tokens, messages)
             if planned is not None:
                 arrangement, made = planned.arrangement, planned
-        view = render(
+        write = self._shared.render if isinstance(log, SharesMessages) and log.shares_messages else render
+        view = write(
             arrangement,
             lambda wanted: self._source.fetch(log, wanted),
             head=request.head,

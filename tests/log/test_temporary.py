@@ -47,6 +47,32 @@ def test_nothing_stays(log: TemporaryLog, tmp_path: Path) -> None:
         list(log.read([0]))
 
 
+@pytest.mark.parametrize("needle", [b"id-17", b"MESSAGE 17", b"content", b"nowhere", b"", b"7", "ä".encode()])
+@pytest.mark.parametrize("ignores_case", [False, True])
+def test_bytes_are_found_where_they_stand(log: TemporaryLog, needle: bytes, ignores_case: bool) -> None:
+    """In messages before and after a search, in any order; of no others than those asked for."""
+    append(log, *range(40))
+    for more in (range(40, 50), range(50, 200)):
+        asked = [*range(5, len(log.index), 3), 1]
+        lines = {ordinal: line.lower() if ignores_case else line for ordinal, line in log.lines(asked)}
+        expected = {ordinal for ordinal, line in lines.items() if needle in line}
+        found = log.find_bytes(asked, needle, ignores_case=ignores_case)
+        assert found == expected if needle.isascii() else found == {*asked}
+        append(log, *more)
+    assert log.find_bytes([], needle, ignores_case=ignores_case) == set()
+
+
+def test_few_lines_are_read_to_find_bytes(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the blocks that may hold them; the rest was looked at by an earlier search."""
+    append(log, *range(1_024))
+    log.find_bytes(range(1_024), b"whatever", ignores_case=True)
+    read: list[int] = []
+    real = log._read
+    monkeypatch.setattr(log, "_read", lambda at, size: [read.append(size), real(at, size)][1])
+    assert log.find_bytes(range(1_024), b"id-777", ignores_case=True) == {777}
+    assert sum(read) < 0.5 * sum(log.index.lengths)
+
+
 def test_messages_are_shared_if_asked_for(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the same object is given out, as long as it is among those that were read last."""
     append(log, *range(6))

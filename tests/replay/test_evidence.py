@@ -79,6 +79,10 @@ def test_original_text_is_what_history_said():
     assert sorted(shown.inserted) == ["[2 lines of beta_file gone]", "[more]"]
     assert said(original, original) == said(dict(original), dict(original))
     assert said(original, original).inserted == ()
+    assert said(original, original).original is said(original, original).text
+    glued = said({**original, "content": "alpha ta four"}, original)
+    assert not glued.inserted
+    assert glued.original is not glued.text
     notice = user("3 left out: far_name", source="context-compaction")
     assert said(notice, None).original == ""
     assert said(notice, None).whole

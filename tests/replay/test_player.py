@@ -138,19 +138,20 @@ def test_invalid_and_oversized_and_refused_views_are_counted():
 def test_evidence_in_original_and_in_inserted_text_are_told_apart():
     """What only a notice names is a gain by placeholders; a refused view shows nothing."""
     filler = [user(f"word {n}") for n in range(21)]
-    messages = [user("kept_name and lost_name and told_name"), *filler, call("1", x="kept_name lost_name told_name")]
+    names = "kept_name and lost_name and told_name and said_name"
+    messages = [user(names), *filler, call("1", x=names)]
 
     def views(m):
         notice = user("told_name is in the log", source="context-compaction")
-        return [[{**m[0], "content": "kept_name and [...]"}, notice, m[-2]]]
+        return [[{**m[0], "content": "kept_name and\n[said_name is left out]"}, notice, m[-2]]]
 
     measures, _ = played(messages, views, check=None)
-    assert (measures.evidence, measures.evidence_original, measures.evidence_shown) == (3, 1, 2)
-    assert measures.far == pytest.approx(1 / 3)
-    assert measures.far_gain == pytest.approx(1 / 3)
+    assert (measures.evidence, measures.evidence_original, measures.evidence_shown) == (4, 1, 3)
+    assert measures.far == pytest.approx(1 / 4)
+    assert measures.far_gain == pytest.approx(1 / 2)
     assert 0 < measures.inserted_share < 1
     refused, _ = played(messages, lambda m: [None], check=None)
-    assert (refused.evidence, refused.far) == (3, 0)
+    assert (refused.evidence, refused.far) == (4, 0)
 
 
 def test_common_prefix_is_byte_by_byte():

@@ -182,6 +182,29 @@ def test_views_that_go_on_are_read_as_others(policy: str) -> None:
     assert went_on or policy == "stateless"
 
 
+@pytest.mark.parametrize(
+    ("views", "stale"),
+    [
+        ([(3, [0, 1, 2]), (7, [0, 1, 2, 6]), (8, [0, 1, 2, 6, 7])], [False, True, True]),
+        ([(3, [0, 1, 2]), (6, [0, 1, 2, 4, 5]), (8, [0, 1, 2, 4, 5, 6, 7])], [False, False, False]),
+        ([(6, [0, 1, 2, 4, 5]), (10, [0, 1, 2, 4, 5, 6])], [False, True]),
+    ],
+)
+def test_what_was_not_stale_is_so_when_an_edit_is_left_out(
+    views: list[tuple[int, list[int]]], stale: list[bool]
+) -> None:
+    """And it stays so, while the views go on; an edit that is shown changes nothing."""
+    again = [call("c3", "edit", path="a.py", old_string=OTHER, new_string="x"), result("c3", "The file was edited.")]
+    messages = numbered([*EDITING[:3], user("go on"), *EDITING[3:], user("one more"), *again])
+    reader = Reader(messages)
+    reading, size, found = Reading(reader), 0, []
+    for before, shown in views:
+        view = [messages[at] for at in shown]
+        found.append(reading.look(before, view, [said(message, message) for message in view], size).stale)
+        size = len(view)
+    assert found == stale
+
+
 @pytest.mark.parametrize("order", [[0, 2, 1, 3], [0, 1, 2, 3], [3, 0, 1, 2], [0, 0, 1, 2]])
 def test_what_is_put_between_is_read_too(order: list[int]) -> None:
     """A view whose new messages stand before old ones in the session is read from its beginning."""
