@@ -28,11 +28,12 @@ from ..transcript.transcript import Transcript, Turn
 from .annotated_view import PastPositions, marker_of
 from .evidence import Session, far_evidence
 from .measures import Measures, Prices
-from .player import Played, Player
+from .player import Player
 from .policies import CachedCounter
 from .policy_spec import Chosen, PolicyError, policy_of
 from .stored_messages import StoredMessages
 from .visibility import Compacted, Marker, Marks, Run, lost
+from .whole_view import Played
 
 __all__ = [
     "Compacted",

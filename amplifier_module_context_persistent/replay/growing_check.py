@@ -6,6 +6,7 @@ in its view, and one after a compaction what its view holds. What is found is wh
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,8 @@ class WholeCheck:
 
     def __init__(self) -> None:
         self._seen = Seen()
-        self._sizes = [TextSize()]
+        self._size = TextSize()
+        self._characters, self._media_counts = array("Q", [0]), array("I", [0])
         """By the number of messages."""
         self._media: list[Message] = []
         """The messages with images or documents, up to the first one that makes a view break a rule."""
@@ -68,8 +70,10 @@ class WholeCheck:
             found = view_violations(messages, fresh=range(len(messages)))
             self._seen.take(messages)
         for message in messages:
-            before, size = self._sizes[-1], self._sizes[-1].with_more([message])
-            self._sizes.append(size)
+            before, size = self._size, self._size.with_more([message])
+            self._size = size
+            self._characters.append(size.characters)
+            self._media_counts.append(size.media)
             if size.media > before.media:
                 self._media.append(message)
                 said = [one for one in limit_violations(self._media, exact=False) if not one.startswith("bytes:")]
@@ -78,5 +82,5 @@ class WholeCheck:
 
     def violations(self, messages: int) -> list[str]:
         """What is wrong with the view of the first so many messages."""
-        size = self._sizes[messages]
+        size = TextSize(self._characters[messages], self._media_counts[messages])
         return [*size.violations, *self._found[size.media]]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any
 
 from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
-from ..view.arrangement import Item
 from ..view.receipts import canonical
 from .baselines import Whole
 from .evidence import Said, Session, said
@@ -19,8 +19,9 @@ from .growing_check import GrowingCheck, WholeCheck
 from .measures import Measures
 from .policies import Managed, Message, Open, Policy
 from .reader_measures import Reader, Reading
+from .whole_view import Played, WholeView
 
-_AT_ONCE = 256  # messages of a whole history that are looked at together
+_NOTHING: Mapping[int, Message] = MappingProxyType({})
 
 Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
 """Says what is wrong with a view, a sentence a violation.
@@ -28,19 +29,6 @@ Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str
 It is given the view, the history that it was made from, and the positions of those messages in the view that no valid
 view held before.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """One request that was played: how many messages came before it, and the view, or None if it was refused."""
-
-    number: int
-    place: int
-    view: Sequence[Message] | None
-    tokens: int = 0
-    cached_tokens: int = 0
-    broke: bool = False
-    """Whether the view is not the one before it with what was appended."""
 
 
 _Known = tuple[int, int, Said]
@@ -115,7 +103,7 @@ class Player:
         """Play the session request by request, adding each to the measures."""
         self._begin()
         if open_policy is Whole and (whole := self._whole_view(with_view=with_views)) is not None:
-            for played in self._play_whole(whole, measures, with_views=with_views):
+            for played in whole.play(self.session, self._reader, measures, with_views=with_views):
                 yield played
             return
         policy = open_policy(budget_tokens, self._counter, options)
@@ -221,92 +209,27 @@ class Player:
             measures.summary_cached_tokens += sum(sizes[:shared])
             measures.answer_tokens += self._counter.count_text(one.answer)
 
-    def _whole_view(self, *, with_view: bool) -> _Whole | None:
-        """The view of the whole history, message by message.
+    def _whole_view(self, *, with_view: bool) -> WholeView | None:
+        """The view of the whole history; None if views of fewer messages do not begin it, or if it is not valid."""
+        check = self._check
+        whole = WholeView.of(
+            self.session.messages,
+            self._counter,
+            lambda message, known: self._look_at(message, known)[:2],
+            check=WholeCheck() if self._checks_growing else None,
+            with_view=with_view or check is not None,
+        )
+        if whole is None or (check and check(whole.view, self.session.messages, range(len(whole.view)))):
+            return None
+        return whole
 
-        None if a view of fewer messages is not its beginning (a result came late), or if it is not valid.
-        """
-        whole = Whole(0, self._counter, {})
-        whole.read_from(self.session.messages)
-        for message in self.session.messages:
-            whole.take(message)
-        arrangement = whole.arrange()
-        found = _Whole(check=WholeCheck() if self._checks_growing else None)
-        for at, item in enumerate(arrangement.items):
-            if item.entry is None:
-                continue
-            if item.entry.ordinal < len(found.before):
-                return None
-            led = at > 0 and item.result is None and _leads(arrangement.items[at - 1])
-            found.before += [at - led] * (item.entry.ordinal + 1 - len(found.before))
-        found.before += [len(arrangement.items)] * (len(self.session.messages) - len(found.before))
-        if self._check is not None:
-            found.view = whole.render(arrangement)
-            if self._check(found.view, self.session.messages, range(len(found.view))):
-                return None
-        start, count = 0, len(arrangement.items)
-        while start < count:
-            stop = min(count, start + _AT_ONCE)
-            while stop < count and arrangement.items[stop].result is not None:
-                stop += 1  # a call and its results are looked at together
-            messages = whole.render(arrangement.part(start, stop))
-            if found.check is not None and not found.check.take(messages):
-                return None
-            for message in messages:
-                size, inserted, _ = self._look_at(message)
-                found.tokens.append(found.tokens[-1] + size)
-                found.inserted.append(found.inserted[-1] + inserted)
-            if with_view and self._check is None:
-                found.view += messages
-            start = stop
-        return found
-
-    def _play_whole(self, whole: _Whole, measures: Measures, *, with_views: bool) -> Iterator[Played]:
-        cached = 0
-        for position, message in enumerate(self.session.messages):
-            if message.get("role") != "assistant":
-                continue
-            shown = whole.before[position]
-            tokens = whole.tokens[shown]
-            measures.requests += 1
-            measures.request_tokens.append(tokens)
-            measures.cached_tokens += cached
-            measures.inserted_tokens += whole.inserted[shown]
-            measures.owed.take(self._reader.look_at_all(position))
-            wanted = len(self.session.evidence.get(position, ()))
-            measures.evidence += wanted
-            measures.evidence_original += wanted
-            measures.evidence_shown += wanted
-            measures.evidence_recoverable += wanted
-            violations = whole.check.violations(shown) if whole.check is not None else []
-            measures.invalid += bool(violations)
-            measures.violations += violations[: max(0, 5 - len(measures.violations))]
-            yield Played(measures.requests, position, whole.view[:shown] if with_views else None, tokens, cached)
-            cached = tokens
-
-    def _look_at(self, message: Message) -> _Known:
-        """A message of a view."""
+    def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
+        """A message of a view; `known` are messages of the session, which need not be read."""
         position = self._reader.positions.get(str((message.get("metadata") or {}).get("message_id")))
-        part = said(message, self.session.messages[position] if position is not None else None)
+        original = None if position is None else known.get(position) or self.session.messages[position]
+        part = said(message, original)
         size = count_message(message, self._counter)
         return size, size if part.whole else sum(map(self._counter.count_text, part.inserted)), part
-
-
-@dataclass(slots=True)
-class _Whole:
-    """The view of a whole history: sums up to each of its messages, and for each message what comes before it."""
-
-    check: WholeCheck | None
-    before: list[int] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=lambda: [0])
-    inserted: list[int] = field(default_factory=lambda: [0])
-    view: list[Message] = field(default_factory=list)
-    """Only if it is wanted: all its messages."""
-
-
-def _leads(item: Item) -> bool:
-    """Whether it is a user message that was inserted before the next one."""
-    return item.inserted is not None and item.inserted.get("role") == "user"
 
 
 def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:

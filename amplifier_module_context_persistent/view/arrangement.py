@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..messages.elide import Cut
@@ -69,6 +69,20 @@ class Arrangement:
     settled: _Settled | None = field(default=None, compare=False, repr=False)
     text_tokens: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
     """By text, what the user's messages come to that are inserted."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that is appended can change it but a late result; only such an arrangement has an `end`."""
+        return self.settled is not None and self.settled.items is self.items
+
+    def is_answered_by(self, later: Sequence[Entry]) -> bool:
+        """Whether one of later entries is the result for which a stand-in was put in."""
+        return self.settled is not None and _answer(self.settled.open_calls, later)
+
+    def end(self) -> Arrangement:
+        """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
+        settled = replace(self.settled, entries=[], items=[], as_stored=[], tokens=0) if self.settled else None
+        return Arrangement(settled=settled, text_tokens=self.text_tokens)
 
     def part(self, start: int, stop: int) -> Arrangement:
         """The items from one position to before another, to be rendered by themselves."""
@@ -259,7 +273,19 @@ def _goes_on(settled: _Settled, entries: list[Entry], how: _How) -> bool:
     known = len(settled.entries)
     if not settled.how.is_that_of(how) or entries[:known] != settled.entries:
         return False
-    return not settled.open_calls or all(entry.result_of not in settled.open_calls for entry in entries[known:])
+    return not _answer(settled.open_calls, entries[known:])
+
+
+def _answer(open_calls: AbstractSet[str], later: Iterable[Entry]) -> bool:
+    """Whether later entries answer an open call: a result answers the last call of its id that is not closed."""
+    asked: set[str] = set()
+    for entry in later if open_calls else ():
+        if entry.result_of is not None:
+            if entry.result_of in open_calls and entry.result_of not in asked:
+                return True
+        elif not entry.blank:
+            asked.update(call.id for call in entry.calls if call.id not in entry.closed)
+    return False
 
 
 def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:

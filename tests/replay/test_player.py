@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.replay import open_transcript, play, replay, requests
+from amplifier_module_context_persistent.replay import open_transcript, play, requests
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player, common_prefix
-from amplifier_module_context_persistent.replay.policies import POLICIES
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from benchmarks.compaction import check as check_fully
 from tests.support.checker import prefix_breaks
-from tests.support.replays import BUDGET, MESSAGES, plain, record
+from tests.support.replays import BUDGET, MESSAGES, record
 
 
 async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) -> None:
@@ -28,40 +26,6 @@ async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) ->
     assert [[message["content"] for message in one.view or ()] for one in seen] == texts
     assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
     assert {one.proved for one in seen} == {None}
-
-
-def interrupted() -> list[dict[str, Any]]:
-    """A session in which calls were interrupted, for good and until later, and ids were used twice."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    for number in range(6):
-        call = {"id": f"call_{number % 2}", "tool": "bash", "arguments": {"x": number}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        if number != 2:
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"result {number}"})
-        if number in (2, 4):
-            messages.append({"role": "user", "content": f"what now? {number}"})
-    messages.append({"role": "assistant", "content": "  "})
-    messages.append({"role": "assistant", "content": "so far, and more"})
-    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "tool": "bash", "arguments": {}}]})
-    messages.append({"role": "tool", "tool_call_id": "x", "content": "last"})
-    messages.append({"role": "assistant", "content": "done"})
-    return messages
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_sending_everything_is_measured_alike_both_ways(tmp_path: Path, late: bool) -> None:
-    """The short way to measure `none` gives what making each of its views gives, stand-ins and all."""
-    messages = interrupted()
-    if late:
-        messages[8], messages[9] = messages[9], messages[8]
-    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
-        short = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(POLICIES, "none", type("Slow", (POLICIES["none"],), {}))
-            made = replay(transcript, "none", budget_tokens=BUDGET, tokenizer="estimate")
-    assert short.requests == made.requests
-    assert short.measures.inserted_tokens == made.measures.inserted_tokens > 0
-    assert short.measures.invalid == made.measures.invalid == 0
 
 
 def count(message):

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -252,6 +253,22 @@ def test_only_what_came_since_is_arranged() -> None:
     late = arrange(entries, count, after=waiting)
     assert late == arrange(entries, count)
     assert [item.inserted is None for item in late.items] == [True] * 7
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_result_answers_a_later_call_of_the_same_id(closed: bool) -> None:
+    """Then what was arranged stands; if the later call is closed, it is the result that was missing."""
+    messages = [user("go"), says("", "c"), user("on"), says("", "c"), result("c"), user("so")]
+    entries = [classify(key, {**message, "metadata": {}}, count) for key, message in enumerate(messages)]
+    if closed:
+        entries[3] = replace(entries[3], closed=frozenset({"c"}))
+    before = arrange(entries[:3], count)
+    assert before.is_answered_by(entries[3:]) == closed
+    more = arrange(entries, count, after=before)
+    assert more == arrange(entries, count)
+    assert (more.items[1] is before.items[1]) != closed
+    end = arrange(entries[3:], count, after=before.end())
+    assert closed or before.items + end.items == more.items
 
 
 def test_what_comes_after_an_interrupted_call_is_arranged_once() -> None:
