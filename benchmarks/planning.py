@@ -86,7 +86,7 @@ async def measure(path: str, budget_tokens: int, tokenizer: str) -> tuple[Planni
 
 async def _compare_requests(path: str, view: list[dict[str, Any]], budget_tokens: int, tokenizer: str) -> Comparison:
     """A request against reading and parsing the lines of its messages."""
-    places = _places(path, {message["metadata"].get("message_id") for message in view})
+    places = _places(path, {message["metadata"].get("message_id") for message in view} - {None})
     manager = PersistentContextManager(path, tokenizer=tokenizer, max_tokens=budget_tokens, durability="write")
     await manager.get_messages_for_request()
     descriptor = os.open(path, os.O_RDONLY)
