@@ -44,6 +44,7 @@ from typing import Protocol, runtime_checkable
 
 from .index import Index
 from .record import Message
+from .verified_blocks import VerifiedBytes
 
 Prepare = Callable[[Index], Sequence[bytes]]
 """Gives the bodies of the records that one caller wants appended, from the index as it is at that moment.
@@ -177,6 +178,15 @@ class SharesMessages(Protocol):
     @property
     def shares_messages(self) -> bool:
         """Whether it does so now; then views of it may share messages too."""
+        ...
+
+
+@runtime_checkable
+class ComparesBytes(Protocol):
+    """What a log has besides that keeps bytes which it verified: so records are verified again without parsing them."""
+
+    def verified_bytes(self) -> VerifiedBytes:
+        """Begin to keep the bytes of records, to be compared later; they are valid while `index` is the same object."""
         ...
 
 

@@ -72,6 +72,7 @@ class FileLog:
         self._opened = OpenedCheck(self._reader)
         self._counters = AppendCounters(clock)
         self.checkpoint_writer = CheckpointWriter(self._reader)
+        self.verified_bytes = self._reader.verified_bytes
 
     @property
     def path(self) -> str:

@@ -54,12 +54,13 @@ class FileSystem:
         """Stat a descriptor."""
         return os.fstat(fd)
 
-    def read(self, fd: int, size: int, offset: int) -> bytes:
-        """Read up to `size` bytes at `offset`."""
-        if WINDOWS:
-            os.lseek(fd, offset, os.SEEK_SET)
-            return os.read(fd, size)
-        return os.pread(fd, size, offset)
+    @staticmethod
+    def _read_by_seeking(fd: int, size: int, offset: int) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, size)
+
+    read = staticmethod(_read_by_seeking if WINDOWS else os.pread)
+    """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
     def write(self, fd: int, data: bytes) -> int:
         """Write at the end of an appending descriptor; the number of bytes taken."""

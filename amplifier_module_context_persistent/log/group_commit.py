@@ -43,6 +43,7 @@ class GroupCommit:
     def __init__(self, log: Log, *, inline: bool) -> None:
         self._log = log
         self._inline = inline
+        self._wrapped = wrap(self._alone)
         self._checkpoints = log if isinstance(log, KeepsCheckpoint) else None
         self._reset()
 
@@ -92,13 +93,12 @@ class GroupCommit:
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log on the log's own thread, after what was queued before."""
         self._check_process()
-
-        def job() -> T:
-            with self._mutex:
-                return function(self._log)
-
-        result: T = await wrap(job)(executor=self._thread)
+        result: T = await self._wrapped(function, executor=self._thread)
         return result
+
+    def _alone(self, function: Callable[[Log], T]) -> T:
+        with self._mutex:
+            return function(self._log)
 
     def call(self, function: Callable[[Log], None]) -> None:
         """Call a function with the log, as `run` does; nobody waits for it, and it must raise nothing."""

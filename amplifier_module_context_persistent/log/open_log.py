@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import LogUnreadableError
@@ -108,6 +108,18 @@ class OpenLog:
         except OSError as error:
             raise unreadable(error, self.path) from error
         return block
+
+    def holds(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
+        """Whether the file holds bytes at their offsets.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        fd, read = self.descriptor, self.files.read
+        try:
+            return all(read(fd, len(content), start) == content for start, content in pieces)
+        except OSError as error:
+            raise unreadable(error, self.path) from error
 
     def tail(self, size: int, end: int) -> bytes:
         """The last `size` bytes before the offset `end`, or what one call gives of them.

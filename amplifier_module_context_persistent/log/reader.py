@@ -32,7 +32,7 @@ from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
-from .verified_blocks import ReadBack, VerifiedBlocks, verified_lines
+from .verified_blocks import ReadBack, VerifiedBlocks, VerifiedBytes, verified_lines
 from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
@@ -187,13 +187,13 @@ class LogReader:
         self._end = self._known_end = self._bytes_before(self.size)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh from their bytes, in the given order; neighbours are read together.
-
-        Raises:
-            LogUnreadableError: the bytes of a record are no longer what was scanned.
-        """
+        """Parse records afresh; a LogUnreadableError if the bytes of one are no longer what was scanned."""
         parsed = self._verified.parsed
         return self._read_back(ordinals, lambda index, some: parsed(index, some, self.file.read, self.path))
+
+    def verified_bytes(self) -> VerifiedBytes:
+        """Begin to keep the bytes of records that were read, to be compared with the file later."""
+        return VerifiedBytes(self._verified, self.index, self.file.holds)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order.

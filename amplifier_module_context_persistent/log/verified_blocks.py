@@ -8,9 +8,10 @@ when their checksums were looked at, and to compare them takes a tenth of the ti
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from ..errors import LogUnreadableError
 from .index import Index
 from .line_blocks import Block, Read, fetch_blocks, fetch_lines
 from .read_back import BATCH_LINES, Line, checked, parsed_together
@@ -18,8 +19,11 @@ from .record import Message
 
 KEPT_BYTES = 4 << 20
 """The bytes of as many messages as a large model takes."""
+_JOINED_BYTES = 32 << 10  # what follows a shorter piece is compared together with it
 
 T = TypeVar("T")
+Piece = tuple[int, bytes]
+"""Where bytes begin, and the bytes."""
 ReadBack = Callable[[Index, Sequence[int]], Iterator[T]]
 """Reads records of an index, in the order asked for."""
 
@@ -68,16 +72,29 @@ class VerifiedBlocks:
                 yield from parsed_together(index, again, their_lines, location, known=True)
                 again, their_lines = [], []
             if known < count:
-                lines, is_own = block.lines(index), block.is_whole(index)
+                lines, is_whole = block.lines(index), block.is_whole(index)
                 for start, stop in (*_batches(0, known), *_batches(known, count)):
                     some = block.ordinals[start:stop]
-                    messages = parsed_together(index, some, lines[start:stop], location, known=stop <= known)
-                    is_own = is_own and isinstance(messages, list)
-                    if stop == count and is_own and size <= KEPT_BYTES:
+                    found = parsed_together(index, some, lines[start:stop], location, known=stop <= known)
+                    messages, error = _up_to_error(found)
+                    if stop == count and is_whole and not error and size <= KEPT_BYTES:
                         verified.append(block)
                     if not left and stop == count and size <= KEPT_BYTES:
                         self._keep(verified, index)
                     yield from messages
+                    if error:
+                        raise error
+
+    def kept(self, index: Index, ordinals: Sequence[int]) -> list[Block]:
+        """The blocks in which records lie, as they were verified, up to the first record whose bytes are not kept."""
+        blocks, at, kept = list[Block](), 0, self._kept if self._index is index else {}
+        while at < len(ordinals) and (block := kept.get(index.offsets[ordinals[at]])) is not None:
+            asked = ordinals[at : at + len(block.ordinals)]
+            pairs = enumerate(zip(block.ordinals, asked, strict=False))
+            same = next((number for number, (one, other) in pairs if one != other), len(asked))
+            blocks.append(block if same == len(block.ordinals) else block.part(index, same))
+            at += same
+        return blocks
 
     def _known(self, block: Block, index: Index) -> int:
         """How many records of a block, from its first one on, have bytes that were verified before."""
@@ -107,6 +124,69 @@ class VerifiedBlocks:
             self._kept_bytes += len(block.content)
         while self._kept_bytes > KEPT_BYTES:
             self._kept_bytes -= len(kept.popitem(last=False)[1].content)
+
+
+class VerifiedBytes:
+    """The bytes of some records of a log, as they were verified, to be compared with what its file holds.
+
+    So who kept what was made of these records knows whether it still stands, and need not parse them again.
+
+    Args:
+        blocks: the blocks that were verified last.
+        index: that of the log.
+        holds: whether the file holds bytes at their offsets.
+    """
+
+    def __init__(self, blocks: VerifiedBlocks, index: Index, holds: Callable[[Iterable[Piece]], bool]) -> None:
+        self._blocks, self._index, self._holds = blocks, index, holds
+        self._pieces = list[Piece]()
+        self._firsts = list[int]()
+        """By piece, how many records come before it."""
+        self._count = self._size = 0
+
+    def add(self, ordinals: Sequence[int]) -> bool:
+        """Add records that were read last; False, and nothing done, where not all of their bytes are kept."""
+        blocks = self._blocks.kept(self._index, ordinals)
+        size = self._size + sum(len(block.content) for block in blocks)
+        if sum(len(block.ordinals) for block in blocks) < len(ordinals) or size > KEPT_BYTES:
+            return False
+        for start, content, records in blocks:
+            before, known = self._pieces[-1] if self._pieces else (-1, b"")
+            if before + len(known) == start and len(known) < _JOINED_BYTES:
+                self._pieces[-1] = before, known + content
+            else:
+                self._pieces.append((start, content))
+                self._firsts.append(self._count)
+            self._count += len(records)
+        self._size = size
+        return True
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first records; what is read together with one of them may stay."""
+        while self._firsts and self._firsts[-1] >= count:
+            self._firsts.pop()
+            self._size -= len(self._pieces.pop()[1])
+        self._count = count
+
+    def unchanged(self) -> bool:
+        """Whether the file holds them still.
+
+        Raises:
+            LogUnreadableError: it cannot be read.
+        """
+        return self._holds(self._pieces)
+
+
+def _up_to_error(read: Iterable[Message]) -> tuple[Sequence[Message], LogUnreadableError | None]:
+    """What is read, and the error that ends it."""
+    if isinstance(read, list):
+        return read, None
+    messages = list[Message]()
+    try:
+        messages.extend(read)
+    except LogUnreadableError as error:
+        return messages, error
+    return messages, None
 
 
 def _batches(start: int, stop: int) -> list[tuple[int, int]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..compaction.budget import budget_tokens
-from ..compaction.request_limits import MARGIN_BYTES, limits_of
+from ..compaction.request_limits import MARGIN_BYTES, RequestLimits, limits_of
 from ..compaction.summary_span import Span
 from ..compaction.thresholds import needs_plan
 from ..config import Config
@@ -20,8 +20,9 @@ from ..tokens.meter import Meter
 from ..view.arrangement import Item
 from ..view.plan import Plan
 from ..view.provider_bonds import family_of
-from ..view.receipts import BONDS, Receipt, encode_head, extras_in, leaves_out_bonds, render_options, text_hash
+from ..view.receipts import BONDS, Receipt, encode_head, render_options, text_hash
 from ..window.ephemeral import Extras
+from ..window.rendered_views import RenderedView
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
 from ..window.window import ViewState
@@ -51,6 +52,7 @@ class ViewService:
         self._holders = RetainedBodies(extras)
         self._tools: tuple[str, int] = ("", 0)
         self._own_budget: int | None = None
+        self._limits: tuple[tuple[str, Mapping[str, int]], RequestLimits] | None = None
         self.last_budget_tokens = config.max_tokens
         """The budget of the last request."""
         self._render = render_options(config)
@@ -77,14 +79,14 @@ class ViewService:
             if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
                 self._store_plan(log, window, side=side)
             raise
-        if built.view is not None and request.retained and not window.retains(log, request):
+        if built.rendered is not None and request.retained and not window.retains(log, request):
             window, side = self._retaining_window(log, request, budget, window), True
             built = window.build(log, request, may_plan=may_plan)
-        if built.view is not None and not shows_all(built.view, ask.retain):
+        if built.rendered is not None and ask.retain and not shows_all(built.rendered.messages(), ask.retain):
             raise RetentionError("a text that the view must hold is in a message that no view can show")
-        if self._config.receipts and built.view is not None and not ask.force and len(log.index):
+        if self._config.receipts and built.rendered is not None and not ask.force and len(log.index):
             try:
-                self._note(log, request, window, built, budget)
+                self._note(log, request, window, built, built.rendered, budget)
             except ValueError as refused:
                 logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
@@ -133,10 +135,17 @@ class ViewService:
             ask,
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
-            limits=limits_of(family_of(ask.provider_name, ask.model), self._config, ask.told),
+            limits=self._limits_of(ask),
             fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
             retained=self._holders.find(log, bodies, has_factory=ask.has_factory),
         )
+
+    def _limits_of(self, ask: ViewRequest) -> RequestLimits:
+        """What a request to a provider may have besides tokens; most often the provider is that of the last one."""
+        key = family_of(ask.provider_name, ask.model), ask.told
+        if self._limits is None or self._limits[0] != key:
+            self._limits = key, limits_of(key[0], self._config, ask.told)
+        return self._limits[1]
 
     def _side_window(
         self, log: Log, request: ViewRequest, name: tuple[int, frozenset[int]], base: ViewState
@@ -162,9 +171,11 @@ class ViewService:
                 self._store_plan(log, window, side=True)
         return window
 
-    def _note(self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, budget: int) -> None:
+    def _note(
+        self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, view: RenderedView, budget: int
+    ) -> None:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
-        view, head = built.view or [], ""
+        head = ""
         if request.head_text is not None:
             head = text_hash(request.head_text)
             if head in log.index.heads:
@@ -183,9 +194,9 @@ class ViewService:
             provider=request.provider_name,
             model=request.model,
             head=head,
-            extras=extras_in(built.items),
-            hash=window.chain.hash_of(built.items, view[len(request.head) :], request.head, of=log.index),
-            render={**self._render, BONDS: True} if leaves_out_bonds(built.items) else self._render,
+            extras=built.sums.extras,
+            hash=window.chain.hash_of(built.items, view.after_head, request.head, of=log.index),
+            render={**self._render, BONDS: True} if built.sums.leaves_out_bonds else self._render,
         )
         self._history.defer(receipt.encode())
 

@@ -73,7 +73,7 @@ class Rebuilder:
         built = window.build(past, request, may_plan=False)
         view, head = built.view or [], request.head
         if len(view) == receipt.messages:
-            found = window.chain.hash_of(built.items, view[len(head) :], head, of=self._index)
+            found = window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=self._index)
             if found == receipt.hash:
                 return Rebuilt(view, [], proved=True)
         self._key = None

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -22,6 +22,7 @@ from ..config import Config
 from ..log.record import encode_control
 from ..messages.message import Message
 from .arrangement import Item
+from .render import common_length
 
 _DIGEST_BYTES = 16
 _TEXT_DIGEST_BYTES = 8
@@ -60,7 +61,7 @@ def text_hash(text: str) -> str:
 
 def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
     """The hash of a view: of the messages after its head text, and of the head text."""
-    return Chain().hash_of((), messages, head, of=None)
+    return Chain().hash_of((), lambda start: messages[start:], head, of=None)
 
 
 class Chain:
@@ -72,29 +73,29 @@ class Chain:
         self._digests: list[bytes] = []
 
     def hash_of(
-        self, items: Sequence[Item], messages: Sequence[Message], head: Sequence[Message], *, of: object
+        self,
+        items: Sequence[Item],
+        messages: Callable[[int], Sequence[Message]],
+        head: Sequence[Message],
+        *,
+        of: object,
     ) -> str:
         """Hash a view, going on from where it differs from the last one.
 
         Args:
             items: the arrangement's items; without them nothing is taken over.
-            messages: what they were rendered to, in order.
+            messages: gives what they were rendered to, from a position on.
             head: system text that heads the view.
             of: what the items' keys are ordinals of; items of something else are never taken for the same.
 
         Raises:
             ValueError: as `canonical`; the next view is hashed from its beginning.
         """
-        same = 0
-        if of is self._of:
-            for old, new in zip(self._items, items, strict=False):
-                if old is not new and old != new:
-                    break
-                same += 1
+        same = common_length(self._items, items) if of is self._of else 0
         digests, self._items = self._digests, ()
         del digests[same:]
         running = digests[-1] if digests else bytes(_DIGEST_BYTES)
-        for message in messages[same:]:
+        for message in messages(same):
             running = _digest(running, message)
             digests.append(running)
         self._of, self._items = of, items

@@ -20,6 +20,14 @@ from .entry import Entry
 from .provider_bonds import without_bonds, without_chain
 
 
+def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
+    """How many items two views have alike at their beginning."""
+    if old and new[: len(old)] == old:
+        return len(old)
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (one, other) in pairs if one is not other and one != other), min(len(old), len(new)))
+
+
 def render(
     arrangement: Arrangement, fetch: Fetch, *, head: Sequence[Message] = (), boundary: str = "line"
 ) -> list[Message]:
@@ -58,11 +66,7 @@ class SharedRendering:
         self, arrangement: Arrangement, fetch: Fetch, *, head: Sequence[Message] = (), boundary: str = "line"
     ) -> list[Message]:
         """Write the messages of a view, as the function of this name; `boundary` is the same for all views."""
-        items, same = arrangement.items, 0
-        for old, new in zip(self._items, items, strict=False):
-            if old is not new and old != new:
-                break
-            same += 1
+        items, same = arrangement.items, common_length(self._items, arrangement.items)
         new_ones = render(arrangement.part(same, len(items)), fetch, boundary=boundary)
         self._items, self._view = items, self._view[:same] + new_ones
         return [*copy.deepcopy(list(head)), *self._view]

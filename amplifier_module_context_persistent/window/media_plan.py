@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..compaction.planner import Compaction
-from ..compaction.request_limits import view_bytes
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry, without_some_media
 from ..view.plan import Plan
@@ -73,16 +72,16 @@ def media_plan(
     )
 
 
-def with_room_for_bytes(request: ViewRequest, arrangement: Arrangement) -> ViewRequest:
+def with_room_for_bytes(request: ViewRequest, arrangement: Arrangement, size_bytes: int) -> ViewRequest:
     """The request with a budget in which a view's text keeps the limit of bytes; the very same where it does."""
     limits = request.limits
     if limits is None:
         return request
-    most, size = limits.request_bytes - request.fixed_bytes, view_bytes(arrangement.items)
-    if size <= most:
+    most = limits.request_bytes - request.fixed_bytes
+    if size_bytes <= most:
         return request
-    tokens = request.fixed_tokens + arrangement.tokens
-    return replace(request, budget_tokens=min(request.budget_tokens, max(1, int(tokens * _BYTES_SHARE * most / size))))
+    tokens = int((request.fixed_tokens + arrangement.tokens) * _BYTES_SHARE * most / size_bytes)
+    return replace(request, budget_tokens=min(request.budget_tokens, max(1, tokens)))
 
 
 _BYTES_SHARE = 0.9

@@ -13,6 +13,8 @@ from ..compaction.request_limits import RequestLimits
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
 from ..view.arrangement import Item
+from .rendered_views import RenderedView
+from .view_sums import ViewSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class ViewRequest:
 class ViewResult:
     """The view of a request, or None where a plan is needed first; and what was done for it."""
 
-    view: list[Message] | None
+    rendered: RenderedView | None
     tokens: int
     """Tokens of the view before a plan."""
     messages: int
@@ -84,11 +86,18 @@ class ViewResult:
     floor: dict[str, int] | None = None
     """Where a plan was wanted and would have freed too little: what cannot be compacted, in tokens by name."""
     items: Sequence[Item] = ()
+    sums: ViewSums = field(default_factory=ViewSums)
+    """What the items add up to."""
     last: int | None = None
     """The ordinal of the last live message that was taken in."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
     plan_error: str = ""
+
+    @property
+    def view(self) -> list[Message] | None:
+        """The messages of the view, parsed by who asks for them; to be taken once."""
+        return self.rendered.messages() if self.rendered is not None else None
 
     @property
     def counted_tokens(self) -> int:

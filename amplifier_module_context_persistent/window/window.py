@@ -21,7 +21,7 @@ from ..compaction.summary_span import Span
 from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
-from ..log.base import Log, SharesMessages
+from ..log.base import Log
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, end_chains
@@ -29,16 +29,17 @@ from ..view.plan import Plan
 from ..view.plan_record import plan_record
 from ..view.provider_bonds import Reader
 from ..view.receipts import Chain
-from ..view.render import SharedRendering, render
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
 from .media_plan import media_plan, with_room_for_bytes
 from .message_source import MessageSource
 from .plan_state import PlanState, hidden, mark, visible
+from .rendered_views import RenderedViews
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .trigger import Breaker
+from .view_sums import RunningSums
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
@@ -68,12 +69,12 @@ class ViewState:
         self._config, self._new_id = config, new_id
         self._source, self._bound = MessageSource(config, counter, extras, bound=bound), bound
         self._kept = KeptEntries(config, self._source, follows_log=store)
-        self._breaker = Breaker(config)
+        self._breaker, self._sums = Breaker(config), RunningSums()
+        self._rendered = RenderedViews(self._source, config.truncate_boundary)
         self._arranged = Arrangement()
         self._reader: Reader | None = None
         """Who gets the view of the request at hand."""
         self._floor: dict[str, int] | None = None
-        self._shared = SharedRendering()
         self.chain = Chain()
 
     @property
@@ -95,7 +96,7 @@ class ViewState:
         entries = self._entries(log, request)
         arrangement, made = self._within_media_limits(log, request, entries, self._arrange(entries))
         self._breaker.demand(request.retained, log.index.pins)
-        request = with_room_for_bytes(request, arrangement)
+        request = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
         tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
         messages = len(arrangement.items)
         if self._breaker.wants_plan(request, tokens, messages):
@@ -104,15 +105,10 @@ class ViewState:
             planned = self._plan_within_bytes(log, request, tokens, messages)
             if planned is not None:
                 arrangement, made = planned.arrangement, planned
-        write = self._shared.render if isinstance(log, SharesMessages) and log.shares_messages else render
-        view = write(
-            arrangement,
-            lambda wanted: self._source.fetch(log, wanted),
-            head=request.head,
-            boundary=self._config.truncate_boundary,
-        )
+        view = self._rendered.render(log, arrangement, request.head)
         floor, self._floor = self._floor, None
-        return ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, self._kept.last(log))
+        sums, last = self._sums.of(arrangement.items), self._kept.last(log)
+        return ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, sums, last)
 
     def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
         """Make a plan, and where its view still has too many bytes, a smaller one."""
@@ -128,7 +124,7 @@ class ViewState:
             entries = self._kept.entries(log, has_factory=request.has_factory)
             arrangement, lighter = self._within_media_limits(log, request, entries, made.arrangement)
             planned = lighter or made
-            smaller = with_room_for_bytes(request, arrangement)
+            smaller = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
             if smaller is request:
                 break
             request = smaller
@@ -138,7 +134,9 @@ class ViewState:
         self, log: Log, request: ViewRequest, entries: list[Entry], arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
         """A view, its images and documents brought within the limits, and the plan that was made for that."""
-        beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes) if request.limits else {}
+        if request.limits is None or not self._sums.of(arrangement.items).has_media:
+            return arrangement, None
+        beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes)
         if not beyond:
             return arrangement, None
         return self._without_media(log, request, entries, arrangement, beyond)

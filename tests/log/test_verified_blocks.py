@@ -1,6 +1,6 @@
 """Bytes that were verified are compared when they are read again, and any others are verified."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
@@ -8,7 +8,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log import read_back, verified_blocks
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
-from amplifier_module_context_persistent.log.verified_blocks import VerifiedBlocks
+from amplifier_module_context_persistent.log.verified_blocks import VerifiedBlocks, VerifiedBytes
 from tests.support.logs import STAMP, body, number_of, reset_bodies, sealed
 from tests.support.scans import scan
 
@@ -216,3 +216,126 @@ def test_what_is_written_otherwise_than_most_lines_is_the_same_each_time(
     assert 2**70 in [message["content"] for message in first]
     assert all({"_json", "_reset", "_crc"}.isdisjoint(message) for message in first)
     assert list(log.messages(ordinals)) == list(log.messages(ordinals)) == first
+
+
+# -- bytes that are kept to be compared -------------------------------------------------------------------------------
+
+
+def holding(log: Log, asked: list[int]) -> Callable[[Iterable[tuple[int, bytes]]], bool]:
+    """Compares pieces with a log's bytes, and notes how many there were."""
+
+    def holds(pieces: Iterable[tuple[int, bytes]]) -> bool:
+        pieces = list(pieces)
+        asked.append(len(pieces))
+        return all(log.content[start : start + len(content)] == content for start, content in pieces)
+
+    return holds
+
+
+def test_bytes_are_kept_of_what_was_verified_alone(log: Log) -> None:
+    """Of a record that was not read, or whose bytes went since, nothing is known."""
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    assert not verified.add([3])
+    log.summed([3, 4, 9])
+    assert verified.add([3, 4, 9])
+    assert verified.unchanged()
+    assert not verified.add([9, 10])
+    log.blocks.clear()
+    assert not verified.add([3])
+    assert verified.unchanged()
+
+
+def test_a_changed_bit_of_any_record_that_was_added_is_seen(log: Log) -> None:
+    """And none of any other record after a cut."""
+    log.summed(range(20))
+    log.summed([30, 31])
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    assert verified.add([*range(10)])
+    log.summed([10, 12, 14])
+    assert verified.add([10, 12, 14])
+    assert verified.add([30, 31])
+    starts = {ordinal: log.index.offsets[ordinal] for ordinal in range(40)}
+    for ordinal in (*range(10), 10, 12, 14, 30, 31):
+        log.content[starts[ordinal] + 30] ^= 4
+        assert not verified.unchanged()
+        log.content[starts[ordinal] + 30] ^= 4
+    log.content[starts[20] + 30] ^= 4
+    assert verified.unchanged()
+    verified.cut(13)
+    log.content[starts[31] + 30] ^= 4
+    assert verified.unchanged()
+    log.content[starts[5] + 30] ^= 4
+    assert not verified.unchanged()
+    verified.cut(0)
+    assert verified.unchanged()
+
+
+def test_what_is_added_after_a_cut_is_cut_by_its_own_place(log: Log) -> None:
+    """Records are counted from the beginning, without those that went."""
+    log.summed(range(10))
+    log.summed([30, 31])
+    log.summed([40])
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    assert verified.add([*range(10)])
+    assert verified.add([30, 31])
+    verified.cut(10)
+    assert verified.add([40])
+    verified.cut(11)
+    log.content[log.index.offsets[40] + 30] ^= 4
+    assert not verified.unchanged()
+    verified.cut(10)
+    assert verified.unchanged()
+
+
+def test_what_follows_each_other_is_compared_together(log: Log) -> None:
+    """So a session that goes on does not read more and more pieces."""
+    asked: list[int] = []
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, asked))
+    for ordinal in range(60):
+        log.summed([ordinal])
+        assert verified.add([ordinal])
+        assert verified.unchanged()
+    assert asked == [1] * 60
+
+
+def test_a_part_of_what_was_read_together_is_kept_too(log: Log) -> None:
+    """After a plan that leaves out the rest of it."""
+    log.summed(range(8))
+    log.summed([90, 91])
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    assert verified.add([0, 1, 2, 90])
+    log.content[log.index.offsets[3] + 30] ^= 4
+    log.content[log.index.offsets[91] + 30] ^= 4
+    assert verified.unchanged()
+    log.content[log.index.offsets[2] + 30] ^= 4
+    assert not verified.unchanged()
+
+
+def test_no_more_bytes_are_kept_to_be_compared_than_the_bound(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was added before stays, and a cut gives room again."""
+    monkeypatch.setattr(verified_blocks, "KEPT_BYTES", log.index.offsets[12])
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    for first in (0, 6):
+        log.summed(range(first, first + 6))
+        assert verified.add([*range(first, first + 6)])
+    log.summed([12])
+    assert not verified.add([12])
+    verified.cut(0)
+    assert verified.add([12])
+    assert verified.unchanged()
+
+
+@pytest.mark.parametrize("odd", [BIG, b'{"role":"user","content":"of the older module"}'])
+def test_records_that_are_parsed_one_by_one_are_kept_too(odd: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with large numbers, and those without a checksum, with all that stands beside them."""
+    lines = sealed([body(0), BIG, body(2)]) if odd is BIG else [odd + b"\n", odd.replace(b"of", b"after") + b"\n"]
+    log = Log(lines, monkeypatch)
+    wanted = range(len(lines))
+    list(log.messages(wanted))
+    verified = VerifiedBytes(log.blocks, log.index, holding(log, []))
+    assert verified.add([*wanted])
+    assert verified.unchanged()
+    log.content[log.index.offsets[1] + 20] ^= 1
+    assert not verified.unchanged()
+    with pytest.raises(LogUnreadableError):
+        list(log.messages(wanted))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
@@ -29,8 +30,8 @@ def count(message: Message) -> int:
 class Desk:
     """A log with a numbered conversation, and windows on it."""
 
-    def __init__(self, **config: Any) -> None:
-        self.log, self.extras = MemoryLog(), Extras()
+    def __init__(self, log: Log | None = None, **config: Any) -> None:
+        self.log, self.extras = log or MemoryLog(), Extras()
         self.config = Config.load(config)
         self.serial = itertools.count()
         self.plan_ids = itertools.count()

@@ -58,7 +58,7 @@ def test_a_budget_leaves_room_for_bytes() -> None:
     """It is lowered by as much as the text is too large, and stays the same where it is not."""
     items = [Item(entry=Entry(0, "m0", "user", 100, size_bytes=1_000), tokens=100)]
     view, request = Arrangement(items, 100), ViewRequest(budget_tokens=500, limits=RequestLimits(request_bytes=1_100))
-    assert with_room_for_bytes(request, view) is request
+    assert with_room_for_bytes(request, view, 1_000) is request
     small = replace(request, fixed_bytes=600)
-    assert with_room_for_bytes(small, view).budget_tokens == 45
-    assert with_room_for_bytes(replace(small, limits=None), view).budget_tokens == 500
+    assert with_room_for_bytes(small, view, 1_000).budget_tokens == 45
+    assert with_room_for_bytes(replace(small, limits=None), view, 1_000).budget_tokens == 500
