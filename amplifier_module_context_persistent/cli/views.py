@@ -22,7 +22,7 @@ from .session_argument import session_argument
 from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
 
 if TYPE_CHECKING:  # what makes views again is half of all that `view` loads, and `views` needs none of it
-    from ..transcript.rebuild import Noted, Rebuilt
+    from ..transcript.view_rebuild import Noted, Rebuilt
 
 AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 

@@ -14,8 +14,8 @@ from ..messages.metadata import metadata_of
 from ..messages.text import full_text
 from ..search.tool_names import tools_of
 from ..transcript.calls import CallLookup
-from ..transcript.rebuild import Noted
 from ..transcript.transcript import Placed, Transcript
+from ..transcript.view_rebuild import Noted
 from .visibility import ELIDED, Marker, Marks
 
 INSERTED = "inserted"

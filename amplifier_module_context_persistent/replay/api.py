@@ -21,10 +21,10 @@ from typing import TypeVar
 
 from ..messages.message import Message
 from ..tokens.counter import count_message, open_counter
-from ..transcript.rebuild import Noted, Rebuilt
-from ..transcript.rebuilder import Rebuilder
+from ..transcript.session_rebuild import Rebuilder
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Transcript, Turn
+from ..transcript.view_rebuild import Noted, Rebuilt
 from .annotated_view import PastPositions, marker_of
 from .evidence import Session, far_evidence
 from .measures import Measures, Prices

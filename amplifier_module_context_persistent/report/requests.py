@@ -15,9 +15,9 @@ from typing import Any
 from ..log.record import Message
 from ..replay.annotated_view import PastPositions
 from ..replay.visibility import KEPT, Marker, Marks, lost
-from ..transcript.rebuild import Noted, Rebuilt
-from ..transcript.rebuilder import Rebuilder
+from ..transcript.session_rebuild import Rebuilder
 from ..transcript.transcript import Transcript
+from ..transcript.view_rebuild import Noted, Rebuilt
 from .as_seen import AsSeen, seen_json
 from .bills import NOTHING, Billed, Bills
 from .body import Bodies

@@ -1,7 +1,7 @@
 """One request of a log by its number, with what its view is made of, without reading the whole log.
 
 It costs what lies between the request and the nearer end of the log, no message among it. Where it cannot be told so,
-`rebuild.read_receipts` reads the log in one pass.
+`view_rebuild.read_receipts` reads the log in one pass.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..view.receipts import Receipt, text_hash
-from .rebuild import Noted, ReceiptLog
 from .request_list import PLANS, RECEIPT_HEAD
+from .view_rebuild import Noted, ReceiptLog
 
 
 @dataclass(frozen=True, slots=True)

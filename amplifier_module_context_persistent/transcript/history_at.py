@@ -16,8 +16,8 @@ from ..log.index import USER
 from ..log.record import Message
 from ..messages.metadata import given_id, is_human
 from ..view.plan_record import kept_ordinals
-from .rebuild import ReceiptLog
 from .transcript import Transcript
+from .view_rebuild import ReceiptLog
 
 
 class PlaceError(ContextPersistentError, ValueError):

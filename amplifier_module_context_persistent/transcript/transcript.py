@@ -29,7 +29,7 @@ from .calls import CallLookup, Ending
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
     from .find_request import Requested
-    from .rebuild import Noted, Rebuilt, ReceiptLog
+    from .view_rebuild import Noted, Rebuilt, ReceiptLog
 
 _BATCH = 256
 _REQUESTED = 4
@@ -248,7 +248,7 @@ class Transcript:
     @cached_property
     def book(self) -> ReceiptLog:
         """The receipts of the log, and what they name."""
-        from .rebuild import read_receipts
+        from .view_rebuild import read_receipts
 
         return read_receipts(self.reader)
 
@@ -287,7 +287,7 @@ class Transcript:
             IndexError: there is no such request.
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        from .rebuild import rebuild
+        from .view_rebuild import rebuild
 
         found = self.request(request)
         return rebuild(self.reader, found.book, found.noted)

@@ -9,7 +9,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.rebuild import Rebuilt, read_receipts, rebuild
+from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilt, read_receipts, rebuild
 from fixtures.generate import generate_session
 from tests.support.messages import Message
 

@@ -13,9 +13,9 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.transcript import request_list
 from amplifier_module_context_persistent.transcript.find_request import find_request
-from amplifier_module_context_persistent.transcript.rebuild import read_receipts, rebuild
 from amplifier_module_context_persistent.transcript.request_list import RequestList
 from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts, rebuild
 from tests.support.checkpoints import always
 from tests.support.counted_reads import CountedReads
 from tests.support.logs import sealed, write_file

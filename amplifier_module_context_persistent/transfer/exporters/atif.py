@@ -14,7 +14,7 @@ from typing import Any
 
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
-from ...transcript.rebuild import Noted
+from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
 from ...view.plan_record import kept_ordinals
 from .parts import blocks_of, calls_with_arguments, image_url, model_of, text_block, to_json, tool_definitions

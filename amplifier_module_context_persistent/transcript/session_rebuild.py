@@ -16,7 +16,7 @@ from ..view.plan_record import live_positions
 from ..view.receipts import BONDS
 from ..window.ephemeral import Extras
 from ..window.window import ViewState
-from .rebuild import (
+from .view_rebuild import (
     PAST_COLUMNS,
     Noted,
     Past,
