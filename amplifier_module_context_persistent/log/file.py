@@ -24,17 +24,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ..errors import LogCreateError, LogError, LogFailedError, LogUnreadableError
+from ..errors import LogError, LogFailedError, LogUnreadableError
 from .append_counters import AppendCounters
 from .base import LogDescription, Outcome, Prepare
-from .batch import check_version, prepare_part, reset_parts
+from .batch import SEAL_BYTES, check_version, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
 from .file_writer import FileWriter
-from .filesystem import FileSystem, check_can_sync, make_directories
+from .filesystem import FileSystem, check_can_sync
 from .index import Index, TornTail
-from .lock import lock_log, unlock_log
+from .lock import lock_log, try_lock, unlock_log
 from .reader import LogReader
-from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
+from .record import CONTROL_HEAD, FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
 from .trust import OpenedCheck
 from .written_records import Written
 
@@ -154,7 +154,18 @@ class FileLog:
             LogVersionError: a later version wrote it; nothing was stored.
         """
         began = self._counters.clock()
-        outcomes = self._append_part(batch, wait=wait) if batch else []
+        known, is_refused = None, False
+        if len(batch) == 1:
+            try:
+                known = self._append_as_known(batch[0])
+            except BlockingIOError:
+                if not wait:
+                    raise
+                is_refused = True
+        if known is not None:
+            outcomes = [known]
+        else:
+            outcomes = self._append_part(batch, wait=wait, is_refused=is_refused) if batch else []
         while len(outcomes) < len(batch):
             rest = batch[len(outcomes) :]
             try:
@@ -164,7 +175,50 @@ class FileLog:
         self._counters.appended(began)
         return outcomes
 
-    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+    def _append_as_known(self, prepare: Prepare) -> Outcome | None:
+        """Append what one caller prepares to a log that is as this object left it; else None, and nothing is done.
+
+        It is what `_append_part` does, without what such a log does not need: nearly every append comes here.
+
+        Raises:
+            BlockingIOError: another process holds the lock.
+            LogError: as `append`.
+        """
+        reader, writer = self._reader, self._writer
+        scanner, file = reader.scanner, reader.file
+        index = scanner.builder.index
+        if (
+            writer.failure
+            or not reader.is_as_known
+            or file.identity is not self._identity
+            or index.version > FORMAT_VERSION
+        ):
+            return None
+        lock = try_lock(reader)
+        try:
+            if not file.is_still(reader.size, reader.end):
+                return None
+            first = len(index.offsets)
+            try:
+                bodies = prepare(index)
+            except Exception as error:  # noqa: BLE001 - it belongs to the caller, who gets it
+                return error
+            if len(bodies) != 1 or len(body := bodies[0]) + SEAL_BYTES > reader.max_record_bytes:
+                part = prepare_part([lambda _: bodies], index, reader.max_record_bytes)
+                if part.bodies:
+                    self._write_records(part.bodies)
+                return part.outcomes(first)[0]
+            line, crc = seal(body, scanner.seed)
+            writer.write(line)
+            if self._durable:
+                writer.sync()
+            reader.appended_one(body, line, crc)
+            self.checkpoint_writer.has_appended = True
+            return range(first, first + 1 - body.startswith(CONTROL_HEAD))
+        finally:
+            unlock_log(reader, lock)
+
+    def _append_part(self, batch: Sequence[Prepare], *, wait: bool, is_refused: bool = False) -> list[Outcome]:
         reader = self._reader
         if failure := self._writer.failure:
             raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
@@ -178,9 +232,11 @@ class FileLog:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if not part.bodies:
                 return part.outcomes(0)
-            self._create()
+            self._writer.create()
         known_index, known_end = self.index, reader.scanner.offset
-        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s, counters=self._counters)
+        lock = lock_log(
+            reader, wait=wait, timeout_s=self._lock_timeout_s, counters=self._counters, is_refused=is_refused
+        )
         try:
             index = self.index
             if reader.scanner.offset != known_end or index is not known_index:
@@ -261,13 +317,3 @@ class FileLog:
             with contextlib.suppress(LogError, OSError):  # somebody else has the lock, or the disk is full
                 self._append_part([lambda _: [record]], wait=False)
             self._durable = durable
-
-    def _create(self) -> None:
-        try:
-            make_directories(self._files, os.path.dirname(self.path))
-            self._reader.open(create=True)
-        except LogUnreadableError:
-            raise
-        except OSError as error:
-            reason = f"no log can be created here: {error.strerror}"
-            raise LogCreateError(error.errno or errno.EIO, reason, self.path) from error

@@ -7,9 +7,10 @@ nobody knows what is on the disk: from then on `failure` says why.
 from __future__ import annotations
 
 import errno
+import os
 
-from ..errors import AppendError, LogFailedError
-from .filesystem import directories_above
+from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
+from .filesystem import directories_above, make_directories
 from .index import TornTail
 from .reader import LogReader
 from .torn_tail import save_torn_tail
@@ -28,6 +29,22 @@ class FileWriter:
         """Why the state of the file is unknown; None as long as it is known."""
         self.unsynced_directories: list[str] | None = None
         """Those to sync with the next append; None for all that lead to the log."""
+
+    def create(self) -> None:
+        """Create the log, and the directories that lead to it.
+
+        Raises:
+            LogCreateError: that cannot be done.
+            LogUnreadableError: it is there by now and cannot be read.
+        """
+        try:
+            make_directories(self._files, os.path.dirname(self._reader.path))
+            self._reader.open(create=True)
+        except LogUnreadableError:
+            raise
+        except OSError as error:
+            reason = f"no log can be created here: {error.strerror}"
+            raise LogCreateError(error.errno or errno.EIO, reason, self._reader.path) from error
 
     def write(self, data: bytes) -> None:
         """Write at the end of the file.

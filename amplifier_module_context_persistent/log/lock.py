@@ -22,10 +22,41 @@ _FIRST_DELAY_S = 0.0005
 _LONGEST_DELAY_S = 0.02
 
 
-def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, counters: AppendCounters | None = None) -> int:
+def try_lock(reader: LogReader) -> int:
+    """Lock the open file if nobody else has it locked; the descriptor to unlock.
+
+    Raises:
+        BlockingIOError: another process has it.
+        AppendError: the system refuses the lock.
+    """
+    try:
+        lock = reader.file.files.try_lock(reader.path, reader.file.descriptor)
+    except OSError as error:
+        reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
+        raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
+    if lock is None:
+        raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", reader.path)
+    return lock
+
+
+def lock_log(
+    reader: LogReader,
+    *,
+    wait: bool,
+    timeout_s: float,
+    counters: AppendCounters | None = None,
+    is_refused: bool = False,
+) -> int:
     """Lock the file that the path names, with all that it holds taken in; the descriptor to unlock.
 
     A wait is counted, also one in vain.
+
+    Args:
+        reader: the log; it is open.
+        wait: wait for others, and take in however much they appended.
+        timeout_s: how long to wait.
+        counters: count waits.
+        is_refused: whether the lock was tried for just now, and another process has it.
 
     Raises:
         BlockingIOError: without `wait`, if it would take long.
@@ -34,37 +65,41 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, counters: Appen
         AppendError: the system refuses the lock.
     """
     counters = counters or AppendCounters()
-    file, deadline, delay_s = reader.file, time.monotonic() + timeout_s, _FIRST_DELAY_S
+    deadline, delay_s = time.monotonic() + timeout_s, _FIRST_DELAY_S
     waits_since: float | None = None
     while True:
-        fd = file.descriptor
         try:
-            lock = file.files.try_lock(file.path, fd)
-        except OSError as error:
-            reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
-            raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
+            lock = None if is_refused else try_lock(reader)
+        except BlockingIOError:
+            if not wait:
+                raise
+            lock = None
+        is_refused = False
         if lock is not None:
             if waits_since is not None:
                 counters.waited(waits_since)
                 waits_since = None
-            try:
-                current = reader.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
-            except BaseException:
-                unlock_log(reader, lock)
-                raise
-            if current:
+            if _is_current(reader, lock, wait=wait):
                 return lock
-            unlock_log(reader, lock)
             reader.follow()  # the path names another file by now
             continue
-        if not wait:
-            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", reader.path)
         waits_since = counters.clock() if waits_since is None else waits_since
         if time.monotonic() >= deadline:
             counters.waited(waits_since)
-            raise _timeout(reader, fd, timeout_s)
+            raise _timeout(reader, timeout_s)
         time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)
+
+
+def _is_current(reader: LogReader, lock: int, *, wait: bool) -> bool:
+    """Take in what the locked file holds; unlock it if that fails, or if the path names another file."""
+    is_current = False
+    try:
+        is_current = reader.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
+    finally:
+        if not is_current:
+            unlock_log(reader, lock)
+    return is_current
 
 
 def unlock_log(reader: LogReader, lock: int) -> None:
@@ -78,8 +113,8 @@ def unlock_log(reader: LogReader, lock: int) -> None:
             reader.close()
 
 
-def _timeout(reader: LogReader, fd: int, timeout_s: float) -> LogError:
-    holder = reader.file.files.lock_holder(fd)
+def _timeout(reader: LogReader, timeout_s: float) -> LogError:
+    holder = reader.file.files.lock_holder(reader.file.descriptor)
     who = f"process {holder}" if holder else "another process"
     return LockTimeoutError(
         errno.ETIMEDOUT,

@@ -94,6 +94,17 @@ class OpenLog:
         except OSError as error:
             raise unreadable(error, self.path) from error
 
+    def is_still(self, size: int, end: bytes) -> bool:
+        """Whether the path names the open file, and that has this size and these last bytes.
+
+        Raises:
+            LogUnreadableError: as `status`.
+        """
+        status = self.status()
+        if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
+            return False
+        return not end or self.tail(len(end), size) == end
+
     def read(self, offset: int, size: int) -> bytes:
         """Read `size` bytes from `offset`; fewer only where the file ends.
 
@@ -120,6 +131,15 @@ class OpenLog:
             return all(read(fd, len(content), start) == content for start, content in pieces)
         except OSError as error:
             raise unreadable(error, self.path) from error
+
+    def before(self, offset: int, size: int) -> bytes:
+        """The last `size` bytes before an offset; fewer only where there are no more.
+
+        Raises:
+            LogUnreadableError: the system refuses.
+        """
+        start = max(0, offset - size)
+        return self.read(start, offset - start) if offset else b""
 
     def tail(self, size: int, end: int) -> bytes:
         """The last `size` bytes before the offset `end`, or what one call gives of them.

@@ -33,7 +33,7 @@ from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
 from .verified_blocks import ReadBack, VerifiedBlocks, VerifiedBytes, verified_lines
-from .written_records import Written, take_written
+from .written_records import Written, take_one
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file, read.
 
-    16 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    17 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -71,7 +71,7 @@ class LogReader:
         self.lost_messages = 0
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
-        """Up to where the checkpoint stands that was read, or that was written for what is known."""
+        """Up to where the checkpoint stands that was read, or written for what is known."""
         self.notes: dict[str, bytes] = {}
         """The notes of the checkpoint that was read; they go into the next one."""
         self.scanner = self._new_scanner()
@@ -79,8 +79,10 @@ class LogReader:
         self._verified = VerifiedBlocks()
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
-        self._end = b""
-        self._known_end = b""
+        self.end = b""
+        """The file's last bytes when last looked at."""
+        self.known_end = b""
+        """The last bytes of what is known: a checksum that stands for all before it."""
         self._pid = os.getpid()
 
     @property
@@ -109,16 +111,16 @@ class LogReader:
         self.file.close()
         self.size = 0
         self._forget()
-        self._end = self._known_end = b""
+        self.end = self.known_end = b""
 
     def ensure_open(self) -> bool:
         """Open the log if it is there and not open; whether it was opened just now.
 
         A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
         """
-        if self._pid != os.getpid():
+        if self._pid != (pid := os.getpid()):
             self.close()
-            self._pid = os.getpid()
+            self._pid = pid
         if self.file.fd is not None:
             return False
         self.open(create=False)
@@ -142,14 +144,13 @@ class LogReader:
         """Take in what the open file holds by now; False, and nothing done, if the path names another file.
 
         Raises:
-            LogUnreadableError: as `follow`.
-            BlockingIOError: more than `at_most_bytes` would have to be read.
+            BlockingIOError: more than `at_most_bytes` would have to be read; and as `follow`.
         """
         status = self.file.status()
         if (status.st_dev, status.st_ino) != self.file.identity:
             return False
         size = status.st_size
-        if size == self.size and (not size or self.file.tail(_END_BYTES, size) == self._end):
+        if size == self.size and (not size or self.file.tail(_END_BYTES, size) == self.end):
             return True
         goes_on = self._goes_on(size)
         if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
@@ -161,6 +162,11 @@ class LogReader:
             logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
             self.reload()
         return True
+
+    @property
+    def is_as_known(self) -> bool:
+        """Whether the open file ends with the last line that was taken in, and was opened by this process."""
+        return self.size == self.scanner.offset and self._pid == os.getpid() and self.file.fd is not None
 
     def _forget(self) -> None:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
@@ -177,17 +183,26 @@ class LogReader:
 
     def appended(self, records: Sequence[Written]) -> None:
         """Take in records that were just written at the end of what is known."""
-        take_written(self.scanner, records)
+        for record in records:
+            self.appended_one(*record)
+
+    def appended_one(self, body: bytes, line: bytes, crc: int) -> None:
+        """Take in one record, as `appended`."""
+        take_one(self.scanner, body, line, crc)
         self.size = self.scanner.offset
-        self._end = self._known_end = records[-1].line[-_END_BYTES:]
+        self.end = self.known_end = line[-_END_BYTES:]
 
     def cut_torn(self) -> None:
-        """Forget the torn tail, which was just cut off the file."""
+        """Forget the torn tail, which was just cut off."""
         self.size = self.scanner.offset
-        self._end = self._known_end = self._bytes_before(self.size)
+        self.end = self.known_end = self.file.before(self.size, _END_BYTES)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh; a LogUnreadableError if the bytes of one are no longer what was scanned."""
+        """Parse records afresh from their bytes, in the given order; neighbours are read together.
+
+        Raises:
+            LogUnreadableError: the bytes of a record are no longer what was scanned.
+        """
         parsed = self._verified.parsed
         return self._read_back(ordinals, lambda index, some: parsed(index, some, self.file.read, self.path))
 
@@ -196,11 +211,7 @@ class LogReader:
         return VerifiedBytes(self._verified, self.index, self.file.holds)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines as they were written, without LF, in the given order.
-
-        Raises:
-            LogUnreadableError: as `read`.
-        """
+        """Read records' lines as they were written, without LF, in the given order; errors as `read`."""
         return self._read_back(ordinals, lambda index, some: verified_lines(index, some, self.file.read, self.path))
 
     def records(self) -> Iterator[bytes]:
@@ -219,15 +230,6 @@ class LogReader:
         """Describe the log as it was when last looked at."""
         torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
         return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
-
-    @property
-    def known_end(self) -> bytes:
-        """The last bytes of what is known: a checksum that stands for all before it."""
-        return self._known_end
-
-    def _bytes_before(self, offset: int) -> bytes:
-        start = max(0, offset - _END_BYTES)
-        return self.file.read(start, offset - start) if offset else b""
 
     def _read_back(self, ordinals: Sequence[int], read: ReadBack[T]) -> Iterator[T]:
         return self._read_restored(self.index, ordinals, read) if self._is_restored else read(self.index, ordinals)
@@ -303,9 +305,9 @@ class LogReader:
             if self.scanner.offset > start and chain_breaks(self.index) > breaks:
                 end = min(self.scanner.offset, self.size)
                 self.scanner = read_in_order(self.file, self.scanner, end) or self.scanner
-            self._end = self._bytes_before(self.size)
+            self.end = self.file.before(self.size, _END_BYTES)
             known = min(self.scanner.offset, self.size)
-            self._known_end = self._end if known == self.size else self._bytes_before(known)
+            self.known_end = self.end if known == self.size else self.file.before(known, _END_BYTES)
         except BaseException:
             self.close()
             raise
@@ -315,4 +317,4 @@ class LogReader:
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
-        return size >= known and self._bytes_before(min(known, self.size)) == self._known_end
+        return size >= known and self.file.before(min(known, self.size), _END_BYTES) == self.known_end

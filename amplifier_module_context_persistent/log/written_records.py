@@ -31,26 +31,30 @@ class Written(NamedTuple):
 
 def take_written(scanner: Scanner, records: Iterable[Written]) -> None:
     """Take in records that stand where the scanner stands, sealed with its seed."""
-    builder, seed = scanner.builder, scanner.seed
-    for body, line, crc in records:
-        plain = _role_and_id(body) if builder.is_plain else None
-        if plain is None:
-            scanner.feed(line)
-        else:
-            role, message_id = plain
-            index, offset, length = builder.index, scanner.offset, len(line)
-            index.live.append(len(index.offsets))  # as `Index.add` and `make_live` do, without their calls
-            index.offsets.append(offset)
-            index.lengths.append(length)
-            index.roles.append(role)
-            index.flags.append(LIVE)
-            index.id_hashes.append(int.from_bytes(message_id, "little") % ID_MODULUS)
-            index.seeds.append(seed)
-            index.checks.append(crc)
-            index.makers.append(builder.take_asked() if role == ASSISTANT else 0)
-            index.plain_users.append(role == USER and is_plain_user(line))
-            scanner.pass_sound(1, offset + length, crc)
-        seed = crc
+    for written in records:
+        take_one(scanner, *written)
+
+
+def take_one(scanner: Scanner, body: bytes, line: bytes, crc: int) -> None:
+    """Take in one record, as `take_written`."""
+    builder = scanner.builder
+    plain = _role_and_id(body) if builder.is_plain else None
+    if plain is None:
+        scanner.feed(line)
+        return
+    role, message_id = plain
+    index, offset, length = builder.index, scanner.offset, len(line)
+    index.live.append(len(index.offsets))  # as `Index.add` and `make_live` do, without their calls
+    index.offsets.append(offset)
+    index.lengths.append(length)
+    index.roles.append(role)
+    index.flags.append(LIVE)
+    index.id_hashes.append(int.from_bytes(message_id, "little") % ID_MODULUS)
+    index.seeds.append(scanner.seed)
+    index.checks.append(crc)
+    index.makers.append(builder.take_asked() if role == ASSISTANT else 0)
+    index.plain_users.append(role == USER and is_plain_user(line))
+    scanner.pass_sound(1, offset + length, crc)
 
 
 def _role_and_id(body: bytes) -> tuple[int, bytes] | None:

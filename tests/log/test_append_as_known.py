@@ -1,0 +1,149 @@
+"""The short way of an append, for a log that is as it was left, against the long way that all logs can go."""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.errors import LogError, LogVersionError, RecordError
+from amplifier_module_context_persistent.log.base import Prepare
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.index import Index
+from amplifier_module_context_persistent.log.record import encode_control
+from tests.support.checkpoints import columns_of
+from tests.support.fakefs import FakeFiles
+from tests.support.logs import (
+    append,
+    append_bodies,
+    assert_sound,
+    body,
+    content_of,
+    giving,
+    numbers,
+    reset_bodies,
+    stored_numbers,
+    write_file,
+)
+
+USAGE = encode_control("usage", provider="p", model="m", actual=5)
+RECEIPT = encode_control("view", provider="p", model="m", estimated=5)
+
+
+def refusing(_: Index) -> list[bytes]:
+    raise KeyError("mine")
+
+
+CALLERS: list[Prepare] = [
+    giving(),
+    giving(body(1)),
+    giving(body(2, pinned=True)),
+    giving(body(3, text="Grüße " * 40)),
+    giving(USAGE),
+    giving(RECEIPT, body(4)),
+    giving(body(5), body(6)),
+    giving(body(7, text="x" * 5_000)),
+    giving(*reset_bodies("r1", body(8))),
+    refusing,
+]
+
+
+def told(outcomes: Sequence[object]) -> list[object]:
+    return [repr(outcome) if isinstance(outcome, Exception) else outcome for outcome in outcomes]
+
+
+@pytest.mark.parametrize("durability", ["fsync", "write"])
+@given(chosen=st.lists(st.integers(0, len(CALLERS) - 1), max_size=12))
+def test_both_ways_write_the_same(tmp_path_factory: pytest.TempPathFactory, durability: str, chosen: list[int]) -> None:
+    """The same bytes, outcomes and index, whatever callers prepare; two callers at once go the long way."""
+    directory = tmp_path_factory.mktemp("logs")
+    short, long = (
+        FileLog(directory / name, durability=durability, max_record_bytes=4_000) for name in ("short", "long")
+    )
+    for number in chosen:
+        outcomes = told(short.append([CALLERS[number]]))
+        assert outcomes == told(long.append([CALLERS[number], giving()]))[:1]
+    if chosen:
+        assert columns_of(short.index) == columns_of(long.index)
+    if os.path.exists(short.path):
+        assert content_of(short.path) == content_of(long.path)
+        assert_sound(short.path)
+    short.close()
+    long.close()
+
+
+def looked_at(files: FakeFiles, log: FileLog, number: int) -> list[str]:
+    """The system calls of one append."""
+    files.calls.clear()
+    append(log, number)
+    return [op for op, _ in files.calls]
+
+
+def test_a_log_that_is_as_it_was_left_is_looked_at_once(tmp_path: Path) -> None:
+    """Six calls, and none more than once."""
+    files = FakeFiles()
+    log = FileLog(tmp_path / "log.jsonl", files=files)
+    append(log, 0)
+    assert looked_at(files, log, 1) == ["lock", "stat", "read", "write", "sync", "unlock"]
+    log.close()
+
+
+def replace(path: str) -> None:
+    Path(path + "2").write_bytes(content_of(path))
+    os.replace(path + "2", path)
+
+
+CHANGES: dict[str, Callable[[str], None]] = {
+    "appended": lambda path: append(FileLog(path), 5),
+    "torn": lambda path: write_file(path, content_of(path) + b'{"role":'),
+    "cut": lambda path: os.truncate(path, len(content_of(path)) - 4),
+    "edited": lambda path: write_file(path, content_of(path)[:-4] + b'0"}\n'),
+    "replaced": replace,
+}
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_others_did_is_taken_in_first(tmp_path: Path, change: str, is_known: bool) -> None:
+    """Nothing is written after bytes that this process does not know, or after a torn tail that it knows of."""
+    log = FileLog(tmp_path / "log.jsonl")
+    append(log, 0)
+    append(log, 1)
+    CHANGES[change](log.path)
+    if is_known:
+        log.follow()
+    append(log, 9)
+    assert stored_numbers(log.path) == numbers(log)
+    expected = {"appended": [0, 1, 5, 9], "torn": [0, 1, 9], "replaced": [0, 1, 9]}
+    if change in expected:
+        assert numbers(log) == expected[change]
+        assert_sound(log.path)
+    log.close()
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_nothing_is_appended_to_a_log_of_a_later_version(tmp_path: Path, is_known: bool) -> None:
+    """Also where its header came while the log was open."""
+    log = FileLog(tmp_path / "log.jsonl")
+    append(log, 0)
+    append_bodies(FileLog(log.path), encode_control("header", version=99, log_id="l", session_id="s"))
+    if is_known:
+        log.follow()
+    before = content_of(log.path)
+    with pytest.raises(LogVersionError):
+        append(log, 1)
+    assert content_of(log.path) == before
+
+
+@pytest.mark.parametrize("op", ["stat", "read", "write", "sync"])
+def test_a_call_that_fails_is_told_and_leaves_no_lock(tmp_path: Path, op: str) -> None:
+    files = FakeFiles()
+    log = FileLog(tmp_path / "log.jsonl", files=files)
+    append(log, 0)
+    files.fail(op, code=errno.EIO)
+    with pytest.raises((LogError, RecordError)):
+        append(log, 1)
+    append(FileLog(log.path, lock_timeout_s=0), 2)
