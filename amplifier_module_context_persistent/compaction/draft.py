@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, compress, pairwise
 
 from ..config import Config
-from ..messages.elide import Cut
+from ..messages.elide import Cut, stays_whole
+from ..messages.message import Message
 from ..view.arrangement import Count, Fetch, stand_in
 from ..view.entry import Entry
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups, untouchable
-from .term_counts import TermCounts
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
+_READ_TOGETHER = 32  # messages: one by one they take several times as long to read
 
 
 @dataclass(slots=True)
@@ -23,7 +24,7 @@ class Draft:
 
     `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
 
-    14 public methods: each is one change of a view, and all of them keep the same sums.
+    16 public methods: each is one change of a view, and all of them keep the same sums.
     """
 
     groups: list[Group]
@@ -51,10 +52,6 @@ class Draft:
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
     """The tokens of each group, cut as it is, with stand-ins for missing results."""
-    term_counts: TermCounts = field(default_factory=lambda: TermCounts(()))
-    """How many of the messages that stay show each term."""
-    needed: set[str] = field(default_factory=set)
-    """The terms in the arguments of the calls that the view began with."""
     total_tokens: int = 0
     total_messages: int = 0
     sealed: int = 0
@@ -96,18 +93,10 @@ class Draft:
             silent=set(silent),
             fixed=untouchable(groups, preserve_system=config.preserve_system),
         )
-        draft.members = [group.entries() for group in groups]
+        draft.members = [group.entries() if group.results else (group.head,) for group in groups]
+        draft.total_messages = len(groups) + sum([len(results) for _, results in groups])
         draft.sizes = draft._group_sizes()
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
-        draft.total_messages = len(groups) + sum([len(group.results) for group in groups])
-        known = draft.cuts
-        draft.term_counts = TermCounts(
-            [
-                entry.terms.shown(known[entry.id]) if entry.id in known else entry.terms.names
-                for entry in chain.from_iterable(draft.members)
-            ]
-        )
-        draft.needed.update(*[group.head.terms.used for group in groups if group.results])
         return draft
 
     @property
@@ -120,6 +109,12 @@ class Draft:
         """What a message comes to, cut as it is."""
         tokens = self._whole_tokens(entry)
         return tokens - entry.thinking_tokens if entry.id in self.silent else tokens
+
+    def can_shorten(self, entry: Entry) -> bool:
+        """Whether a cut to head and tail may make a message shorter than it is; it is not read for that."""
+        if entry.id in self.cuts or entry.omits:
+            return True
+        return not stays_whole(entry.terms.text_chars, entry.refers_to or entry.id)
 
     def chars_of(self, entry: Entry) -> int:
         """How many characters the longest text of a message has, cut as it is."""
@@ -134,7 +129,7 @@ class Draft:
         sums = list(accumulate(tokens, initial=0))
         ends = accumulate(map(len, self.members), initial=0)
         sizes = [sums[end] - sums[start] for start, end in pairwise(ends)]
-        for position, group in enumerate(self.groups):
+        for position, group in enumerate(self.groups) if len(tokens) < self.total_messages else ():
             if None in group.results:
                 pairs = zip(group.head.calls, group.results, strict=True)
                 missing = [call for call, result in pairs if result is None]
@@ -151,44 +146,53 @@ class Draft:
         self.kept[position] = False
         self.total_tokens -= self.sizes[position]
         self.total_messages -= 1 + len(self.groups[position].results)
-        for entry in self.members[position]:
-            self.term_counts.hide(entry.terms.shown(self.cuts.get(entry.id)))
 
     def restore(self, position: int) -> None:
         """Take a group in again that was left out."""
         self.kept[position] = True
         self.total_tokens += self.sizes[position]
         self.total_messages += 1 + len(self.groups[position].results)
-        for entry in self.members[position]:
-            self.term_counts.show(entry.terms.shown(self.cuts.get(entry.id)))
 
     def show_by(self, position: int, entry: Entry, cut: Cut) -> None:
         """Show a message of a group by a cut, whatever it saves or costs."""
         (message,) = self.fetch([entry])
         tokens = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
-        before = self.cuts.get(entry.id)
-        self.term_counts.hide(entry.terms.shown(before))
-        self.term_counts.show(entry.terms.shown(cut))
         self._set_cut(position, entry, cut, tokens)
 
     def cut(self, position: int, entry: Entry, cut: Cut, *, least_saved: int = MIN_SAVED_TOKENS) -> None:
         """Shorten a message of a group if that saves enough."""
         (message,) = self.fetch([entry])
-        before = self._whole_tokens(entry)
+        self._cut_message(position, entry, message, cut, least_saved)
+
+    def cut_each(self, pieces: Sequence[tuple[int, Entry]], cut: Cut) -> None:
+        """Shorten messages, each with the position of its group, as `cut`, in order, until the goal is reached."""
+        for start in range(0, len(pieces), _READ_TOGETHER):
+            if self.fits:
+                return
+            some = pieces[start : start + _READ_TOGETHER]
+            for (position, entry), message in zip(some, self.fetch([entry for _, entry in some]), strict=True):
+                if self.fits:
+                    return
+                self._cut_message(position, entry, message, cut, MIN_SAVED_TOKENS)
+
+    def _cut_message(self, position: int, entry: Entry, message: Message, cut: Cut, least_saved: int) -> None:
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
-        if before - after >= least_saved:
-            self.term_counts.hide(entry.terms.lost(self.cuts.get(entry.id), cut))
+        if self._whole_tokens(entry) - after >= least_saved:
             self._set_cut(position, entry, cut, after)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, tokens: int) -> None:
         """Shorten a message of a group to about so many tokens; `settle` counts it exactly."""
         known, before = self.cuts.get(entry.id), self._whole_tokens(entry)
         self._estimated.setdefault(entry.id, (position, entry, known, before))
-        self.term_counts.hide(entry.terms.lost(known, cut))
         self._set_cut(position, entry, cut, tokens)
 
-    def settle(self) -> None:
-        """Count the cuts of `cut_about` that are still made, and take back those that save too little."""
+    def settle(self) -> list[tuple[int, Entry, Cut | None, Cut]]:
+        """Count the cuts of `cut_about` that are still made, and take back those that save too little.
+
+        Returns:
+            What was taken back: the position, the message, the cut that it has again and the one that it had.
+        """
+        taken_back = []
         standing = [one for one in self._estimated.values() if self.kept[one[0]]]
         self._estimated.clear()
         for (position, entry, known, before), message in zip(
@@ -199,8 +203,9 @@ class Draft:
             if before - after >= MIN_SAVED_TOKENS:
                 self._set_cut(position, entry, cut, after)
             else:
-                self.term_counts.show(entry.terms.lost(known, cut))
+                taken_back.append((position, entry, known, cut))
                 self._set_cut(position, entry, known, before)
+        return taken_back
 
     def _whole_tokens(self, entry: Entry) -> int:
         """What a message comes to, cut as it is, with its thinking."""

@@ -12,12 +12,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
 from ..view.plan import Gap
@@ -98,8 +98,8 @@ def drop_opening(draft: Draft) -> bool:
 
 def takes_line(draft: Draft, position: int) -> bool:
     """Whether a group ends with a result to which a line can be added."""
-    results = draft.members[position][1:]
-    return bool(results) and results[-1].id != "" and bool(results[-1].terms.text_chars)
+    members = draft.members[position]
+    return len(members) > 1 and members[-1].id != "" and members[-1].terms.text_chars != ()
 
 
 def merge_gaps(draft: Draft, finder: GapFinder) -> None:
@@ -108,16 +108,16 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
     """
     gaps = finder.find()
-    costs = sum(_cost(_count_only(gap.messages)) for gap in gaps)
+    costs = sum([_cost(_count_only(gap.messages)) for gap in gaps])
     most = _most(draft)
     if costs <= most:
         return
     most_for_people = max(most, min(PEOPLE_TOKENS, draft.target_tokens // 4))
-    stretches = []
+    stretches, kept = [], draft.kept
     first = first_human(draft.groups)
     untouched = draft.fixed if first is None else draft.fixed | {first}
     for one, other in pairwise(gaps):
-        between = [position for position in range(one.before, other.before) if draft.kept[position]]
+        between = [position for position in range(one.before, other.before) if kept[position]]
         if (rank := _rank(draft, between, untouched)) is not None:
             stretches.append((*rank, between, _cost(_count_only(other.messages))))
     for people, _, between, saved in sorted(stretches):
@@ -178,13 +178,16 @@ def _described(draft: Draft, gap: OpenGap, turn: int | None) -> Gap:
         known = gap.known[0]
         if (known.before, known.after) == (before, after):
             return known
-    did = Counter[str]()
+    did: dict[str, int] = {}
     for known in gap.known:
-        did.update(dict(known.did))
+        for what, times in known.did:
+            did[what] = did.get(what, 0) + times
     for position in gap.dropped:
-        did.update(_does(use) for use in draft.groups[position].head.uses)
+        for use in draft.groups[position].head.uses:
+            what = _does(use)
+            did[what] = did.get(what, 0) + 1
     reference = next((known.reference for known in gap.known), "") or first_id(draft, gap.dropped)
-    kept = tuple(did.most_common(MOST_KNOWN))
+    kept = tuple(sorted(did.items(), key=itemgetter(1), reverse=True)[:MOST_KNOWN])
     return Gap(before, after, gap.messages, "", kept, reference)
 
 
@@ -192,7 +195,7 @@ def _result_before(draft: Draft, gap: OpenGap, turn: int | None) -> str:
     """The id of the result that the marker ends; empty where it is a message of its own."""
     if gap.after is None or not takes_line(draft, gap.after):
         return ""
-    if draft.groups[gap.after].pinned and (turn is None or gap.before <= turn):
+    if gap.after in draft.fixed and draft.groups[gap.after].pinned and (turn is None or gap.before <= turn):
         return ""
     return draft.members[gap.after][-1].id
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import compress
+from itertools import chain, compress
 from typing import NamedTuple
 
-from ..view.entry import Entry
+from ..view.entry import INSTRUCTING
 from ..view.plan import Gap
 from .draft import Draft
 from .plan_request import PlanRequest
@@ -36,16 +36,20 @@ class GapFinder:
 
     def __init__(self, draft: Draft, request: PlanRequest) -> None:
         self._draft = draft
-        positions, index_of = request.positions, request.index_of
-        groups = draft.groups
+        positions, groups = request.positions, draft.groups
         beside = set(request.shown_anyway)
         if sum(map(len, draft.members)) < len(request.entries):
             grouped = {entry.ordinal for members in draft.members for entry in members}
             beside.update(entry.ordinal for entry in request.entries if entry.ordinal not in grouped)
         self._beside = [request.index_of(ordinal) for ordinal in beside if ordinal >= 0]
-        self._indexes = {e.ordinal: index_of(e.ordinal) for e in request.entries} if positions is None else positions
+        indexes = {e.ordinal: e.ordinal for e in request.entries} if positions is None else positions
+        self._shown = [[indexes[e.ordinal] for e in members if e.ordinal >= 0] for members in draft.members]
+        """By group, where its messages are in the live history."""
         heads = [group.head for group in groups]
-        self._ends = [index_of(head.ordinal) if _ends_gap(head) else -1 for head in heads]
+        self._ends = [
+            indexes.get(head.ordinal, -1) if head.id and (head.late or head.role not in INSTRUCTING) else -1
+            for head in heads
+        ]
         """By group, where its first message is in the live history, if a gap can end before it."""
         self._ids = [head.id for head in heads]
         previous = request.previous
@@ -57,6 +61,12 @@ class GapFinder:
         pairs = zip(self._ends, self._ids, strict=True)
         self._restored = [here < self._newest_old and name not in self._old for here, name in pairs]
         """By group, whether the plan before left it out, and kept newer ones."""
+        everywhere, known_gaps = not self._old, self._known
+        self._notable = [
+            restored or everywhere or name in known_gaps
+            for name, restored in zip(self._ids, self._restored, strict=True)
+        ]
+        """By group, whether a gap may end before it though nothing right before it was left out now."""
         self._kept: list[bool] = []
         self._found: list[OpenGap] = []
 
@@ -68,39 +78,34 @@ class GapFinder:
 
     def _find(self) -> list[OpenGap]:
         draft, ids, known, ends, restored = self._draft, self._ids, self._known, self._ends, self._restored
-        everywhere = not self._old
-        left = draft.left()
-        indexes, members = self._indexes, compress(draft.members, draft.kept)
-        shown = sorted(self._beside + [indexes[e.ordinal] for group in members for e in group if e.ordinal >= 0])
+        everywhere, notable = not self._old, self._notable
+        shown = sorted(chain(self._beside, *compress(self._shown, draft.kept)))
         found: list[OpenGap] = []
         after_restored = False
         last: int | None = None
-        at, start = -1, 0
-        for position in left:
+        start = 0
+        for position in draft.left():
             here = ends[position]
             if here < 0:
                 continue
-            dropped: Sequence[int] = ()
-            parts: Sequence[Gap] = ()
-            if position > start:
-                dropped = [p for p in range(start, position) if not draft.kept[p]]
-                parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known]
-            elif (part := known.get(ids[position])) is not None:
-                parts = [part]
-            if dropped or parts or everywhere or after_restored or restored[position]:
-                missing = here - at - 1
-                if missing:
-                    missing -= bisect_left(shown, here) - bisect_right(shown, at)
-                if missing > 0:
-                    found.append(OpenGap(position, last, missing, dropped, parts))
-            after_restored = restored[position]
-            last, at, start = position, here, position + 1
+            if position > start or after_restored or notable[position]:
+                dropped: Sequence[int] = ()
+                parts: Sequence[Gap] = ()
+                if position > start:
+                    dropped = [p for p in range(start, position) if not draft.kept[p]]
+                    parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known]
+                elif (part := known.get(ids[position])) is not None:
+                    parts = [part]
+                if dropped or parts or everywhere or after_restored or restored[position]:
+                    at = -1 if last is None else ends[last]
+                    missing = here - at - 1
+                    if missing:
+                        missing -= bisect_left(shown, here) - bisect_right(shown, at)
+                    if missing > 0:
+                        found.append(OpenGap(position, last, missing, dropped, parts))
+                after_restored = restored[position]
+            last, start = position, position + 1
         return found
-
-
-def _ends_gap(head: Entry) -> bool:
-    """Whether a gap can end before a group with this head."""
-    return head.ordinal >= 0 and head.id != "" and (head.late or not head.instructs)
 
 
 def first_id(draft: Draft, positions: Sequence[int]) -> str:

@@ -23,8 +23,8 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The commands, the newest last; `known` are those of what earlier plans left out."""
     left_out: list[tuple[int, list[int]]] = []
-    for position, group in enumerate(draft.groups):
-        if draft.kept[position] or not group.results:
+    for position, (group, kept) in enumerate(zip(draft.groups, draft.kept, strict=True)):
+        if kept or not group.results:
             continue
         pairs = zip(group.head.uses, group.results, strict=False)
         failed = [number for number, (use, result) in enumerate(pairs) if use.kind == RUN and _failed(result)]
@@ -33,14 +33,16 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     found = list(known)
     asked = {draft.groups[position].head.calls[number].asks for position, numbers in left_out for number in numbers}
     succeeded = _last_successes(draft, asked) if left_out else {}
+    in_vain: list[tuple[Entry, list[int]]] = []
     for position, numbers in left_out:
         head = draft.groups[position].head
         failed = [number for number in numbers if succeeded.get(head.calls[number].asks, -1) < position]
         if failed:
-            (message,) = draft.fetch([head])
-            calls = calls_with_arguments(message)
-            commands = [command_of(call_arguments_of(calls[number])) for number in failed if number < len(calls)]
-            found += [_short(command) for command in commands if command.strip()]
+            in_vain.append((head, failed))
+    for (_, failed), message in zip(in_vain, draft.fetch([head for head, _ in in_vain]), strict=True):
+        calls = calls_with_arguments(message)
+        commands = [command_of(call_arguments_of(calls[number])) for number in failed if number < len(calls)]
+        found += [_short(command) for command in commands if command.strip()]
     return tuple(reversed(dict.fromkeys(reversed(found))))[-MOST_KNOWN:]
 
 
@@ -52,9 +54,9 @@ def _last_successes(draft: Draft, asked: AbstractSet[bytes]) -> dict[bytes, int]
     """By what a call asked, the position of the last group in which that had a result that tells of no failure."""
     return {
         call.asks: position
-        for position, group in enumerate(draft.groups)
-        if group.results
-        for call, result in zip(group.head.calls, group.results, strict=True)
+        for position, (head, results) in enumerate(draft.groups)
+        if results
+        for call, result in zip(head.calls, results)  # noqa: B905 - one for each
         if call.asks in asked and result is not None and not result.failed_run
     }
 

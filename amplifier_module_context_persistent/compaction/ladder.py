@@ -38,13 +38,11 @@ def supersede_results(draft: Draft) -> None:
         for call, result in zip(reversed(group.head.calls), reversed(group.results), strict=True):
             if result is None:
                 continue
-            if call.asks in answered and result.id and position not in draft.fixed and position >= draft.sealed:
+            again = call.asks in answered and result.id and position not in draft.fixed and position >= draft.sealed
+            if again and draft.can_shorten(result):
                 older.append((position, result))
             answered.add(call.asks)
-    for position, result in reversed(older):
-        if draft.fits:
-            return
-        draft.cut(position, result, word_cut_for(0))
+    draft.cut_each(older[::-1], word_cut_for(0))
 
 
 def silence_turns(draft: Draft) -> None:

@@ -25,14 +25,13 @@ def last_words(groups: Sequence[Group]) -> list[int]:
     """The positions of the last words of finished turns."""
     found: list[int] = []
     candidate: int | None = None
-    for position, group in enumerate(groups):
-        head = group.head
+    for position, (head, _) in enumerate(groups):
         if head.human:
             if candidate is not None:
                 found.append(candidate)
             candidate = None
         elif head.role == "assistant":
-            said = not head.calls and head.id and sum(head.terms.text_chars) > 0
+            said = not head.calls and head.id and any(head.terms.text_chars)
             candidate = position if said else None
     return found
 

@@ -16,7 +16,7 @@ All of it is in whole numbers, so that the order in which terms are added change
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import compress
@@ -25,6 +25,7 @@ from math import inf
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
 from .draft import MIN_SAVED_TOKENS, Draft
+from .term_counts import TermCounts, shown_by, shown_only_by
 
 TERM, NEEDED = 2, 20
 CUT, DROPPED = (1, 2, 3, 4), 3
@@ -33,10 +34,16 @@ SEALED = 4
 MARKERS_SHARE = 0.025  # of the target; where the markers of cuts come to more, groups are left out instead,
 LEAST_MARKED = 8  # but so many messages may be cut, however small the target is
 _MARKER_TOKENS = 20
+_LEAST_CUT_TOKENS = MIN_SAVED_TOKENS + _MARKER_TOKENS  # of a message; a cut of a shorter one saves too little
 
 
 _Operation = tuple[Entry | None, int]
 """The result of a group to be cut, and to how many characters; None leaves the group out."""
+_LEAVE_OUT: _Operation = None, 0
+
+_Length = tuple[int, int, Cut, int]
+"""How a message may be cut: what its words weigh then, the length, the cut, and about how many tokens it saves."""
+_ANY_CHARS = 1 << 60
 
 
 @dataclass(slots=True)
@@ -52,87 +59,139 @@ class Candidates:
     """The messages that are cut and stay, as far as they have ids."""
     most_marked: int
     """No more of them are cut: a marker says nothing of the session."""
+    shown: dict[int, set[str]]
+    """By group, the terms that it shows and nothing does that stays in any case."""
+    terms: TermCounts
+    """How many of the groups show each of them."""
+    needed: frozenset[str]
+    """The terms in the arguments of the calls that the view began with."""
     tried: set[tuple[int, int]] = field(default_factory=set)
     """Cuts that were made, by ordinal and characters; some turn out to save too little."""
-    options: dict[int, list[tuple[int, int, Cut, int]]] = field(default_factory=dict)
+    options: dict[int, list[tuple[Entry, list[_Length]]]] = field(default_factory=dict)
+    """By group, its messages that may be cut and are long enough for it, each with how."""
+    known: dict[int, tuple[tuple[int, bool], tuple[float, _Operation | None]]] = field(default_factory=dict)
+    """By group, the operation that was the best one, and for how many terms that only it showed."""
 
     def weight(self, names: AbstractSet[str]) -> int:
         """What terms weigh that nothing shows any more."""
-        return TERM * len(names) + (NEEDED - TERM) * len(self.draft.needed.intersection(names)) if names else 0
-
-    def group_weight(self, entries: tuple[Entry, ...]) -> int:
-        """What the terms weigh that only this group shows."""
-        cuts = self.draft.cuts
-        return self.weight(self.draft.term_counts.only_in([e.terms.shown(cuts.get(e.id)) for e in entries]))
+        return TERM * len(names) + (NEEDED - TERM) * len(self.needed.intersection(names)) if names else 0
 
     def best(self, position: int) -> tuple[float, _Operation | None]:
-        """The operation on a group that costs least, with what it costs; None where there is none."""
-        loss, operation = self._least(position)
+        """The operation on a group that costs least, with what it costs; None where there is none.
+
+        No person wrote the group. What it costs is its loss for a saved token, more for what is sealed.
+        """
+        only = self.terms.once.intersection(self.shown[position])
+        full = len(self.marked) >= self.most_marked
+        known = self.known.get(position)
+        if known is not None and known[0] == (len(only), full):  # terms only join them until the group is cut
+            loss, operation = known[1]
+        else:
+            loss, operation = self._least(position, only, full=full)
+            self.known[position] = (len(only), full), (loss, operation)
         return (loss * SEALED if position < self.draft.sealed else loss), operation
 
-    def _least(self, position: int) -> tuple[float, _Operation | None]:
-        """The operation on a group that loses least for a saved token, with that loss; no person wrote the group."""
-        draft = self.draft
-        entries, cuts, once = draft.members[position], draft.cuts, draft.term_counts.once
-        age = 100 + (AGE - 1) * 100 * position // max(1, len(draft.groups) - 1)
-        least: float = inf
+    def _least(self, position: int, only: set[str], *, full: bool) -> tuple[float, _Operation | None]:
+        """The operation that loses least for a saved token, with that loss.
+
+        Args:
+            position: of the group.
+            only: the terms that only the group shows.
+            full: whether no more messages may be cut.
+        """
+        draft, least = self.draft, inf
         found: _Operation | None = None
+        age = 100 + (AGE - 1) * 100 * position // max(1, len(draft.groups) - 1)
         if position not in draft.held:
-            least = (DROPPED + self.group_weight(entries)) * age / max(1, draft.sizes[position])
-            found = None, 0
-        for result in entries:
-            if result.ordinal not in self.elidable:
+            least = (DROPPED + self.weight(only)) * age / max(1, draft.sizes[position])
+            found = _LEAVE_OUT
+        options = self.options.get(position)
+        for result, lengths in self._options(position) if options is None else options:
+            known, freed, now = draft.cuts.get(result.id), 0, _ANY_CHARS
+            if known is not None:
+                now = known.head_chars + known.tail_chars
+            elif full and position not in draft.shorter:
                 continue
-            known, tokens = cuts.get(result.id), result.tokens
             if known is not None or result.id in draft.silent:
-                tokens = draft.tokens_of(result)
-            if tokens < MIN_SAVED_TOKENS:
-                continue
-            if known is None and len(self.marked) >= self.most_marked and position not in draft.shorter:
-                continue
-            now = draft.chars_of(result)
-            for plain, chars, cut, after in self.shorter(result):
-                saved = tokens - after
-                if saved < MIN_SAVED_TOKENS or plain * age >= least * saved or chars >= now:
+                freed = result.tokens - draft.tokens_of(result)
+            for plain, chars, cut, saved in lengths:
+                if freed:
+                    saved -= freed
+                    if saved < MIN_SAVED_TOKENS:
+                        continue
+                if plain * age >= least * saved or chars >= now:
                     continue
                 if (result.ordinal, chars) not in self.tried:
-                    loss = (plain + self.weight(once.intersection(result.terms.lost(known, cut)))) * age / saved
+                    lost = self._lost(position, result, only, result.terms.lost(known, cut)) if only else only
+                    loss = (plain + self.weight(lost)) * age / saved
                     if loss < least:
                         least, found = loss, (result, chars)
         return least, found
 
-    def shorter(self, result: Entry) -> list[tuple[int, int, Cut, int]]:
-        """How a result may be cut: what its words weigh then, the length, the cut, and about what it comes to.
+    def _options(self, position: int) -> list[tuple[Entry, list[_Length]]]:
+        """The messages of a group that may be cut, each with how."""
+        elidable, members, cut = self.elidable, self.draft.members[position], self.draft.shorter.get(position)
+        found = [
+            (entry, self.estimate(entry, self.lengths if cut is None else [(cut.head_chars, cut)]))
+            for entry in members
+            if entry.ordinal in elidable and entry.tokens >= _LEAST_CUT_TOKENS
+        ]
+        self.options[position] = found
+        return found
+
+    def _lost(self, position: int, result: Entry, shown: set[str], names: tuple[str, ...]) -> set[str]:
+        """Of the terms that a group shows, those that go with some of a message, as no other message shows them."""
+        lost = shown.intersection(names)
+        if lost:
+            cuts = self.draft.cuts
+            for entry in self.draft.members[position]:
+                if entry is not result:
+                    lost.difference_update(shown_by(entry, cuts))
+        return lost
+
+    def estimate(self, entry: Entry, lengths: Iterable[tuple[int, Cut]]) -> list[_Length]:
+        """How a message may be cut, of some lengths those that are shorter than it is.
 
         Tokens are counted exactly only for cuts that are made in the end.
         """
-        known = self.options.get(result.ordinal)
-        if known is None:
-            known = self.options[result.ordinal] = self.estimate(result, self.lengths)
-        return known
-
-    def estimate(self, entry: Entry, lengths: Iterable[tuple[int, Cut]]) -> list[tuple[int, int, Cut, int]]:
-        """The same for some lengths; those that are none shorter are left out."""
-        texts = entry.terms.text_chars
+        texts, tokens = entry.terms.text_chars, entry.tokens
         number, longest = len(texts), max(texts, default=0)
-        whole, markers, tokens = max(1, sum(texts)), _MARKER_TOKENS * number, entry.tokens
+        whole, markers = max(1, sum(texts)), _MARKER_TOKENS * number
         return [
-            (plain, chars, cut, tokens * min(whole, chars * number) // whole + markers)
+            (plain, chars, cut, saved)
             for plain, (chars, cut) in zip(CUT, lengths, strict=False)
             if chars < longest
+            and (saved := tokens - tokens * min(whole, chars * number) // whole - markers) >= MIN_SAVED_TOKENS
         ]
 
     def apply(self, position: int, operation: _Operation) -> None:
         """Do it."""
         draft, (entry, to_chars) = self.draft, operation
         if entry is None:
+            self.terms.hide(self.shown[position])
             draft.drop(position)
-            self.marked.difference_update([entry.id for entry in draft.members[position]])
+            for message in draft.members[position]:
+                self.marked.discard(message.id)
             return
         self.marked.add(entry.id)
         self.tried.add((entry.ordinal, to_chars))
-        cut, tokens = next((cut, tokens) for _, chars, cut, tokens in self.shorter(entry) if chars == to_chars)
-        draft.cut_about(position, entry, cut, tokens)
+        lengths = next(lengths for result, lengths in self.options[position] if result is entry)
+        cut, saved = next((cut, saved) for _, chars, cut, saved in lengths if chars == to_chars)
+        shown = self.shown[position]
+        gone = self._lost(position, entry, shown, entry.terms.lost(draft.cuts.get(entry.id), cut))
+        shown -= gone
+        self.terms.hide(gone)
+        del self.known[position]
+        draft.cut_about(position, entry, cut, entry.tokens - saved)
+
+    def settle(self) -> None:
+        """Count exactly what was estimated."""
+        for position, entry, known, cut in self.draft.settle():
+            counted = self.terms.counts.keys() & entry.terms.lost(known, cut)
+            back = counted - self.shown[position]
+            self.shown[position] |= back
+            self.terms.show(back)
+        self.known.clear()
 
 
 def lose_least(draft: Draft, *, share: float | None = None, spared: int | None = None) -> None:
@@ -149,12 +208,12 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
     groups, fixed = draft.groups, draft.fixed
     positions = [p for p in draft.left() if p < start and p not in fixed and not groups[p].head.human]
     positions = [p for p in positions if p not in draft.held or p in draft.shorter or groups[p].results]
-    choice = _choice(draft, draft.config.protected_tool_results if spared is None else spared)
+    choice = _choice(draft, positions, draft.config.protected_tool_results if spared is None else spared)
     heap = [(choice.best(position)[0], position) for position in positions]
     heapq.heapify(heap)
     while heap:
         if draft.fits:
-            draft.settle()
+            choice.settle()
             if draft.fits:
                 return
         position = heap[0][1]
@@ -175,26 +234,26 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
             heapq.heapreplace(heap, (choice.best(position)[0], position))
         else:
             heapq.heappop(heap)
-    draft.settle()
+    choice.settle()
 
 
-def _choice(draft: Draft, spared: int) -> Candidates:
+def _choice(draft: Draft, positions: Sequence[int], spared: int) -> Candidates:
     alive = [members for members in compress(draft.members, draft.kept) if len(members) > 1]
     results = [result for members in alive for result in members[1:]]
     old = results[: max(0, len(results) - spared)]
     kept = draft.config.truncate_chars
     least = kept // 4 if kept // 4 >= LEAST_SHOWN_CHARS else 0
     lengths = [word_cut_for(chars) for chars in (kept * 5 // 2, kept, least, 0)]
-    heads = {position: draft.groups[position].head for position in draft.shorter if draft.kept[position]}
-    candidates = Candidates(
+    shown = shown_only_by(positions, draft.members, draft.kept, draft.cuts)
+    heads = [draft.groups[position].head for position in draft.shorter if draft.kept[position]]
+    return Candidates(
         draft,
-        elidable={result.ordinal for result in old if result.id and result.terms.text_chars},
+        elidable={result.ordinal for result in old if result.id and result.terms.text_chars}
+        | {head.ordinal for head in heads},
         marked={entry.id for members in compress(draft.members, draft.kept) for entry in members} & draft.cuts.keys(),
         most_marked=max(LEAST_MARKED, int(MARKERS_SHARE * draft.target_tokens / _MARKER_TOKENS)),
+        shown=shown,
+        terms=TermCounts(shown.values()),
+        needed=frozenset().union(*[group.head.terms.used for group in draft.groups if group.results]),
         lengths=tuple((cut.head_chars + cut.tail_chars, cut) for cut in dict.fromkeys(lengths)),
     )
-    for position, head in heads.items():
-        candidates.elidable.add(head.ordinal)
-        cut = draft.shorter[position]
-        candidates.options[head.ordinal] = candidates.estimate(head, [(cut.head_chars, cut)])
-    return candidates

@@ -108,11 +108,8 @@ def _hold(draft: Draft, request: PlanRequest) -> None:
     if request.strategy == "sliding_window":
         return
     hold_last_words(draft)
-    for position in reversed(draft.left()):
-        uses = draft.groups[position].head.uses
-        if uses and any(use.kind == TODO for use in uses):
-            draft.held.add(position)
-            break
+    todo = [p for p, (head, _) in enumerate(draft.groups) for use in head.uses if use.kind == TODO and draft.kept[p]]
+    draft.held.update(todo[-1:])
 
 
 def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:

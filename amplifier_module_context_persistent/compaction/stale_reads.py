@@ -45,13 +45,13 @@ class FileUses(NamedTuple):
         """Look at all groups, those too that are left out."""
         reads: list[FileUse] = []
         changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-        for position, group in enumerate(draft.groups):
-            if not group.results:
+        for position, (head, results) in enumerate(draft.groups):
+            if not results:
                 continue
-            for number, use in enumerate(group.head.uses):
-                if use.kind not in (READ, CHANGE) or number >= len(group.results):
+            for number, use in enumerate(head.uses):
+                if use.kind not in (READ, CHANGE) or number >= len(results):
                     continue
-                result = group.results[number]
+                result = results[number]
                 if result is None or result.refused:
                     continue
                 for path in use.paths:

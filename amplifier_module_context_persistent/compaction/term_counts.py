@@ -1,71 +1,73 @@
-"""Term counts: how many of the messages that stay in a draft show each term.
+"""Term counts: how many of the groups that stay in a draft show each term.
 
-What only one or two messages show is kept at hand: the choice of what loses least asks for it at every step.
+What only one group shows is kept at hand: the choice of what loses least asks for it at every step.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress
+
+from ..messages.elide import Cut
+from ..view.entry import Entry
 
 
 class TermCounts:
-    """Counts for each term the messages that show it, as messages go and come."""
+    """Counts for each term the groups that show it, as groups go and their messages are cut."""
 
     def __init__(self, shown: Iterable[Iterable[str]]) -> None:
         self.counts = counts = Counter(chain.from_iterable(shown))
-        """By term, how many messages show it."""
+        """By term, how many groups show it."""
         self.once = set(compress(counts, map((1).__eq__, counts.values())))
-        """The terms that one message shows."""
-        self.twice = set(compress(counts, map((2).__eq__, counts.values())))
-        """Those that two messages show."""
+        """The terms that one group shows."""
 
     def hide(self, names: Iterable[str]) -> None:
-        """Count a message less for each of some terms, which are shown."""
-        counts, once, twice = self.counts, self.once, self.twice
+        """Count a group less for each of some terms, which it showed."""
+        counts, once = self.counts, self.once
         for name in names:
             counts[name] = left = counts[name] - 1
-            if left > 2:
-                continue
-            if left == 2:
-                twice.add(name)
-            elif left == 1:
-                twice.discard(name)
+            if left == 1:
                 once.add(name)
-            else:
+            elif left == 0:
                 once.discard(name)
 
     def show(self, names: Iterable[str]) -> None:
-        """Count a message more for each of some terms."""
-        counts, once, twice = self.counts, self.once, self.twice
+        """Count a group more for each of some terms."""
+        counts, once = self.counts, self.once
         for name in names:
             counts[name] = now = counts[name] + 1
-            if now > 3:
-                continue
             if now == 1:
                 once.add(name)
             elif now == 2:
                 once.discard(name)
-                twice.add(name)
-            else:
-                twice.discard(name)
 
-    def only_in(self, shown: Sequence[Iterable[str]]) -> set[str]:
-        """The terms that nothing shows but some messages, given by the terms that each of them shows."""
-        if len(shown) == 1:
-            return self.once.intersection(shown[0])
-        only = self.once.intersection(chain.from_iterable(shown))
-        if len(shown) == 2:
-            return only | self.twice.intersection(shown[0]).intersection(shown[1])
-        seen: set[str] = set()
-        repeated: set[str] = set()
-        for names in shown:
-            repeated |= seen.intersection(names)
-            seen.update(names)
-        counts, most = self.counts, len(shown)
-        few = [name for name in repeated if counts[name] <= most]
-        if few:
-            each = Counter(chain.from_iterable(shown))
-            only.update([name for name in few if each[name] == counts[name]])
-        return only
+
+def shown_only_by(
+    positions: Sequence[int], members: Sequence[Sequence[Entry]], kept: Sequence[bool], cuts: Mapping[str, Cut]
+) -> dict[int, set[str]]:
+    """By group, the terms that it shows and no kept group shows that is not among these.
+
+    Args:
+        positions: of the groups, which are kept.
+        members: the messages of all groups.
+        kept: which groups are kept.
+        cuts: by message id, how messages are shortened.
+    """
+    others = list(kept)
+    for position in positions:
+        others[position] = False
+    stays = set[str]()
+    stays.update(*[shown_by(entry, cuts) for entry in chain.from_iterable(compress(members, others))])
+    found = {}
+    for position in positions:
+        each = [shown_by(entry, cuts) for entry in members[position]]
+        found[position] = names = set(each[0])
+        names.update(*each[1:])
+        names -= stays
+    return found
+
+
+def shown_by(entry: Entry, cuts: Mapping[str, Cut]) -> tuple[str, ...]:
+    """The terms that a message shows."""
+    return entry.terms.shown(cuts[entry.id]) if entry.id in cuts else entry.terms.names

@@ -7,7 +7,7 @@ touched here. A message is a new object where it is cut; nothing is mutated.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,13 +142,22 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
-    marker = f"[… {elided:,} of {len(text):,} characters elided; recall {reference} …]"
+    marker = _marker(elided, len(text), reference)
     between: list[str] = []
     for first, last in lines:
         between += [text[first:last].strip("\n"), "[…]"]
     parts = [text[:start].rstrip("\n"), marker, *between, text[end:].lstrip("\n")]
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
+
+
+def stays_whole(text_chars: Iterable[int], reference: str) -> bool:
+    """Whether no cut to head and tail shortens texts of these lengths: the marker would be as long as they are."""
+    return all(chars <= len(_marker(1, chars, reference)) for chars in text_chars)
+
+
+def _marker(elided_chars: int, of_chars: int, reference: str) -> str:
+    return f"[… {elided_chars:,} of {of_chars:,} characters elided; recall {reference} …]"
 
 
 def _word_start(text: str, index: int) -> int:

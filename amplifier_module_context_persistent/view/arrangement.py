@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
-from .entry import Entry
+from .entry import INSTRUCTING, Entry
 from .plan import Gap
 from .provider_bonds import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
@@ -168,16 +168,19 @@ class _Arranger:
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
+            head = group.head
             if position == notice:
                 self._insert_text(how.notice)
-            elif group.head.id in markers:
-                self._insert_text(markers[group.head.id])
-            elif needs_user_before(self._previous, group.head, answered=self._answered):
+            elif head.id in markers:
+                self._insert_text(markers[head.id])
+            elif head.role != "user" and needs_user_before(self._previous, head, answered=self._answered):
                 self._insert_text(CONTINUED)
-            if group.head.calls:
+            if head.calls:
                 self._add_calls(group, renamed)
             else:
-                self._add_message(group.head)
+                self._store(head, 0, (), None)
+                if head.late or head.role not in INSTRUCTING:
+                    self._previous, self._answered = head, False
         new, items = self._items[begun:], self._items
         tokens = sum([item.tokens for item in new], settled.tokens if settled else 0)
         placed = settled is not None or not how.notice or _holds(entries, how.notice_before)
@@ -195,11 +198,6 @@ class _Arranger:
             )
         return Arrangement(items, tokens, self._as_stored, settled, self._text_tokens)
 
-    def _add_message(self, entry: Entry) -> None:
-        self._store(entry, silent=entry.id in self._how.silent)
-        if entry.late or not entry.instructs:
-            self._previous, self._answered = entry, False
-
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
         head, count = group.head, self._count
@@ -212,14 +210,15 @@ class _Arranger:
             changed = (
                 tuple(ids) if any(call_id != call.id for call_id, call in zip(ids, head.calls, strict=True)) else ()
             )
-        self._store(head, silent=head.id in self._how.silent, more=more, call_ids=changed)
+        self._store(head, more, changed, None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
                 self._insert(stand_in(call_id, call.name))
                 self._open_calls.add(call.id)
             else:
-                more = _longer(count, call, call_id, name="" if result.named else call.name)
-                self._store(result, more=more, result=(call_id, call.name))
+                named = result.named and call_id == call.id
+                more = 0 if named else _longer(count, call, call_id, name="" if result.named else call.name)
+                self._store(result, more, (), (call_id, call.name))
         self._previous, self._answered = head, True
 
     def _insert(self, message: Message) -> None:
@@ -238,19 +237,13 @@ class _Arranger:
         self._items.append(Item(inserted=message, tokens=tokens))
         self._as_stored.append(False)
 
-    def _store(
-        self,
-        entry: Entry,
-        *,
-        silent: bool = False,
-        more: int = 0,
-        call_ids: tuple[str, ...] = (),
-        result: tuple[str, str] | None = None,
-    ) -> None:
-        tokens, bare, reader = entry.tokens, "", self._how.reader
+    def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
+        """Add a stored message, whose call ids or name come to `more` tokens than its own."""
+        how = self._how
+        tokens, silent, bare, reader = entry.tokens, entry.id in how.silent, "", how.reader
         as_stored = entry.as_stored and not call_ids
         cut = self._cuts.get(entry.id)
-        if cut:
+        if cut is not None:
             tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
         if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
             bare = "text" if reader.takes_plain_thinking else "all"
@@ -260,7 +253,7 @@ class _Arranger:
             as_stored = as_stored and not silent and not bare
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
-        self._items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens + more))
+        self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more)))
         self._as_stored.append(as_stored)
 
 

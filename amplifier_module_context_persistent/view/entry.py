@@ -21,6 +21,9 @@ from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use, refuses, run_failed
 from .provider_bonds import Bond, bond_of, names_chain
 
+INSTRUCTING = ("system", "developer")
+"""The roles of system text."""
+
 _KNOWN_TOOLS = ToolKinds()
 
 
@@ -84,7 +87,7 @@ class Entry:
     @property
     def instructs(self) -> bool:
         """Whether it is system text."""
-        return self.role in ("system", "developer")
+        return self.role in INSTRUCTING
 
     @property
     def as_stored(self) -> bool:
@@ -119,7 +122,7 @@ def classify(
         asked: the provider and the model that were asked for it; None where nothing is looked at that is bound to one.
     """
     metadata, accepted = metadata_of(message), normalise(message)
-    late = late and message.get("role") in ("system", "developer")
+    late = late and message.get("role") in INSTRUCTING
     message_id, source = metadata.get("message_id"), metadata.get("source")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
     shown = accepted

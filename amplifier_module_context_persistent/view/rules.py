@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .entry import Entry
+from .entry import INSTRUCTING, Entry
 
 
 class Group(NamedTuple):
@@ -62,7 +62,8 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
             for position, call in enumerate(entry.calls):
                 if call.id not in entry.closed:
                     waiting[call.id] = results, position
-    return [Group(head, tuple(results)) for head, results in groups]
+    new = tuple.__new__  # every plan makes a thousand of them: it takes half as long as to call the class
+    return [new(Group, (head, tuple(results))) for head, results in groups]
 
 
 def closed_calls(
@@ -106,11 +107,14 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
     message stays as well, whatever it is.
     """
     turn = last_human(groups)
-    fixed = {
-        position
-        for position, group in enumerate(groups)
-        if group.pinned or (group.head.instructs and (preserve_system or position == 0))
-    }
+    fixed = set[int]()
+    for position, (head, results) in enumerate(groups):
+        if head.pinned or head.protected or (head.role in INSTRUCTING and (preserve_system or position == 0)):
+            fixed.add(position)
+        else:
+            for entry in results:
+                if entry is not None and (entry.pinned or entry.protected):
+                    fixed.add(position)
     if turn is not None:
         fixed.add(turn)
         fixed.update(position for position in _open_calls(groups) if position >= turn)
@@ -119,7 +123,7 @@ def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set
 
 def _open_calls(groups: Sequence[Group]) -> set[int]:
     """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
-    unanswered = [(position, group) for position, group in enumerate(groups) if group.unanswered]
+    unanswered = [(position, group) for position, group in enumerate(groups) if None in group.results]
     if not unanswered:
         return set()
     last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}

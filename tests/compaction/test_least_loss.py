@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction import least_loss as choice
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.least_loss import lose_least
+from amplifier_module_context_persistent.compaction.term_counts import shown_only_by
+from amplifier_module_context_persistent.messages.elide import word_cut_for
 from amplifier_module_context_persistent.messages.identifiers import terms_of
 from tests.support.drafts import check_total, cut, draft, draft_of, kept, named
 
@@ -114,11 +120,11 @@ def test_the_choice_is_the_same_in_every_order_of_hashing():
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch):
     """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
-    real = choice.Candidates.shorter
+    real = choice.Candidates.estimate
     monkeypatch.setattr(
-        choice.Candidates, "shorter", lambda self, one: [(*option[:3], -999) for option in real(self, one)]
+        choice.Candidates, "estimate", lambda self, *one: [(*option[:3], 999) for option in real(self, *one)]
     )
-    made = drafted(named(["word " * 30] * 6), 1, protected_tool_results=0)
+    made = drafted(named(["word " * 60] * 6), 1, protected_tool_results=0)
     lose_least(made)
     assert kept(made).startswith("0 ")
     check_total(made)
@@ -181,3 +187,70 @@ def test_only_messages_that_are_cut_are_read():
     lose_least(made)
     assert made.fits
     assert set(read) == set(made.cuts) == {"m2", "m5"}
+
+
+NAMES = st.lists(st.sampled_from([f"src/some_{name}.py" for name in "abcdefgh"]), max_size=4).map(" ".join)
+CALLS = st.lists(st.tuples(NAMES, NAMES, st.integers(0, 12) | st.integers(0, 90), NAMES), min_size=1, max_size=12)
+
+
+@given(CALLS, st.integers(0, 99), st.integers(0, 3), st.sampled_from([0, 40, 90]))
+def test_what_the_choice_remembers_is_what_it_would_find_anew(
+    calls: list[tuple[str, str, int, str]], percent: int, spared: int, exaggerated: int
+) -> None:
+    """At each step: the terms that only a group shows, how many groups show each, and the best operation."""
+
+    class Checked(choice.Candidates):
+        def best(self, position: int) -> tuple[float, Any]:
+            assert_counted(self)
+            found = super().best(position)
+            self.known.pop(position)
+            assert super().best(position) == found
+            return found
+
+        def estimate(self, *given: Any) -> list[Any]:
+            """What saves less than it seems to is taken back."""
+            return [(*length, saved + exaggerated) for *length, saved in super().estimate(*given)]
+
+    def assert_counted(made: choice.Candidates) -> None:
+        draft, some = made.draft, [position for position in made.shown if made.draft.kept[position]]
+        shown = shown_only_by(some, draft.members, draft.kept, draft.cuts)
+        assert {position: made.shown[position] for position in some} == shown
+        counts = Counter(chain.from_iterable(shown.values()))
+        assert {name: count for name, count in made.terms.counts.items() if count} == counts
+        assert made.terms.once == {name for name, count in counts.items() if count == 1}
+
+    line = "just a line of output\n"
+    messages = named([line * (lines // 2) + f"{some}\n" + line * lines + more for _, some, lines, more in calls])
+    for message, (asked, *_) in zip(messages[1::2], calls, strict=False):
+        message["tool_calls"][0]["arguments"]["command"] = asked
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(choice, "Candidates", Checked)
+        made = drafted(messages, 1, protected_tool_results=spared)
+        made.goal_tokens = made.total_tokens * percent // 100
+        lose_least(made)
+    check_total(made)
+
+
+def test_terms_of_a_cut_that_is_taken_back_are_shown_again(monkeypatch):
+    """A cut that saves too little is as if it had not been."""
+
+    class Caught(choice.Candidates):
+        def best(self, position: int) -> tuple[float, Any]:
+            caught.append(self)
+            return super().best(position)
+
+        def estimate(self, *given: Any) -> list[Any]:
+            return [(1, 200, word_cut_for(200), 90)]
+
+    caught: list[choice.Candidates] = []
+    monkeypatch.setattr(choice, "Candidates", Caught)
+    line = "just a line of output\n"
+    made = drafted(named([line * 5 + "src/some_a.py\n" + line * 7, "x", "y"]), 1, protected_tool_results=0)
+    result, terms = made.members[1][1], {"src/some_a.py", "some_a"}
+    made.goal_tokens = made.total_tokens - 80
+    made.held = {1, 2, 3}
+    lose_least(made)
+    candidates = caught[0]
+    assert not made.cuts
+    assert candidates.shown[1] == terms == candidates.terms.once
+    assert (result.ordinal, 200) in candidates.tried

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.compaction.term_counts import TermCounts
+from amplifier_module_context_persistent.compaction.term_counts import TermCounts, shown_only_by
+from amplifier_module_context_persistent.messages.elide import Cut
+from amplifier_module_context_persistent.messages.identifiers import Terms
+from amplifier_module_context_persistent.view.entry import Entry
 
 MESSAGES = st.lists(st.frozensets(st.sampled_from("abcdefgh")), min_size=1, max_size=8)
 
@@ -16,12 +19,11 @@ def assert_counted(counted: TermCounts, shown: list[frozenset[str]]) -> None:
     counts = Counter(name for names in shown for name in names)
     assert {name: count for name, count in counted.counts.items() if count} == counts
     assert counted.once == {name for name, count in counts.items() if count == 1}
-    assert counted.twice == {name for name, count in counts.items() if count == 2}
 
 
 @given(MESSAGES, st.data())
 def test_terms_are_counted_as_messages_go_and_come(messages: list[frozenset[str]], data: st.DataObject) -> None:
-    """After every step the counts are those of the messages that stay."""
+    """After every step the counts are those of what stays."""
     counted, left = TermCounts(messages), list(messages)
     assert_counted(counted, left)
     gone = []
@@ -35,10 +37,19 @@ def test_terms_are_counted_as_messages_go_and_come(messages: list[frozenset[str]
         assert_counted(counted, left)
 
 
-@given(MESSAGES, st.integers(1, 5))
-@example([frozenset("ab"), frozenset("ab"), frozenset("ac"), frozenset("b")], 3)
-def test_what_only_some_messages_show_is_what_goes_with_them(messages: list[frozenset[str]], number: int) -> None:
-    """However many of them show it."""
-    some, others = messages[:number], messages[number:]
-    expected = frozenset().union(*some) - frozenset().union(*others)
-    assert TermCounts(messages).only_in([tuple(sorted(names)) for names in some]) == expected
+@given(MESSAGES, st.data())
+def test_what_only_some_groups_show_is_what_goes_with_them(shown: list[frozenset[str]], data: st.DataObject) -> None:
+    """What any other kept group shows is not lost with them, and cuts and groups that are left out count."""
+    numbers = st.integers(0, len(shown) - 1)
+    some = sorted(data.draw(st.sets(numbers)))
+    kept = [at in some or data.draw(st.booleans()) for at in range(len(shown))]
+    cuts = {f"m{at}": Cut(0, 0) for at in data.draw(st.sets(numbers))}
+    members = [[entry(at, names), entry(-at - 1, frozenset("a"))] for at, names in enumerate(shown)]
+    visible = [(frozenset() if f"m{at}" in cuts else names) | {"a"} for at, names in enumerate(shown)]
+    others = frozenset().union(*[visible[at] for at in range(len(shown)) if kept[at] and at not in some])
+    assert shown_only_by(some, members, kept, cuts) == {at: visible[at] - others for at in some}
+
+
+def entry(ordinal: int, names: frozenset[str]) -> Entry:
+    terms = Terms(tuple(sorted(names)), (9,) * len(names))
+    return Entry(ordinal, f"m{ordinal}" if ordinal >= 0 else "", "user", 1, terms=terms)

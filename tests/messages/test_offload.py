@@ -12,6 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.term_counts import shown_only_by
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.metadata import offload_cut
 from amplifier_module_context_persistent.messages.offload import may_offload, offload
@@ -142,7 +143,9 @@ def test_planning_knows_what_is_hidden() -> None:
     )
     assert draft.cuts == {"m1": entry.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
-    assert (draft.term_counts.counts["shown_place"], draft.term_counts.counts["hidden_place"]) == (1, 0)
+    (shown,) = shown_only_by([0], draft.members, draft.kept, draft.cuts).values()
+    assert "shown_place" in shown
+    assert "hidden_place" not in shown
 
 
 # -- in sessions -------------------------------------------------------------------------------------------------------
