@@ -88,11 +88,14 @@ class OpenLog:
         """
         try:
             return self.files.stat(self.path)
-        except FileNotFoundError as error:
-            reason = "the log was removed while it was open; put it back, or begin a new session"
-            raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
         except OSError as error:
-            raise unreadable(error, self.path) from error
+            raise self._lost(error) from error
+
+    def _lost(self, error: OSError) -> LogUnreadableError:
+        if not isinstance(error, FileNotFoundError):
+            return unreadable(error, self.path)
+        reason = "the log was removed while it was open; put it back, or begin a new session"
+        return LogUnreadableError(errno.ENOENT, reason, self.path)
 
     def is_still(self, size: int, end: bytes) -> bool:
         """Whether the path names the open file, and that has this size and these last bytes.
@@ -100,10 +103,14 @@ class OpenLog:
         Raises:
             LogUnreadableError: as `status`.
         """
-        status = self.status()
-        if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
-            return False
-        return not end or self.tail(len(end), size) == end
+        files, fd, length = self.files, self.descriptor, len(end)
+        try:
+            status = files.stat(self.path)
+            if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
+                return False
+            return not end or files.read(fd, length, size - length) == end
+        except OSError as error:
+            raise self._lost(error) from error
 
     def read(self, offset: int, size: int) -> bytes:
         """Read `size` bytes from `offset`; fewer only where the file ends.
