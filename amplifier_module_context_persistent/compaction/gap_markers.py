@@ -7,7 +7,8 @@ Rules:
   go, that gap has no marker.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - Markers take `SHARE` of the target at most. Beyond that names go first, and then gaps are merged by leaving out what
-  stands between them. People's messages stay while the markers take `PEOPLE_TOKENS` at most, where that is more.
+  stands between them. People's messages stay while the markers take `PEOPLE_TOKENS` and `PEOPLE_SHARE` of the target at
+  most, where that is more.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .plan_request import PlanRequest
 
 SHARE = 0.04
 LEAST_TOKENS = 120  # for markers where the target is small, and a quarter of it at most
-PEOPLE_TOKENS = 1_500  # for the markers between people's messages, and a quarter of the target at most
+PEOPLE_TOKENS, PEOPLE_SHARE = 1_500, 0.06  # for the markers between people's messages, the smaller of both
 OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
 CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown but how it is had again
 MOST_NAMES = 6  # that a marker shows
@@ -51,10 +52,6 @@ class Marked:
     """Commands in it that failed, and were not run with success later."""
     unmarkable: frozenset[str] = frozenset()
     """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
-
-    def unsaid(self) -> Marked:
-        """The same with no marker shown."""
-        return replace(self, gaps=tuple(replace(gap, text="") for gap in self.gaps))
 
 
 def close_turn(draft: Draft) -> None:
@@ -112,7 +109,7 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     most = _most(draft)
     if costs <= most:
         return
-    most_for_people = max(most, min(PEOPLE_TOKENS, draft.target_tokens // 4))
+    most_for_people = max(most, min(PEOPLE_TOKENS, int(PEOPLE_SHARE * draft.target_tokens)))
     stretches, kept = [], draft.kept
     first = first_human(draft.groups)
     untouched = draft.fixed if first is None else draft.fixed | {first}
@@ -146,7 +143,7 @@ def _rank(draft: Draft, between: Sequence[int], untouched: AbstractSet[int]) -> 
 
 
 def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:
-    """Describe the gaps of a view."""
+    """Describe the gaps of a view; `name_in_markers` gives them their texts."""
     turn = last_human(draft.groups)
     found = finder.find()
     described = [_described(draft, gap, turn) for gap in found]
@@ -156,9 +153,20 @@ def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:
     previous = request.previous
     changed = _files(previous.changed if previous else (), uses, CHANGE)
     read = _files(previous.read if previous else (), uses, READ)
-    gaps = _within(described, _most(draft), unmarkable, recall=request.config.offers_recall)
     in_vain = tried_in_vain(draft, previous.in_vain if previous else ())
-    return Marked(gaps, changed, tuple(path for path in read if path not in changed), in_vain, frozenset(unmarkable))
+    read = tuple(path for path in read if path not in changed)
+    return Marked(tuple(described), changed, read, in_vain, frozenset(unmarkable))
+
+
+def least_cost(marked: Marked) -> int:
+    """About what the markers come to where they name nothing."""
+    return sum([_cost(_count_only(gap.messages)) for gap in marked.gaps if gap.before not in marked.unmarkable])
+
+
+def name_in_markers(marked: Marked, draft: Draft, room_tokens: int, *, recall: bool) -> Marked:
+    """Give the markers their texts, which name what is missing as far as that fits this room and `SHARE`."""
+    most = min(_most(draft), room_tokens)
+    return replace(marked, gaps=_within(marked.gaps, most, marked.unmarkable, recall=recall))
 
 
 def _most(draft: Draft) -> int:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..messages.elide import Cut
-from ..view.rules import Group
+from ..view.rules import Group, first_human
 from .draft import Draft
 
 SHARE, MOST_SHARE = 0.25, 0.5
 MOST_CHARS, LEAST_CHARS = 400, 270
 _STEPS = (MOST_CHARS, 330, LEAST_CHARS)
-_MARKER_TOKENS = 24
+_MARKER_TOKENS = 16
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
 
 
@@ -65,7 +65,7 @@ def hold_last_words(draft: Draft) -> None:
             break
     excess = sum(sizes) - max(room, int(MOST_SHARE * draft.target_tokens))
     free = _every_second(draft, dict(zip(positions, sizes, strict=True)), excess) if excess > 0 else set()
-    cut = Cut(chars, 0, whole_words=True)
+    cut = Cut(chars, 0, whole_words=True, brief=True)
     for position in positions:
         if position in free:
             continue
@@ -73,6 +73,26 @@ def hold_last_words(draft: Draft) -> None:
         head = draft.groups[position].head
         if sum(head.terms.text_chars) > _MUCH * chars and draft.chars_of(head) > chars:
             draft.shorter[position] = cut
+
+
+def leave_nobody_unanswered(draft: Draft) -> None:
+    """Where people's messages are left out, leave out more, until no three stand together without anything between.
+
+    The first person's message stays, so the next ones may have lost their answers.
+    """
+    if not any(group.head.human and not kept for group, kept in zip(draft.groups, draft.kept, strict=True)):
+        return
+    first, run = first_human(draft.groups), list[int]()
+    for position in draft.left():
+        head = draft.groups[position].head
+        if not head.human:
+            run = [] if head.role == "assistant" else run
+            continue
+        if run and draft.groups[run[-1]].head.ordinal + 1 == head.ordinal:  # nobody spoke between them
+            run = []
+        run.append(position)
+        if len(run) > 2 and run[1] not in draft.fixed and run[1] != first:
+            draft.drop(run.pop(1))
 
 
 def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[int]:

@@ -11,6 +11,7 @@ from ..view.arrangement import Count, inserted_message
 from .gap_markers import Marked
 
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
+FAILED_SHARE = 0.375  # of the notice, for what was tried in vain where there is little room; else half of it
 MOST_FILES = 12
 
 
@@ -29,8 +30,14 @@ class Gone:
     """Commands that failed in it."""
 
 
-def notice_text(config: Config, step: int, gone: Gone, budget_tokens: int, count: Count) -> str:
-    """The text; as long as configured, or as the budget allows."""
+def notice_text(
+    config: Config, step: int, gone: Gone, budget_tokens: int, count: Count, *, room_tokens: int | None = None
+) -> str:
+    """The text; as long as configured, or as the budget and the room allow.
+
+    What has to be said is said in any room: how much is gone, how the rest is had, and the newest of what was tried in
+    vain. Only the names of files need it.
+    """
     if not says_what_is_gone(config, step) or not gone.dropped:
         return ""
     where = f", in {gone.gaps} places that are marked" if gone.gaps > 1 else ""
@@ -49,7 +56,9 @@ def notice_text(config: Config, step: int, gone: Gone, budget_tokens: int, count
         )
     short = f"{minimal}{shortened} {way_back}"
     most = min(config.compaction_notice_token_reserve, int(budget_tokens * NOTICE_SHARE))
-    failed = _failed(gone.in_vain, most // 2, count)
+    room = most if room_tokens is None else min(most, room_tokens)
+    for_failed = min(most // 2, max(int(FAILED_SHARE * most), room - len(short) // 4))
+    failed = _failed(gone.in_vain, for_failed, count)
     normal = f"{minimal}{shortened}{files}{failed} {way_back}"
     less = f"{minimal}{shortened}{failed} {way_back}"
     verbose = f"{normal} Compaction went to step {step} to fit {budget_tokens:,} tokens."
@@ -57,7 +66,7 @@ def notice_text(config: Config, step: int, gone: Gone, budget_tokens: int, count
     levels["verbose"] = [verbose, *levels["normal"]]
     for text in levels[config.compaction_notice_verbosity]:
         wrapped = f"<system-reminder>\n{text}\n</system-reminder>"
-        if count(inserted_message("user", wrapped)) <= most:
+        if count(inserted_message("user", wrapped)) <= (room if files and files in text else most):
             return wrapped
     return ""
 

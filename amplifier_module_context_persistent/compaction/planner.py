@@ -23,9 +23,10 @@ from .draft import Draft
 from .floor import floor, pinned
 from .gap_markers import Marked, close_turn, drop_opening, hold_turn_start, mark_gaps, merge_gaps
 from .gaps import GapFinder
+from .inserted_text import write_inserted
 from .ladder import shorten_largest
-from .last_words import hold_last_words
-from .notice import Gone, notice_text, place_notice, says_what_is_gone
+from .last_words import hold_last_words, leave_nobody_unanswered
+from .notice import place_notice, says_what_is_gone
 from .plan_request import PlanRequest
 from .room import use_room
 from .stale_reads import FileUses, replace_stale_reads
@@ -118,6 +119,7 @@ def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:
     if not all(draft.kept):
         if request.config.compaction_notice_enabled:
             merge_gaps(draft, finder)
+        leave_nobody_unanswered(draft)
         close_turn(draft)
         replace_stale_reads(draft, uses)
     if request.strategy == "truncate" and use_room(draft):
@@ -164,9 +166,10 @@ def _fit(draft: Draft, request: PlanRequest, step: int, finder: GapFinder) -> _F
             draft,
             request,
             step,
-            marked if shows else marked.unsaid(),
+            marked,
             with_notice=with_notice,
             with_summary=with_summary,
+            with_markers=shows,
         )
         tokens = fitted.tokens
         if tokens <= request.budget_tokens:
@@ -177,7 +180,14 @@ def _fit(draft: Draft, request: PlanRequest, step: int, finder: GapFinder) -> _F
 
 
 def _arranged(
-    draft: Draft, request: PlanRequest, step: int, marked: Marked, *, with_notice: bool, with_summary: bool
+    draft: Draft,
+    request: PlanRequest,
+    step: int,
+    marked: Marked,
+    *,
+    with_notice: bool,
+    with_summary: bool,
+    with_markers: bool,
 ) -> _Fitted:
     """Arrange the view of a draft."""
     entries = request.entries
@@ -185,12 +195,15 @@ def _arranged(
     alive = [entry for entry in entries if entry.ordinal in kept]
     dropped = request.left_out + len(entries) - len(kept)
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
-    shortened = sum([cut.shortens for cut in cuts.values()])
-    gone = Gone(dropped, shortened, len(marked.gaps), marked.changed, marked.read, marked.in_vain)
-    notice = (
-        notice_text(request.config, max(step, request.step_before), gone, request.budget_tokens, request.count)
-        if with_notice
-        else ""
+    marked, notice = write_inserted(
+        draft,
+        request,
+        marked,
+        cuts.values(),
+        step=max(step, request.step_before),
+        dropped=dropped,
+        with_notice=with_notice,
+        with_markers=with_markers,
     )
     summary = request.summary_so_far if with_summary else ""
     placed = place_notice(marked, notice, summary_text(summary) if summary else "", _first_after_gap(draft, request))

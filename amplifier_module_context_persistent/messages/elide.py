@@ -30,6 +30,8 @@ class Cut:
     """A line that is put after the message's last text."""
     whole_words: bool = False
     """Whether a word is never cut in two where no end of a line is near."""
+    brief: bool = False
+    """Whether what is put in says no more than how the rest is had."""
 
     @property
     def shortens(self) -> bool:
@@ -40,8 +42,7 @@ class Cut:
         """The cut as a plan's record has it."""
         more: dict[str, Any] = {"lines": [list(line) for line in self.lines]} if self.lines else {}
         more |= {key: value for key in ("instead", "then") if (value := getattr(self, key))}
-        if self.whole_words:
-            more["whole_words"] = True
+        more |= {key: True for key in ("whole_words", "brief") if getattr(self, key)}
         return [self.head_chars, self.tail_chars, *([more] if more else [])]
 
     @classmethod
@@ -57,7 +58,8 @@ class Cut:
         (more,) = rest
         lines = tuple((int(number), int(start), int(end)) for number, start, end in more.get("lines", ()))
         instead, then = str(more.get("instead", "")), str(more.get("then", ""))
-        return cls(int(head), int(tail), lines, instead, then, whole_words=more.get("whole_words") is True)
+        flags = {key: more.get(key) is True for key in ("whole_words", "brief")}
+        return cls(int(head), int(tail), lines, instead, then, **flags)
 
 
 WHOLE = Cut((1 << 31) - 1, 0)
@@ -142,7 +144,7 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
-    marker = _marker(elided, len(text), reference)
+    marker = f"[… recall {reference}]" if cut.brief else _marker(elided, len(text), reference)
     between: list[str] = []
     for first, last in lines:
         between += [text[first:last].strip("\n"), "[…]"]

@@ -24,12 +24,11 @@ MOST_REASON_CHARS = 500
 
 _RECALL_DESCRIPTION = """\
 Read back what compaction shortened or left out of this conversation: nothing is lost, all is in the session's log. Use
-it when a text says "characters elided; recall ID" or "image left out; recall ID", or when something that was said, read
-or run earlier is not shown any more and you need its exact words. It is cheaper than running a tool again, but a file
-may have changed since. Either by `reference`: the text of one message, from character `offset` on, and its images. Or
-by `query`: messages that hold a text or match a regular expression, newest first, each with its id, the place of the
-match and an excerpt. An answer has at most 4,000 tokens and says how to get the next page; ask with `offset` and
-`limit` for no more than you need."""
+it when a text says "recall ID", or when something that was said, read or run earlier is not shown any more and you need
+its exact words. It is cheaper than running a tool again, but a file may have changed since. Either by `reference`: the
+text of one message, from character `offset` on, and its images. Or by `query`: messages that hold a text or match a
+regular expression, newest first, each with its id, the place of the match and an excerpt. An answer has at most 4,000
+tokens and says how to get the next page; ask with `offset` and `limit` for no more than you need."""
 
 _RECALL_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -16,6 +16,7 @@ from amplifier_module_context_persistent.compaction.gap_markers import (
     hold_turn_start,
     mark_gaps,
     merge_gaps,
+    name_in_markers,
 )
 from amplifier_module_context_persistent.compaction.gaps import GapFinder
 from amplifier_module_context_persistent.compaction.ladder import narrow_protections
@@ -46,7 +47,8 @@ def marked(messages: Sequence[Message], dropped: Sequence[int], target: int = 10
     made = request.draft()
     for position in dropped:
         made.drop(position)
-    return mark_gaps(made, request, GapFinder(made, request))
+    found = mark_gaps(made, request, GapFinder(made, request))
+    return name_in_markers(found, made, target, recall=request.config.offers_recall)
 
 
 def texts(found: Marked) -> list[str]:
@@ -111,7 +113,9 @@ def test_no_more_is_merged_than_is_needed() -> None:
     assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > 40), 30]
 
 
-@pytest.mark.parametrize(("target", "people"), [(20_000, PEOPLE_TOKENS), (4_000, 1_000), (60_000, 2_400)])
+@pytest.mark.parametrize(
+    ("target", "people"), [(30_000, PEOPLE_TOKENS), (20_000, 1_200), (4_000, 240), (60_000, 2_400)]
+)
 def test_people_stay_while_the_markers_between_them_are_few(target: int, people: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
     most = people // COUNT_ONLY

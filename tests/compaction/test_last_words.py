@@ -8,6 +8,7 @@ from amplifier_module_context_persistent.compaction.last_words import (
     answers_by_human,
     hold_last_words,
     last_words,
+    leave_nobody_unanswered,
 )
 from tests.support.drafts import draft
 from tests.support.view_properties import examples
@@ -67,3 +68,14 @@ def test_short_ones_stay_as_they_are() -> None:
     made = draft("u:1 a:110 u:1 a:9", 1_600)
     hold_last_words(made)
     assert (made.held, made.shorter) == ({1}, {})
+
+
+def test_nobody_is_left_between_two_others_without_an_answer() -> None:
+    """Where people's messages are left out; who spoke right after another person stays."""
+    made = draft("u:1 a:1 u:1 a:1 u:1 a:1 u:1 u:1 u:1 a:1 u:1", 1_000)
+    leave_nobody_unanswered(made)
+    assert all(made.kept)
+    for position in (1, 2, 3, 5):
+        made.drop(position)
+    leave_nobody_unanswered(made)
+    assert made.left() == [0, 6, 7, 8, 9, 10]

@@ -27,6 +27,13 @@ def test_lines_stay_whole() -> None:
     assert lines[11:] == LINES.splitlines()[-10:]
 
 
+def test_a_brief_cut_says_only_how_the_rest_is_had() -> None:
+    """And a plan's record keeps that it is brief."""
+    cut = Cut(90, 0, whole_words=True, brief=True)
+    assert elide_text(LINES, cut, reference="m7").splitlines() == [*LINES.splitlines()[:10], "[… recall m7]"]
+    assert Cut.from_record(cut.to_record()) == cut
+
+
 def test_a_line_that_ends_far_away_is_cut_within() -> None:
     """For the sake of whole lines no more than 200 characters, nor half of what should stay, are given up."""
     text = "first\n" + "a" * 5_000 + "\nlast"
