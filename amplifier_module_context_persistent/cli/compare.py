@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import ContextPersistentError
 from ..replay import compare as play_all
-from ..replay.api import Comparison, Measures, Progress
+from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices, reader_measures
 from ..replay.policy_spec import NAMES
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
-from .progress import progress
+from .progress import progress, stages
 from .session_argument import session_argument, session_name
 from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, reason
 
@@ -111,7 +107,7 @@ def compare(
         prices = Prices.of(base=base, cached=cached, write=write)
         with progress(path) as files:
             transcript = open_transcript(path, files=files)
-        with transcript, _bar() as tell:
+        with transcript, stages() as tell:
             found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
             others = [int(budget * share) for share in _SPREAD if spread and share != 1 and int(budget * share)]
             played = [
@@ -255,24 +251,3 @@ def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, A
         "prices": {"cached": prices.cached, "write": prices.write} if prices is not None else None,
         "policies": rows,
     }
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    """A progress bar on the error stream where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        stage = ""
-
-        def tell(what: str, done: int, total: int) -> None:
-            nonlocal stage
-            if what != stage:
-                stage = what
-                bar.reset(task, description=one_line(what))
-            bar.update(task, completed=done, total=total)
-
-        yield tell

@@ -1,19 +1,20 @@
-"""A progress bar for reading long logs, on the error stream if that is a terminal.
+"""Progress bars for what takes long, on the error stream if that is a terminal: reading a log, and stages of work.
 
-The bar is removed before anything else is printed, and does not appear for a file that is read at once.
+A bar is removed before anything else is printed there, and does not appear for a file that is read at once.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..log.filesystem import FileSystem
+from .terminal import one_line
 
 LONG_BYTES = 32 << 20
 
@@ -45,3 +46,28 @@ def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[
     screen = Console(file=sys.stderr)
     with Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         yield WatchedFiles(bar, bar.add_task(title, total=size * passes))
+
+
+Tell = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much."""
+
+
+@contextmanager
+def stages() -> Iterator[Tell]:
+    """A bar for work in stages, one after the other."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("reading", total=None)
+        stage = ""
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal stage
+            if what != stage:
+                stage = what
+                bar.reset(task, description=one_line(what))
+            bar.update(task, completed=done, total=total)
+
+        yield tell

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -23,7 +24,7 @@ from .exit_codes import DONE, FINDINGS
 from .keyboard import Keys
 from .message_printer import MessagePrinter
 from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_command
-from .progress import progress
+from .progress import Tell, progress, stages
 from .request_panel import Stage
 from .session_argument import session_argument
 from .terminal import UnusableError, console, duration, open_transcript, reason
@@ -101,6 +102,8 @@ class _Player:
         self._compactions = source_compactions(transcript)
         self._live = sys.stdout.isatty() and not as_json
         self._status = StatusLine(self._console, len(self._turns), len(transcript))
+        self._tell: Tell | None = None
+        """The bar that is shown while everything is played at once into a file or a pipe."""
         self.altered = False
 
     def play(self) -> None:
@@ -108,8 +111,11 @@ class _Player:
         if not self._as_json:
             self._introduce()
         if not self._live:
-            for step in self._steps(self._first_turn):
-                self._show(step)
+            with nullcontext(None) if sys.stdout.isatty() else stages() as self._tell:
+                for step in self._steps(self._first_turn):
+                    if self._tell is not None:
+                        self._tell("playing", step.place, len(self._transcript))
+                    self._show(step)
             return
         with Keys() as keys:
             turn: int | None = self._first_turn
@@ -167,7 +173,19 @@ class _Player:
             return requests(self._transcript, start=start)
         policy = self._policy or "default"
         played = play(self._transcript, policy, budget_tokens=self._budget, tokenizer=self._tokenizer)
-        return (seen for seen in played if seen.place >= start)
+        return self._from(start, played)
+
+    def _from(self, start: int, played: Iterator[Seen]) -> Iterator[Seen]:
+        """Leave out the requests before a message; they are played all the same, which may take long."""
+        with stages() if self._tell is None else nullcontext(self._tell) as tell:
+            for seen in played:
+                if seen.place >= start:
+                    break
+                tell("playing up to the turn", seen.place, start)
+            else:
+                return
+        yield seen
+        yield from played
 
     def _introduce(self) -> None:
         if not self._turns:

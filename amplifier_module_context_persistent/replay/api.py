@@ -240,12 +240,15 @@ def _play(player: Player, chosen: Chosen, budget_tokens: int, tell: Progress) ->
     async def measured() -> AsyncGenerator[Measures, None]:
         yield await player.play(chosen.name, chosen.open, budget_tokens, chosen.options, on_request)
 
-    (measures,) = _drive(measured())
+    (measures,) = _drive(measured(), player.stop)
     return Replayed(chosen.name, measures, figures)
 
 
-def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
-    """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread."""
+def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
+    """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
+
+    `stop` makes a step end soon, where one takes long: it is called when this thread is interrupted meanwhile.
+    """
     with ThreadPoolExecutor(1, "replay") as thread:
         runner = thread.submit(asyncio.Runner).result()
 
@@ -260,6 +263,9 @@ def _drive(generator: AsyncGenerator[T, None]) -> Iterator[T]:
         try:
             while items := thread.submit(runner.run, step()).result():
                 yield items[0]
+        except KeyboardInterrupt:
+            stop()
+            raise
         finally:
             thread.submit(runner.run, close()).result()
             thread.submit(runner.close).result()

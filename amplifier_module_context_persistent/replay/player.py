@@ -61,13 +61,21 @@ class Player:
     ) -> None:
         self.session, self._counter, self._check = session, counter, check
         self._reader = Reader(session.messages)
-        self._checks_growing = checks_growing
+        self._checks_growing, self._is_stopped = checks_growing, False
         self._begin()
 
     @property
     def positions(self) -> Mapping[str, int]:
         """Where the session's messages stand, by their ids."""
         return self._reader.positions
+
+    def stop(self) -> None:
+        """End what is played now, by an error before the next message; for another thread to call."""
+        self._is_stopped = True
+
+    def _check_stopped(self) -> None:
+        if self._is_stopped:
+            raise InterruptedError("it was interrupted")
 
     def _begin(self) -> None:
         """Forget the view before: another policy begins."""
@@ -105,6 +113,7 @@ class Player:
         if open_policy is Whole and (whole := self._whole_view(with_view=with_views)) is not None:
             for played in whole.play(self.session, self._reader, measures, with_views=with_views):
                 yield played
+                self._check_stopped()
             return
         policy = open_policy(budget_tokens, self._counter, options)
         if isinstance(policy, Whole) and open_policy is not Whole:  # whose views show all, and so hold all
@@ -114,6 +123,7 @@ class Player:
         found: set[str] = set()
         try:
             for position, message in enumerate(self.session.messages):
+                self._check_stopped()
                 if message.get("role") == "assistant":
                     start = time.perf_counter()
                     view = await policy.view()
@@ -225,6 +235,7 @@ class Player:
 
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
         """A message of a view; `known` are messages of the session, which need not be read."""
+        self._check_stopped()
         position = self._reader.positions.get(str((message.get("metadata") or {}).get("message_id")))
         original = None if position is None else known.get(position) or self.session.messages[position]
         part = said(message, original)

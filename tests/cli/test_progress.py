@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.cli import progress as module
-from amplifier_module_context_persistent.cli.progress import progress
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.cli.progress import progress, stages
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.sessions_of_a_home import run, write
 
@@ -74,3 +75,32 @@ def test_commands_that_read_long_show_it(path: Path, monkeypatch: pytest.MonkeyP
     done = run(*arguments, target)
     assert done.exit_code == 0, done.output
     assert len(begun) == (2 if arguments == ["list"] else 1)  # the directory holds two
+
+
+def test_stages_are_shown_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their names, while they last; in a pipe nothing is."""
+    monkeypatch.setenv("TERM", "xterm")
+    for errors in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", errors)
+        with stages() as tell:
+            tell("one", 1, 2)
+            tell("two [b]", 1, 2)
+        assert ("two [b]" in errors.getvalue()) == errors.isatty()
+        assert errors.getvalue().endswith("\x1b[2K") == errors.isatty()
+
+
+@pytest.mark.parametrize("arguments", [["--json"], ["--json", "--policy", "default", "--turn", "2"]])
+@pytest.mark.parametrize("to_terminal", [False, True])
+def test_a_replay_into_a_file_shows_a_bar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], to_terminal: bool
+) -> None:
+    """On the error stream; where the output is the terminal, only until the first thing is printed."""
+    monkeypatch.setenv("TERM", "xterm")
+    errors, output = Terminal(), Terminal() if to_terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setattr(sys, "stdout", output)
+    log = write(tmp_path / "log.jsonl")
+    assert main(["replay", str(log), "--tokenizer", "estimate", *arguments], standalone_mode=False) == 0
+    assert ("playing" in errors.getvalue()) == (not to_terminal or "--turn" in arguments)
+    assert all(line.startswith("{") for line in output.getvalue().splitlines())
+    assert output.getvalue()
