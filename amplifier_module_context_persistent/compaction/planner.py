@@ -119,7 +119,8 @@ def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:
     if not all(draft.kept):
         if request.config.compaction_notice_enabled:
             merge_gaps(draft, finder)
-        leave_nobody_unanswered(draft)
+        if request.strategy != "sliding_window":
+            leave_nobody_unanswered(draft)
         close_turn(draft)
         replace_stale_reads(draft, uses)
     if request.strategy == "truncate" and use_room(draft):

@@ -10,7 +10,8 @@ from amplifier_module_context_persistent.compaction.last_words import (
     last_words,
     leave_nobody_unanswered,
 )
-from tests.support.drafts import draft
+from amplifier_module_context_persistent.compaction.planner import compact
+from tests.support.drafts import draft, history, request_of
 from tests.support.view_properties import examples
 
 
@@ -79,3 +80,12 @@ def test_nobody_is_left_between_two_others_without_an_answer() -> None:
         made.drop(position)
     leave_nobody_unanswered(made)
     assert made.left() == [0, 6, 7, 8, 9, 10]
+
+
+def test_a_window_of_the_newest_messages_keeps_its_people() -> None:
+    """The strategy says which messages stay; only the others look for who was answered."""
+    words = "u:9 a:9 u:9 a:90 " + "u:9 a:400 " * 4 + "u:9 t:20 u:9"
+    request = request_of(
+        history(words), 700, compaction_strategy="sliding_window", keep_recent=12, compaction_notice_enabled=False
+    )
+    assert {"m4", "m6", "m8", "m10", "m12"} <= set(compact(request).plan.keep)
