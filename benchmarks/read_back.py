@@ -14,12 +14,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.open_log import OpenLog
 from amplifier_module_context_persistent.log.verified_blocks import VerifiedBlocks
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.scale import messages as turns
@@ -53,8 +54,15 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
 
 @contextmanager
 def unverified() -> Iterator[None]:
-    """Take all bytes for known, and compare none."""
-    with patch.object(VerifiedBlocks, "_known", lambda _self, block, _index: len(block.ordinals)):
+    """Take all bytes for known: they are read, and none is compared."""
+
+    def read(log: OpenLog, pieces: Iterable[tuple[int, bytes]]) -> bool:
+        for start, content in pieces:
+            log.files.read(log.descriptor, len(content), start)
+        return True
+
+    known = patch.object(VerifiedBlocks, "_known", lambda _self, block, _index: len(block.ordinals))
+    with known, patch.object(OpenLog, "holds", read):
         yield
 
 

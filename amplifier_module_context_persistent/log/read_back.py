@@ -7,8 +7,9 @@ never handed out.
 from __future__ import annotations
 
 import errno
+import sys
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from struct import pack
 from zlib import crc32
 
 import orjson
@@ -19,7 +20,7 @@ from .index import DAMAGED, UNCHAINED, Index
 from .record import CRC_TAIL_BYTES, Message, decode
 
 _FOREIGN = DAMAGED | UNCHAINED
-BATCH_LINES, _BATCH_BYTES = 64, 256 << 10
+BATCH_LINES, _BATCH_BYTES = 512, 256 << 10
 
 Line = tuple[int, bytes]
 """A record's ordinal, and its line without LF."""
@@ -83,13 +84,13 @@ def _own(index: Index, ordinals: Sequence[int], lines: Sequence[bytes], *, known
 
     The loops run inside of what is called: a read costs little more than its parsing.
     """
-    checks = list(map(index.checks.__getitem__, ordinals))
-    if not (known or _continue_the_chain(lines, list(map(index.seeds.__getitem__, ordinals)), checks)):
+    seeds, checks = _sums_of(index, () if known else ordinals)
+    if not (known or _continue_the_chain(lines, seeds, checks)):
         return []
     try:
         messages: list[Message] = list(map(orjson.loads, lines))
         digits = [message.pop("_crc") for message in messages]
-        same = known or "".join(digits) == pack(f">{len(checks)}I", *checks).hex()
+        same = known or "".join(digits) == _big_endian(checks).hex()
         odd = [
             at
             for at, message in enumerate(messages)
@@ -102,7 +103,24 @@ def _own(index: Index, ordinals: Sequence[int], lines: Sequence[bytes], *, known
     return messages if same else []
 
 
-def _continue_the_chain(lines: Sequence[bytes], seeds: Sequence[int], checks: Sequence[int]) -> bool:
+def _sums_of(index: Index, ordinals: Sequence[int]) -> tuple[array[int], array[int]]:
+    """The seeds and the checks of records; those of neighbours are copied together."""
+    if ordinals and ordinals[-1] - ordinals[0] == len(ordinals) - 1:
+        first, stop = ordinals[0], ordinals[-1] + 1
+        if list(ordinals) == list(range(first, stop)):
+            return index.seeds[first:stop], index.checks[first:stop]
+    seeds, checks = map(index.seeds.__getitem__, ordinals), map(index.checks.__getitem__, ordinals)
+    return array("I", seeds), array("I", checks)
+
+
+def _big_endian(numbers: array[int]) -> bytes:
+    copied = numbers[:]
+    if sys.byteorder == "little":
+        copied.byteswap()
+    return copied.tobytes()
+
+
+def _continue_the_chain(lines: Sequence[bytes], seeds: array[int], checks: array[int]) -> bool:
     """Whether lines, but for their last bytes with the checksum, are what they were.
 
     A record's checksum is the seed of the one after it. So neighbours have one CRC together: that of their bodies, each

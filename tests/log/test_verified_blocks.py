@@ -101,8 +101,9 @@ def test_who_takes_no_more_than_the_messages_leaves_them_verified(log: Log) -> N
     assert log.summed(range(80)) == 0
 
 
-def test_a_reading_that_is_given_up_verifies_nothing_for_the_next(log: Log) -> None:
+def test_a_reading_that_is_given_up_verifies_nothing_for_the_next(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of its block was not looked at."""
+    monkeypatch.setattr(verified_blocks, "BATCH_LINES", 64)
     next(log.messages(range(150)))
     assert log.summed(range(150)) > 0
 
