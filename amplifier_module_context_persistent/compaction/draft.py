@@ -73,10 +73,11 @@ class Draft:
         cuts: Mapping[str, Cut],
         cut_tokens: Mapping[str, int],
         silent: Iterable[str] = (),
+        groups: list[Group] | None = None,
     ) -> Draft:
-        """Begin with all that there is, cut as it was before."""
+        """Begin with all that there is, cut as it was before; `groups` are the tool groups, where they are known."""
         offloaded = [entry for entry in entries if entry.offload is not None]
-        groups = tool_groups(entries)
+        groups = tool_groups(entries) if groups is None else groups
         goal_messages = None if config.max_messages is None else max(1, int(config.max_messages * config.target_usage))
         draft = cls(
             groups=groups,

@@ -35,7 +35,9 @@ def supersede_results(draft: Draft) -> None:
         group = draft.groups[position]
         if not group.results:
             continue
-        for call, result in zip(reversed(group.head.calls), reversed(group.results), strict=True):
+        calls, results = group.head.calls, group.results
+        pairs = zip(calls[::-1], results[::-1], strict=True) if len(calls) > 1 else ((calls[0], results[0]),)
+        for call, result in pairs:
             if result is None:
                 continue
             again = call.asks in answered and result.id and position not in draft.fixed and position >= draft.sealed

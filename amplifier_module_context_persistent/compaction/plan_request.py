@@ -87,6 +87,7 @@ class PlanRequest:
             cuts=cuts,
             cut_tokens=cut_tokens,
             silent=self.previous.silent if self.previous else (),
+            groups=self.arranged.groups_of(self.entries) if self.arranged is not None else None,
         )
 
     def _unmarked(self) -> tuple[dict[str, Cut], dict[str, int]]:

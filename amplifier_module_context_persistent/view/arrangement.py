@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import NamedTuple
 
 from ..messages.elide import Cut
@@ -48,6 +49,7 @@ class _Settled:
     """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
 
     entries: list[Entry]
+    groups: list[Group]
     how: _How
     items: list[Item]
     as_stored: list[bool]
@@ -70,6 +72,14 @@ class Arrangement:
     text_tokens: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
     """By text, what the user's messages come to that are inserted."""
 
+    def groups_of(self, entries: Sequence[Entry]) -> list[Group]:
+        """The tool groups of entries, taken over where they were arranged here: they have to be the very same."""
+        settled, known = self.settled, len(self.settled.entries) if self.settled else 0
+        if settled is None or known > len(entries) or not all(map(is_, settled.entries, entries)):
+            return tool_groups(entries)
+        later = entries[known:]
+        return tool_groups(entries) if _answer(settled.open_calls, later) else settled.groups + tool_groups(later)
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing that is appended can change it but a late result; only such an arrangement has an `end`."""
@@ -81,7 +91,9 @@ class Arrangement:
 
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
-        settled = replace(self.settled, entries=[], items=[], as_stored=[], tokens=0) if self.settled else None
+        settled = (
+            replace(self.settled, entries=[], groups=[], items=[], as_stored=[], tokens=0) if self.settled else None
+        )
         return Arrangement(settled=settled, text_tokens=self.text_tokens)
 
     def part(self, start: int, stop: int) -> Arrangement:
@@ -187,6 +199,7 @@ class _Arranger:
         if placed and not (groups and groups[newest_group(groups)].unanswered):
             settled = _Settled(
                 entries,
+                [*settled.groups, *groups] if settled else list(groups),
                 how,
                 items,
                 self._as_stored,

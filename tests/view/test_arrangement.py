@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.view.arrangement import (
 )
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.render import render, shorten
+from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.view_properties import examples, shared_parts
@@ -240,6 +241,18 @@ def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Mess
         fewer = entries[1:]
         assert arrange(fewer, count, after=known, **how) == arrange(fewer, count, **how)
         assert arrange(entries, count, after=known, notice="other") == arrange(entries, count, notice="other")
+
+
+@examples(40)
+@given(histories.messages().map(list), st.integers(0, 30), st.integers(0, 30))
+def test_the_groups_of_what_was_arranged_are_known(messages: list[Message], first: int, second: int) -> None:
+    """They are those that would be found, of longer, shorter and other entries too, and of marked ones."""
+    entries = [classify(ordinal, message, count) for ordinal, message in enumerate(messages)]
+    known = arrange(entries[: first + second], count, after=arrange(entries[:first], count))
+    for some in (entries, entries[:first], entries[1:], entries[::-1]):
+        assert known.groups_of(some) == known.end().groups_of(some) == tool_groups(some)
+    marked = [replace(entry, protected=True) for entry in entries]
+    assert all(entry.protected for group in known.groups_of(marked) for entry in group.entries())
 
 
 def test_only_what_came_since_is_arranged() -> None:
