@@ -1,11 +1,16 @@
 """Checkpoints that are not what they should be, put beside a log before each of its openings.
 
-A log is read the same with any of them as with none. `CHECKPOINT_FAULTS=SEED` runs any test of the log like that:
+A log is read the same with any of them as with none. `CHECKPOINT_FAULTS=SEED` runs tests of the log like that:
 
-    CHECKPOINT_FAULTS=1 python -m pytest tests/log tests/maintenance
+    CHECKPOINT_FAULTS=1 python -m pytest tests/log/test_damage.py tests/log/test_resets.py
+
+Not those that count calls, look at the files beside a log, or put checkpoints there themselves.
 
 Kinds: one of the log as it is (present), of its first lines (stale), of an earlier state of the same file, of another
 log (swapped); each as it was made, cut, flipped, or half-written beside it; and none.
+
+Nothing is brought to the real disk meanwhile. Each opening would wait for it, and thousands of them take half an hour
+where others write to the same disk. No test cuts the real power; `FakeFiles` knows by itself what was synced.
 """
 
 import contextlib
@@ -18,6 +23,7 @@ import pytest
 
 from amplifier_module_context_persistent.log import checkpoint_file, reader
 from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.open_log import OpenLog
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.checkpoints import always, make_checkpoint, put, stored
@@ -42,6 +48,8 @@ class CheckpointFaults:
         self._busy = False
         self._read = checkpoint_file.read_checkpoint
         patch.setattr(reader, "read_checkpoint", self._read_checkpoint)
+        patch.setattr(FileSystem, "sync", lambda _self, _fd: None)
+        patch.setattr(FileSystem, "sync_directory", lambda _self, _path: None)
 
     def _read_checkpoint(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
         if self._busy or not log.path.startswith(tempfile.gettempdir()):  # the golden logs stay as they are
