@@ -84,3 +84,35 @@ def test_an_empty_log_has_none(tmp_path: Path) -> None:
         reader = opened(tmp_path / f"{number}.jsonl")
         assert list(control_lines(reader)) == list(ControlPlaces(reader).backward()) == []
         reader.close()
+
+
+@pytest.mark.parametrize(
+    "torn", [encode_control("pin", message_id="m9", pinned=True)[:-1], b'{"_record":"pi', b"\0\0\0"]
+)
+def test_what_was_torn_off_at_the_end_is_no_record(path: Path, torn: bytes) -> None:
+    """Neither forwards nor backwards."""
+    with open(path, "ab") as file:
+        file.write(torn)
+    reader = opened(path)
+    assert has_known_places(reader)
+    assert list(control_lines(reader)) == expected(reader)
+    assert [found.line for found in ControlPlaces(reader).backward()] == expected(reader)[::-1]
+    reader.close()
+
+
+def test_records_near_each_other_are_read_together(tmp_path: Path) -> None:
+    """At first a few of them, so that the first is there at once; then more."""
+    bodies = [one for number in range(2_000) for one in (SOME[number % 9], body(number))]
+    write_file(tmp_path / "log.jsonl", b"".join(sealed(bodies)))
+    files = CountedReads()
+    reader = opened(tmp_path / "log.jsonl", files)
+    scanned = files.bytes_read
+    lines = control_lines(reader)
+    next(lines)
+    first = files.bytes_read - scanned
+    assert 0 < first <= 65_536
+    reads = files.reads
+    assert len(list(lines)) == 1_999
+    assert files.reads - reads < 5
+    assert files.bytes_read - scanned < 1.2 * (tmp_path / "log.jsonl").stat().st_size
+    reader.close()

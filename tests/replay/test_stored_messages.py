@@ -33,6 +33,16 @@ def test_they_are_those_of_the_transcript(tmp_path: Path) -> None:
                 stored[beyond]
 
 
+def test_an_id_that_is_no_text_is_replaced(tmp_path: Path) -> None:
+    """By the same one, whether the messages are gone through or one is looked up."""
+    messages = [{"role": "user", "content": "a", "metadata": {"message_id": 7}}, {"role": "assistant", "content": "b"}]
+    with open_transcript(plain(tmp_path / "plain.jsonl", messages)) as transcript:
+        stored = StoredMessages(transcript)
+        ids = [message["metadata"]["message_id"] for message in stored]
+        assert all(isinstance(one, str) and one for one in ids)
+        assert [stored[at]["metadata"]["message_id"] for at in (0, 1)] == ids
+
+
 class Held(dict[str, Any]):
     """A message that counts how many of its kind there are."""
 

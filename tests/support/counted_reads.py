@@ -6,12 +6,13 @@ from amplifier_module_context_persistent.log.filesystem import FileSystem
 
 
 class CountedReads(FileSystem):
-    """The real file system; counts the bytes that are read."""
+    """The real file system; counts the reads, and the bytes that are read."""
 
     def __init__(self) -> None:
-        self.bytes_read = 0
+        self.reads = self.bytes_read = 0
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         block = super().read(fd, size, offset)
+        self.reads += 1
         self.bytes_read += len(block)
         return block

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
-from amplifier_module_context_persistent.log.control_lines import has_known_places
+from amplifier_module_context_persistent.log.control_lines import control_lines, has_known_places
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.transcript import request_list
@@ -77,6 +77,83 @@ def test_the_list_is_that_of_a_pass_over_the_log(
     assert has_known_places(reader)
     assert any(lacks for *_, lacks in expected) == bool(gone)
     assert [(one.number, one.receipt, one.lacks) for one in RequestList(reader)] == expected
+    reader.close()
+
+
+def test_few_requests_wait_for_a_plan_that_is_missing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the plans of the whole log are looked up once, and the list goes on."""
+    monkeypatch.setattr(request_list, "_MOST_WAITING", 2)
+    without(path, "plan")
+    reader = LogReader(path)
+    reader.follow()
+    passes: list[int] = []
+
+    def counted(reader: LogReader) -> Iterator[bytes]:
+        passes.append(0)
+        number = len(passes) - 1
+        for line in control_lines(reader):
+            passes[number] += 1
+            yield line
+
+    monkeypatch.setattr(request_list, "control_lines", counted)
+    listed = RequestList(reader)
+    waited = []
+    for one in listed:
+        waited.append(bool(one.lacks))
+        if waited[-1]:
+            break
+    assert waited[-1]
+    assert passes[0] < passes[1]
+    assert len(list(listed)) == listed.at_most
+    assert len(passes) == 3
+    reader.close()
+
+
+async def test_a_view_with_messages_of_no_log_is_listed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it lacks cannot come later."""
+    recorded = Recorded(tmp_path / "log.jsonl")
+    await recorded.add(user("first"))
+    await recorded.add(user("aside", ephemeral=True))
+    await recorded.view()
+    for number in range(5):
+        await recorded.add(user(f"question {number}"))
+        await recorded.view()
+    await recorded.manager.close()
+    reader = LogReader(recorded.path)
+    reader.follow()
+    lines, given = list(control_lines(reader)), []
+
+    def counted(_reader: LogReader) -> Iterator[bytes]:
+        for line in lines:
+            given.append(line)
+            yield line
+
+    monkeypatch.setattr(request_list, "control_lines", counted)
+    first = next(iter(RequestList(reader)))
+    assert first.receipt.extras == 1
+    assert first.lacks
+    assert len(given) < len(lines) - 3
+    reader.close()
+
+
+def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
+    """The others keep their order, and are numbered without it."""
+    lines = path.read_bytes().splitlines()
+    at = [number for number, line in enumerate(lines) if line.startswith(b'{"_record":"view"')]
+    for number in at[1:3]:
+        lines[number] = b'{"_record":"view","id":7' + lines[number][-CRC_TAIL_BYTES:]
+    write_file(path, b"".join(sealed([line[:-CRC_TAIL_BYTES] for line in lines])))
+    reader = LogReader(path)
+    reader.follow()
+    listed = RequestList(reader)
+    found = list(listed)
+    assert [one.number for one in found] == list(range(1, len(at) - 1))
+    assert listed.malformed == 2
+    assert listed.at_most == len(at)
+    assert list(listed) == found
+    assert listed.malformed == 2
     reader.close()
 
 
