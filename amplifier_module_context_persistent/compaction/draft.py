@@ -35,6 +35,8 @@ class Draft:
     goal_tokens: int
     target_tokens: int
     goal_messages: int | None
+    people_goal_tokens: int = 0
+    """What a view may come to before people's messages and last words are left out; 0 for no more than the goal."""
     kept: list[bool] = field(default_factory=list)
     cuts: dict[str, Cut] = field(default_factory=dict)
     cut_tokens: dict[str, int] = field(default_factory=dict)

@@ -83,14 +83,15 @@ def shorten_humans(draft: Draft) -> None:
 def narrow_protections(draft: Draft) -> None:
     """Step 5: what is recent counts for less and less; at the end human messages go, the first one last.
 
-    With a person's message its answer goes. What is held goes after that. A newest group that does not fit alone is
-    shortened before all of it: it has to be in any case.
+    With a person's message its answer goes, and before any does, the view may come to more. What is held goes after
+    that. A newest group that does not fit alone is shortened before all of it: it has to be in any case.
     """
     shorten_newest_group(draft)
     config = draft.config
     for share in (config.protected_recent / 2, config.protected_recent / 4, 0.0):
         spared = int(config.protected_tool_results * share / config.protected_recent) if share else 0
         lose_least(draft, share=share, spared=spared)
+    draft.goal_tokens = max(draft.goal_tokens, draft.people_goal_tokens)
     first, answers = first_human(draft.groups), answers_by_human(draft.groups)
     humans = [position for position in draft.left() if draft.groups[position].head.human]
     humans = [position for position in humans if position not in draft.fixed]

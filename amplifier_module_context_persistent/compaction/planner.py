@@ -36,6 +36,8 @@ from .summary_span import drop_span, summary_text
 MARKERS_SHARE = 0.03  # of the target is left free for what marks gaps
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
+RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back,
+UNTOUCHED_SHARE = 0.1  # by as much as the newest ones take beyond this share of the target
 SEALED_SHARE = 0.4  # of what the plan before kept; its beginning stays as it is while that costs little
 
 
@@ -63,7 +65,10 @@ def compact(request: PlanRequest) -> Compaction:
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", summary_text(request.summary_so_far))))
     limit = int(request.budget_tokens * request.config.compact_threshold)
-    draft.goal_tokens = _goal(draft, limit)
+    above, untouched = limit - draft.target_tokens, sum([draft.sizes[position] for position in draft.fixed])
+    draft.goal_tokens = _goal(draft, untouched, draft.target_tokens + int(RAISED_SHARE * above))
+    large = min(untouched - int(UNTOUCHED_SHARE * draft.target_tokens), int(RAISED_FOR_PEOPLE * above))
+    draft.people_goal_tokens = draft.target_tokens + max(0, large)
     draft.sealed = _sealed(draft, request.previous)
     room = int(MARKERS_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
     draft.reserve(room)
@@ -281,12 +286,11 @@ def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before:
     )
 
 
-def _goal(draft: Draft, limit: int) -> int:
+def _goal(draft: Draft, untouched: int, raised: int) -> int:
     """What the steps aim at: the target, or somewhat more where the newest messages would push out all older ones."""
     target = draft.target_tokens
-    untouched = sum(draft.sizes[position] for position in draft.fixed)
     wanted = untouched + OLDER_SHARE * max(0, target - draft.fixed_tokens) + draft.fixed_tokens
-    return max(target, min(int(wanted), target + int(RAISED_SHARE * (limit - target))))
+    return max(target, min(int(wanted), raised))
 
 
 def _sealed(draft: Draft, previous: Plan | None) -> int:

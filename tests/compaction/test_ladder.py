@@ -154,3 +154,13 @@ def test_messages_count_as_tokens_do() -> None:
     lose_least(made)
     assert made.total_messages == made.goal_messages == 6
     assert made.fits
+
+
+@pytest.mark.parametrize(("people_goal", "places"), [(0, "0 6"), (120, "0 4 6"), (200, "0 2 4 6")])
+def test_people_stay_up_to_a_higher_goal(people_goal: int, places: str) -> None:
+    """What no person said goes down to the goal all the same."""
+    made = draft("u:10 a:30 u:60 a:30 u:60 a:30 u:1", 60)
+    made.people_goal_tokens = people_goal
+    narrow_protections(made)
+    assert kept(made) == places
+    check_total(made)
