@@ -97,3 +97,21 @@ async def test_an_altered_log_is_not_believed(tmp_path: Path) -> None:
     assert [rebuilder.view(noted) for noted in book.requests] == expected
     assert not all(one.proved for one in expected)
     reader.close()
+
+
+async def test_a_damaged_message_is_named(tmp_path: Path) -> None:
+    """A view is proved by its hash, though the checksum of a line does not hold: it is named all the same."""
+    path = await record(tmp_path / "log.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if b'"role":"user"' in line)
+    wrong = b"0" if lines[at][-4:-3] != b"0" else b"1"
+    lines[at] = lines[at][:-4] + wrong + lines[at][-3:]
+    path.write_bytes(b"".join(lines))
+    reader = CountingReader(path)
+    reader.follow()
+    book = read_receipts(reader)
+    rebuilder = Rebuilder(reader, book)
+    found = [rebuilder.view(noted) for noted in book.requests]
+    assert found == [rebuild(reader, book, noted) for noted in book.requests]
+    assert any(one.damaged for one in found)
+    reader.close()
