@@ -31,6 +31,7 @@ from .plan_request import PlanRequest
 SHARE = 0.04
 LEAST_TOKENS = 120  # for markers where the target is small, and a quarter of it at most
 PEOPLE_TOKENS, PEOPLE_SHARE = 1_500, 0.06  # for the markers between people's messages, the smaller of both
+LEAST_FOR_PEOPLE = 600  # of these tokens where the view is small, and a quarter of the target at most
 OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
 CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown but how it is had again
 MOST_NAMES = 6  # that a marker shows
@@ -109,7 +110,10 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     most = _most(draft)
     if costs <= most:
         return
-    most_for_people = max(most, min(PEOPLE_TOKENS, int(PEOPLE_SHARE * draft.target_tokens)))
+    most_for_people = max(
+        most,
+        min(PEOPLE_TOKENS, max(LEAST_FOR_PEOPLE, int(PEOPLE_SHARE * draft.target_tokens)), draft.target_tokens // 4),
+    )
     stretches, kept = [], draft.kept
     first = first_human(draft.groups)
     untouched = draft.fixed if first is None else draft.fixed | {first}

@@ -127,7 +127,7 @@ def _known(draft: Draft, position: int) -> tuple[int, int, int]:
     """
     head = draft.groups[position].head
     return (
-        draft.sizes[position],
+        draft.sizes[position] - (0 if head.id in draft.silent else head.thinking_tokens),
         head.tokens - head.thinking_tokens,
         0 if head.id in draft.cuts else sum(head.terms.text_chars),
     )

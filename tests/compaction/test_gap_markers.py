@@ -114,7 +114,7 @@ def test_no_more_is_merged_than_is_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "people"), [(30_000, PEOPLE_TOKENS), (20_000, 1_200), (4_000, 240), (60_000, 2_400)]
+    ("target", "people"), [(30_000, PEOPLE_TOKENS), (20_000, 1_200), (4_000, 600), (1_600, 400), (60_000, 2_400)]
 )
 def test_people_stay_while_the_markers_between_them_are_few(target: int, people: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
