@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -261,7 +261,7 @@ def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda
             await generator.aclose()
 
         try:
-            while items := thread.submit(runner.run, step()).result():
+            while items := _result(thread.submit(runner.run, step())):
                 yield items[0]
         except KeyboardInterrupt:
             stop()
@@ -269,6 +269,13 @@ def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda
         finally:
             thread.submit(runner.run, close()).result()
             thread.submit(runner.close).result()
+
+
+def _result(future: Future[T]) -> T:
+    """Wait in short turns: a signal that comes right before a wait is heard only after it."""
+    while not wait([future], timeout=0.2).done:
+        pass
+    return future.result()
 
 
 def _seen(
