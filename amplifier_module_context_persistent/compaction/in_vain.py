@@ -56,7 +56,7 @@ def _last_successes(draft: Draft, asked: AbstractSet[bytes]) -> dict[bytes, int]
         call.asks: position
         for position, (head, results) in enumerate(draft.groups)
         if results
-        for call, result in zip(head.calls, results)  # noqa: B905 - one for each
+        for call, result in zip(head.calls, results, strict=True)
         if call.asks in asked and result is not None and not result.failed_run
     }
 

@@ -10,7 +10,7 @@ from .index import Index
 from .read_back import checked, parsed
 from .record import MAX_RECORD_BYTES, Message, seal
 from .scanner import Scanner
-from .written_records import Written, take_written
+from .written_records import take_written
 
 
 class MemoryLog:
@@ -48,7 +48,7 @@ class MemoryLog:
             for body in part.bodies:
                 line, crc = seal(body, self._scanner.seed)
                 known = len(self.index)
-                take_written(self._scanner, [Written(body, line, crc)])
+                take_written(self._scanner, body, line, crc)
                 self._keep(line, len(self.index) - known)
         return outcomes
 

@@ -33,7 +33,7 @@ from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
 from .verified_blocks import ReadBack, VerifiedBlocks, VerifiedBytes, verified_lines
-from .written_records import Written, take_one
+from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ class LogReader:
 
     def appended_one(self, body: bytes, line: bytes, crc: int) -> None:
         """Take in one record, as `appended`."""
-        take_one(self.scanner, body, line, crc)
+        take_written(self.scanner, body, line, crc)
         self.size = self.scanner.offset
         self.end = self.known_end = line[-_END_BYTES:]
 

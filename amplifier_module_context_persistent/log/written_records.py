@@ -5,7 +5,6 @@ What the index then holds is what a scan of the same lines would put into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from .bare_line import is_plain_user
@@ -29,14 +28,8 @@ class Written(NamedTuple):
     """Its checksum, which is the seed of the next record."""
 
 
-def take_written(scanner: Scanner, records: Iterable[Written]) -> None:
-    """Take in records that stand where the scanner stands, sealed with its seed."""
-    for written in records:
-        take_one(scanner, *written)
-
-
-def take_one(scanner: Scanner, body: bytes, line: bytes, crc: int) -> None:
-    """Take in one record, as `take_written`."""
+def take_written(scanner: Scanner, body: bytes, line: bytes, crc: int) -> None:
+    """Take in a record that stands where the scanner stands, sealed with its seed: the fields of a `Written`."""
     builder = scanner.builder
     plain = _role_and_id(body) if builder.is_plain else None
     if plain is None:

@@ -88,8 +88,8 @@ def test_it_is_what_a_scan_would_have_taken_in(bodies: list[bytes], batches: lis
         line, seed = seal(body, seed)
         records.append(Written(body, line, seed))
     for size in [*batches, len(records)]:
-        take_written(written, records[:size])
         for record in records[:size]:
+            take_written(written, *record)
             scanned.feed(record.line)
         del records[:size]
     assert known(written) == known(scanned)
@@ -108,7 +108,8 @@ def test_a_plain_message_is_not_scanned() -> None:
     plain, pinned = message("user"), message("user", extra={"pinned": True})
     first, seed = seal(plain, 0)
     second, after = seal(pinned, seed)
-    take_written(scanner, [Written(plain, first, seed), Written(pinned, second, after)])
+    take_written(scanner, plain, first, seed)
+    take_written(scanner, pinned, second, after)
     assert fed == [second]
     assert [bool(flag & PINNED) for flag in scanner.index.flags] == [False, True]
     assert scanner.seed == after
