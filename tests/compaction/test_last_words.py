@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.compaction.last_words import (
     leave_nobody_unanswered,
 )
 from amplifier_module_context_persistent.compaction.planner import compact
-from tests.support.drafts import draft, history, request_of
+from tests.support.drafts import draft, draft_of, history, request_of
 from tests.support.view_properties import examples
 
 
@@ -69,6 +69,22 @@ def test_short_ones_stay_as_they_are() -> None:
     made = draft("u:1 a:110 u:1 a:9", 1_600)
     hold_last_words(made)
     assert (made.held, made.shorter) == ({1}, {})
+
+
+def test_their_thinking_does_not_count() -> None:
+    """It is left out before they are, so it takes no room from those of other turns."""
+    made = draft("u:1 t:9000 " + "h:900 u:1 " * 6 + "a:9", 800)
+    hold_last_words(made)
+    assert made.held == {2, 4, 6, 8, 10, 12}
+    messages = history("u:1 t:9000 " + "a:300 u:1 " * 6 + "a:9")
+    for message in messages:
+        if message["content"] and message["role"] == "assistant":
+            thinking = {"type": "thinking", "thinking": "thought " * 450, "signature": "s"}
+            message["content"] = [thinking, {"type": "text", "text": message["content"]}]
+    made = draft_of(messages, 1_100)
+    hold_last_words(made)
+    assert made.held == {2, 4, 6, 8, 10, 12}
+    assert made.shorter.keys() == made.held
 
 
 def test_nobody_is_left_between_two_others_without_an_answer() -> None:
