@@ -37,6 +37,7 @@ CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown
 MOST_NAMES = 6  # that a marker shows
 MOST_KNOWN = 24  # that a plan keeps of a gap
 _MESSAGE_TOKENS = 4
+_GOES, _PEOPLE, _STAYS = range(3)  # what may be left out so that gaps become one
 MOST_FILES = 60  # that a plan knows, of each kind
 
 
@@ -114,13 +115,13 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
         most,
         min(PEOPLE_TOKENS, max(LEAST_FOR_PEOPLE, int(PEOPLE_SHARE * draft.target_tokens)), draft.target_tokens // 4),
     )
-    stretches, kept = [], draft.kept
-    first = first_human(draft.groups)
-    untouched = draft.fixed if first is None else draft.fixed | {first}
+    stretches, kept, sizes, ranks = [], draft.kept, draft.sizes, _ranks(draft)
     for one, other in pairwise(gaps):
         between = [position for position in range(one.before, other.before) if kept[position]]
-        if (rank := _rank(draft, between, untouched)) is not None:
-            stretches.append((*rank, between, _cost(_count_only(other.messages))))
+        rank = max([ranks[position] for position in between])
+        if rank < _STAYS:
+            first = between[0] if rank == _PEOPLE else sum([sizes[position] for position in between])
+            stretches.append((rank == _PEOPLE, first, between, _cost(_count_only(other.messages))))
     for people, _, between, saved in sorted(stretches):
         if costs <= (most_for_people if people else most):
             continue
@@ -129,21 +130,18 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
         costs -= saved
 
 
-def _rank(draft: Draft, between: Sequence[int], untouched: AbstractSet[int]) -> tuple[bool, int] | None:
-    """When a stretch goes: none that is held otherwise than as a person's message or an answer to one."""
-    groups, held = draft.groups, draft.held
-    last = False
-    for position in between:
-        if position in untouched:
-            return None
+def _ranks(draft: Draft) -> list[int]:
+    """By group, whether it goes as it is, with people's messages, or stays: what is held for anything else does."""
+    groups = draft.groups
+    ranks = [_PEOPLE if group.head.human else _GOES for group in groups]
+    for position in draft.held:
         head = groups[position].head
-        if head.human:
-            last = True
-        elif position in held:
-            if head.role != "assistant" or head.calls:
-                return None
-            last = True
-    return (True, between[0]) if last else (False, sum([draft.sizes[position] for position in between]))
+        if not head.human:
+            ranks[position] = _PEOPLE if head.role == "assistant" and not head.calls else _STAYS
+    first = first_human(groups)
+    for position in draft.fixed if first is None else draft.fixed | {first}:
+        ranks[position] = _STAYS
+    return ranks
 
 
 def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
+from operator import and_
 from typing import NamedTuple
 
 from ..view.entry import INSTRUCTING
@@ -50,7 +51,8 @@ class GapFinder:
             indexes.get(head.ordinal, -1) if head.id and (head.late or head.role not in INSTRUCTING) else -1
             for head in heads
         ]
-        """By group, where its first message is in the live history, if a gap can end before it."""
+        """By group, where its first message is in the live history, if a gap can end before it; else -1."""
+        self._can_end = [end >= 0 for end in self._ends]
         self._ids = [head.id for head in heads]
         previous = request.previous
         marked = previous is not None and previous.gaps is not None
@@ -63,8 +65,8 @@ class GapFinder:
         """By group, whether the plan before left it out, and kept newer ones."""
         everywhere, known_gaps = not self._old, self._known
         self._notable = [
-            restored or everywhere or name in known_gaps
-            for name, restored in zip(self._ids, self._restored, strict=True)
+            before or restored or everywhere or name in known_gaps
+            for name, (before, restored) in zip(self._ids, pairwise(chain((False,), self._restored)), strict=True)
         ]
         """By group, whether a gap may end before it though nothing right before it was left out now."""
         self._kept: list[bool] = []
@@ -78,33 +80,27 @@ class GapFinder:
 
     def _find(self) -> list[OpenGap]:
         draft, ids, known, ends, restored = self._draft, self._ids, self._known, self._ends, self._restored
-        everywhere, notable = not self._old, self._notable
-        shown = sorted(chain(self._beside, *compress(self._shown, draft.kept)))
+        everywhere, kept, notable = not self._old, draft.kept, self._notable
+        shown = sorted(chain(self._beside, *compress(self._shown, kept)))
         found: list[OpenGap] = []
-        after_restored = False
-        last: int | None = None
-        start = 0
-        for position in draft.left():
-            here = ends[position]
-            if here < 0:
+        left = list(compress(range(len(kept)), map(and_, kept, self._can_end)))
+        for last, position in pairwise(chain((-1,), left)):
+            if position == last + 1 and not notable[position]:
                 continue
-            if position > start or after_restored or notable[position]:
-                dropped: Sequence[int] = ()
-                parts: Sequence[Gap] = ()
-                if position > start:
-                    dropped = [p for p in range(start, position) if not draft.kept[p]]
-                    parts = [known[ids[p]] for p in range(start, position + 1) if ids[p] in known]
-                elif (part := known.get(ids[position])) is not None:
-                    parts = [part]
-                if dropped or parts or everywhere or after_restored or restored[position]:
-                    at = -1 if last is None else ends[last]
-                    missing = here - at - 1
-                    if missing:
-                        missing -= bisect_left(shown, here) - bisect_right(shown, at)
-                    if missing > 0:
-                        found.append(OpenGap(position, last, missing, dropped, parts))
-                after_restored = restored[position]
-            last, start = position, position + 1
+            dropped: Sequence[int] = ()
+            parts: Sequence[Gap] = ()
+            if position > last + 1:
+                dropped = [p for p in range(last + 1, position) if not kept[p]]
+                parts = [known[ids[p]] for p in range(last + 1, position + 1) if ids[p] in known]
+            elif (part := known.get(ids[position])) is not None:
+                parts = [part]
+            if dropped or parts or everywhere or restored[position] or (last >= 0 and restored[last]):
+                here, at = ends[position], -1 if last < 0 else ends[last]
+                missing = here - at - 1
+                if missing:
+                    missing -= bisect_left(shown, here) - bisect_right(shown, at)
+                if missing > 0:
+                    found.append(OpenGap(position, last if last >= 0 else None, missing, dropped, parts))
         return found
 
 
