@@ -57,15 +57,10 @@ def shown_only_by(
     others = list(kept)
     for position in positions:
         others[position] = False
-    stays = set[str]()
-    stays.update(*[shown_by(entry, cuts) for entry in chain.from_iterable(compress(members, others))])
-    found = {}
-    for position in positions:
-        each = [shown_by(entry, cuts) for entry in members[position]]
-        found[position] = names = set(each[0])
-        names.update(*each[1:])
-        names -= stays
-    return found
+    shown = {position: [shown_by(entry, cuts) for entry in members[position]] for position in positions}
+    only = set(chain.from_iterable(chain.from_iterable(shown.values())))
+    only.difference_update(*[shown_by(entry, cuts) for entry in chain.from_iterable(compress(members, others))])
+    return {position: only.intersection(chain.from_iterable(names)) for position, names in shown.items()}
 
 
 def shown_by(entry: Entry, cuts: Mapping[str, Cut]) -> tuple[str, ...]:
