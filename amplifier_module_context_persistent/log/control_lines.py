@@ -29,8 +29,8 @@ class ControlLine(NamedTuple):
 
 
 def has_known_places(reader: ReadableLog) -> bool:
-    """Whether the index says where a log's control records lie."""
-    return isinstance(reader, LogReader) and reader.scanner.order is None and not reader.index.damage
+    """Whether the index says where a log's control records lie: a line that was moved counts as damage too."""
+    return isinstance(reader, LogReader) and not reader.index.damage
 
 
 def control_lines(reader: ReadableLog) -> Iterator[bytes]:
@@ -116,5 +116,5 @@ class ControlPlaces:
         for records in stretches:
             start, stop = self._bounds(records)
             for line in block[start - begin : stop - begin].split(b"\n"):
-                if line.startswith(CONTROL_HEAD):
+                if line:
                     yield ControlLine(records, line)
