@@ -62,8 +62,7 @@ class RequestList:
         waiting: deque[Receipt] = deque()
         number = self.malformed = 0
         for receipt in self._receipts():
-            if receipt is not None:
-                waiting.append(receipt)
+            waiting.append(receipt)
             if len(waiting) > _MOST_WAITING and not self._knows_all:
                 self._know_all()
             while waiting and (self._knows_all or not self._lacks(waiting[0], of_log=True)):
@@ -72,8 +71,8 @@ class RequestList:
         for last, receipt in enumerate(waiting, number + 1):
             yield Listed(last, receipt, self._lacks(receipt))
 
-    def _receipts(self) -> Iterator[Receipt | None]:
-        """Give the receipts, and None after what may tell what one before it waits for."""
+    def _receipts(self) -> Iterator[Receipt]:
+        """Give the receipts, taking note of plans and head texts between them."""
         for line in control_lines(self._reader):
             if (control := control_of(line)) is None:
                 continue
@@ -83,18 +82,15 @@ class RequestList:
                     yield Receipt.from_record(record)
                 except ValueError:
                     self.malformed += 1
-            elif self._note(kind, record):
-                yield None
+            else:
+                self._note(kind, record)
 
-    def _note(self, kind: str, record: Message) -> bool:
-        """Take note of a plan or a head text; False if it is neither."""
+    def _note(self, kind: str, record: Message) -> None:
+        """Take note of a plan or a head text."""
         if kind in PLANS:
             self._plans.add(name_of(record.get("id")))
         elif kind == "system" and isinstance(text := record.get("text"), str):
             self._heads.add(text_hash(text))
-        else:
-            return False
-        return True
 
     def _know_all(self) -> None:
         for line in control_lines(self._reader):
