@@ -238,19 +238,19 @@ class LogReader:
         """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
         given = 0
         try:
-            for one in read(index, ordinals):
+            for given, one in enumerate(read(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
                 yield one
-                given += 1
         except LogUnreadableError:
-            if self.index is not index or self.file.fd is None or not self._is_restored:
+            if self.index is not index or self.file.fd is None:
                 raise
-            logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", self.path)
-            discard_checkpoint(self.file.files, self.path)
-            self.reload(self.size)
-            if (scanner := with_index(self.scanner, index)) is None:
-                reason = "the log is not what its checkpoint said, and was read anew; try again"
-                raise LogUnreadableError(errno.EIO, reason, self.path) from None
-            self.scanner = scanner
+            if self._is_restored:  # else whoever read in the meantime has scanned the log already
+                logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", self.path)
+                discard_checkpoint(self.file.files, self.path)
+                self.reload(self.size)
+                if (scanner := with_index(self.scanner, index)) is None:
+                    reason = "the log is not what its checkpoint said, and was read anew; try again"
+                    raise LogUnreadableError(errno.EIO, reason, self.path) from None
+                self.scanner = scanner
             yield from read(index, ordinals[given:])
 
     def open(self, *, create: bool) -> None:

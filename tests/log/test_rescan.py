@@ -1,6 +1,7 @@
 """A log that was altered where its checkpoint had covered it: what is read tells, and reading goes on."""
 
 import os
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,26 @@ def test_a_checkpoint_that_proved_wrong_and_cannot_be_removed_is_no_other_error(
     assert list(reader.read(reader.index.live)) == known(path, trusting=False)["messages"]
     assert os.path.lexists(path + SUFFIX)
     reader.close()
+
+
+def test_who_reads_at_the_same_time_goes_on_too(path: str) -> None:
+    """As a command does that looks a call up while it goes through all messages: one meets it, and both go on."""
+    some_log(path)
+    kept = os.stat(path)
+    write_file(path, content_of(path).replace(b"message 7", b"message 6"))
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    expected = known(path, trusting=False)["messages"]
+    reader = LogReader(path)
+    reader.follow()
+    live = reader.index.live
+    try:
+        outer = reader.read(live)
+        inner = reader.read(live)
+        assert [*islice(outer, 3), *inner] == [*expected[:3], *expected]
+        assert list(outer) == expected[3:]
+        assert [found.kind for found in reader.index.damage] == ["checksum"]
+    finally:
+        reader.close()
 
 
 def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
