@@ -1,18 +1,19 @@
 """Gaps: the places where a view leaves messages out, found from a draft.
 
-A gap ends before a kept group that is in the log and is no system text. What is shown though no group of the draft has
-it (messages beside the entries, blank ones, orphaned results) is not missing from a gap.
+A gap ends before a kept group that is in the log, and never before the system text at the beginning. What is shown
+though no group of the draft has it (messages beside the entries, blank ones, orphaned results) is not missing from a
+gap.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, compress, pairwise
 from operator import and_
 from typing import NamedTuple
 
-from ..view.entry import INSTRUCTING
+from ..view.entry import INSTRUCTING, Entry
 from ..view.plan import Gap
 from .draft import Draft
 from .plan_request import PlanRequest
@@ -52,11 +53,12 @@ class GapFinder:
             for head in heads
         ]
         """By group, where its first message is in the live history, if a gap can end before it; else -1."""
-        self._can_end = [end >= 0 for end in self._ends]
         self._ids = [head.id for head in heads]
         previous = request.previous
         marked = previous is not None and previous.gaps is not None
         self._known = {gap.before: gap for gap in previous.gaps or ()} if previous is not None else {}
+        self._end_at_system_text(indexes, heads)
+        self._can_end = [end >= 0 for end in self._ends]
         self._old = set(previous.keep) if previous is not None and marked else set[str]()
         known = (entry.ordinal for entry in reversed(request.entries) if entry.id in self._old)
         self._newest_old = request.index_of(next(known, -1))
@@ -71,6 +73,23 @@ class GapFinder:
         """By group, whether a gap may end before it though nothing right before it was left out now."""
         self._kept: list[bool] = []
         self._found: list[OpenGap] = []
+
+    def _end_at_system_text(self, indexes: Mapping[int, int], heads: Sequence[Entry]) -> None:
+        """Let gaps end before system text too that came after other messages.
+
+        Earlier versions let them end after it; a gap of theirs that has messages from before the text stays where it is.
+        """
+        ends, ids = self._ends, self._ids
+        texts = [p for p, end in enumerate(ends) if end < 0 and heads[p].id and heads[p].role in INSTRUCTING]
+        start = next((position for position, end in enumerate(ends) if end >= 0), len(ends))
+        for position in reversed(texts):
+            if position < start:
+                return
+            here = indexes.get(heads[position].ordinal, -1)
+            after = next((p for p in range(position, len(ends)) if ends[p] >= 0), None)
+            known = None if after is None else self._known.get(ids[after])
+            if after is None or known is None or known.messages < ends[after] - here:
+                ends[position] = here
 
     def find(self) -> list[OpenGap]:
         """The gaps of the draft as it stands, in order."""

@@ -10,6 +10,7 @@ from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.gaps import GapFinder, OpenGap
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.view.plan import Gap, Plan
 from tests.support.drafts import history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
@@ -94,18 +95,45 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     assert grown.messages > last.messages
 
 
+def test_a_gap_before_system_text_within_the_session_ends_there() -> None:
+    """Not after it, where nothing is missing; and there is none before system text that comes first."""
+    talk = history("s:9 u:9 t:9 s:9 a:9 u:9")
+    assert gaps(talk, [2]) == [(3, 1, 2)]
+    assert gaps(talk, [4]) == [(5, 3, 1)]
+    assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2, 2)]
+
+
+def test_a_gap_that_was_marked_after_system_text_stays_there() -> None:
+    """Earlier versions marked it so, and its marker is part of what the provider has in its cache."""
+    talk = history("u:9 t:9 s:9 t:9 a:9 u:9 t:9 u:9")
+    entries = request_of(talk, 100).entries
+    heads = [entry.id for entry in entries if entry.result_of is None]
+    shown = [entry for entry in entries if entry.id not in (heads[1], heads[3], "m1", "m3")]
+    keep = tuple(entry.id for entry in shown)
+
+    def found(*marked: Gap) -> list[tuple[str, int]]:
+        before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=marked)
+        request = request_of(talk, 20_000, entries=shown, previous=before, left_out=4)
+        made = request.draft()
+        return [(made.groups[gap.before].head.id, gap.messages) for gap in GapFinder(made, request).find()]
+
+    assert found(Gap(heads[4], "", 4, "[4]")) == [(heads[4], 4)]
+    assert found(Gap(heads[2], "", 2, "[2]"), Gap(heads[4], "", 2, "[2]")) == [(heads[2], 2), (heads[4], 2)]
+
+
 @examples(60)
 @given(st.lists(st.sampled_from(("u:9", "a:9", "t:9", "r:9", "h:9", "s:9")), min_size=2, max_size=25), st.data())
 def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
     """Between two kept messages that can end a gap, as many are missing as the history has there and no view shows."""
-    talk = history(" ".join(["u:9", *words]))
-    dropped = data.draw(st.sets(st.integers(0, len(words))))
+    talk = history(" ".join(words))
+    dropped = data.draw(st.sets(st.integers(0, len(words) - 1)))
     made, request = drafted(talk, sorted(dropped))
     shown = {entry.ordinal for position in made.left() for entry in made.members[position]}
+    start = next((group.head.ordinal for group in made.groups if not group.head.instructs), len(talk))
     expected, before = [], -1
     for position in made.left():
         head = made.groups[position].head
-        if head.instructs:
+        if head.ordinal < start:
             continue
         missing = [at for at in range(before + 1, head.ordinal) if at not in shown]
         if missing:
