@@ -49,7 +49,7 @@ class Draft:
     opening: set[int] = field(default_factory=set)
     """Positions of those held groups that go last of all: without them a gap has no marker."""
     shorter: dict[int, Cut] = field(default_factory=dict)
-    """By the position of a group, the only cut to which its first message may be shortened."""
+    """By the position of a group, the only cut to which its message, or with calls its results, may be shortened."""
     members: list[tuple[Entry, ...]] = field(default_factory=list)
     """The messages of each group."""
     sizes: list[int] = field(default_factory=list)

@@ -49,8 +49,8 @@ def answers_by_human(groups: Sequence[Group]) -> dict[int, int]:
     return answers
 
 
-def hold_last_words(draft: Draft) -> None:
-    """Hold the last words of finished turns, and say how they may be shortened."""
+def hold_last_words(draft: Draft) -> int:
+    """Hold the last words of finished turns, and say how they may be shortened; about what they come to then."""
     positions = [p for p in last_words(draft.groups) if draft.kept[p] and p not in draft.fixed]
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[position] for position in positions])
     room = max(int(SHARE * draft.target_tokens), spare)
@@ -73,6 +73,7 @@ def hold_last_words(draft: Draft) -> None:
         head = draft.groups[position].head
         if sum(head.terms.text_chars) > _MUCH * chars and draft.chars_of(head) > chars:
             draft.shorter[position] = cut
+    return sum(sizes) - max(0, excess)
 
 
 def leave_nobody_unanswered(draft: Draft) -> None:

@@ -245,7 +245,8 @@ def _choice(draft: Draft, positions: Sequence[int], spared: int) -> Candidates:
     least = kept // 4 if kept // 4 >= LEAST_SHOWN_CHARS else 0
     lengths = [word_cut_for(chars) for chars in (kept * 5 // 2, kept, least, 0)]
     shown = shown_only_by(positions, draft.members, draft.kept, draft.cuts)
-    heads = [draft.groups[position].head for position in draft.shorter if draft.kept[position]]
+    answers = [p for p in draft.shorter if draft.kept[p] and not draft.groups[p].results]
+    heads = [draft.groups[position].head for position in answers]
     return Candidates(
         draft,
         elidable={result.ordinal for result in old if result.id and result.terms.text_chars}

@@ -24,6 +24,7 @@ from .floor import floor, pinned
 from .gap_markers import Marked, close_turn, drop_opening, hold_turn_start, mark_gaps, merge_gaps
 from .gaps import GapFinder
 from .inserted_text import write_inserted
+from .interrupted_turns import hold_interrupted_turns
 from .ladder import shorten_largest
 from .last_words import hold_last_words, leave_nobody_unanswered
 from .notice import place_notice, says_what_is_gone
@@ -113,7 +114,7 @@ def _hold(draft: Draft, request: PlanRequest) -> None:
     hold_turn_start(draft)
     if request.strategy == "sliding_window":
         return
-    hold_last_words(draft)
+    hold_interrupted_turns(draft, hold_last_words(draft))
     todo = [p for p, (head, _) in enumerate(draft.groups) for use in head.uses if use.kind == TODO and draft.kept[p]]
     draft.held.update(todo[-1:])
 
