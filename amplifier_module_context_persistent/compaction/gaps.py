@@ -77,7 +77,7 @@ class GapFinder:
     def _end_at_system_text(self, indexes: Mapping[int, int], heads: Sequence[Entry]) -> None:
         """Let gaps end before system text too that came after other messages.
 
-        Earlier versions let them end after it; a gap of theirs that has messages from before the text stays where it is.
+        Earlier versions let them end after it; a gap of theirs that has messages from before it stays where it is.
         """
         ends, ids = self._ends, self._ids
         texts = [p for p, end in enumerate(ends) if end < 0 and heads[p].id and heads[p].role in INSTRUCTING]

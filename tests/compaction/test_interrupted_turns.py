@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.compaction.interrupted_turns import SHARE, hold_interrupted_turns
 from amplifier_module_context_persistent.compaction.last_words import answers_by_human, hold_last_words
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.plan import Plan
 from tests.support.drafts import draft, draft_of, history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
@@ -80,15 +82,16 @@ def talk(turns: int) -> list[Message]:
 def test_no_three_people_stand_together_in_a_view(turns: int) -> None:
     """Plan after plan: the next one holds the same again."""
     messages = talk(turns)
-    entries = request_of(messages, 8_000).entries
-    plan, shown = None, []
-    for entry in entries:
+    plan: Plan | None = None
+    cut_tokens: dict[str, int] = {}
+    shown: list[Entry] = []
+    for entry in request_of(messages, 8_000).entries:
         shown.append(entry)
         if sum(one.tokens for one in shown) < 7_000:
             continue
-        cut_tokens = {} if plan is None else known.cut_tokens
-        known = compact(request_of(messages, 8_000, entries=shown, previous=plan, cut_tokens=cut_tokens))
-        plan = known.plan
-        shown = [one for one in shown if one.id in plan.keep]
+        made = compact(request_of(messages, 8_000, entries=shown, previous=plan, cut_tokens=cut_tokens))
+        plan, cut_tokens = made.plan, dict(made.cut_tokens)
+        shown = [one for one in shown if one.id in made.plan.keep]
         roles = [one.role for one in shown if one.human or one.role == "assistant"]
         assert "user user user" not in " ".join(roles)
+    assert plan is not None
