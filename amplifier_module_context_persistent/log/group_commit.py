@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from aiofiles.os import wrap
 
 from .base import KeepsCheckpoint, Log, Outcome, Prepare
 from .log_thread import LogThread
+from .process_forks import forks
 
 T = TypeVar("T")
 
@@ -48,7 +48,8 @@ class GroupCommit:
         self._reset()
 
     def _reset(self) -> None:
-        self._pid = os.getpid()
+        """Begin anew, as in a forked process: the thread and what was queued belong to its parent."""
+        self._forks = forks.count
         self._mutex = threading.Lock()
         self._queue: deque[_Append] = deque()
         self._thread = LogThread()
@@ -65,7 +66,8 @@ class GroupCommit:
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
-        self._check_process()
+        if self._forks != forks.count:
+            self._reset()
         if self._inline and small and self._mutex.acquire(blocking=False):
             try:
                 if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
@@ -92,7 +94,8 @@ class GroupCommit:
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log on the log's own thread, after what was queued before."""
-        self._check_process()
+        if self._forks != forks.count:
+            self._reset()
         result: T = await self._wrapped(function, executor=self._thread)
         return result
 
@@ -102,7 +105,8 @@ class GroupCommit:
 
     def call(self, function: Callable[[Log], None]) -> None:
         """Call a function with the log, as `run` does; nobody waits for it, and it must raise nothing."""
-        self._check_process()
+        if self._forks != forks.count:
+            self._reset()
 
         def job() -> None:
             with self._mutex:
@@ -116,10 +120,6 @@ class GroupCommit:
             await self.run(lambda log: log.close())
         finally:
             self._thread.shutdown(wait=False)
-
-    def _check_process(self) -> None:
-        if self._pid != os.getpid():  # after a fork: the thread and what was queued belong to the parent
-            self._reset()
 
     def _drain(self) -> None:
         with self._mutex:

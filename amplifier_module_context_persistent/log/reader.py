@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +27,7 @@ from .index import Index, TornTail
 from .late_ids import deriving
 from .lost_messages import count_lost
 from .open_log import OpenLog
+from .process_forks import forks
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
@@ -83,7 +83,7 @@ class LogReader:
         """The file's last bytes when last looked at."""
         self.known_end = b""
         """The last bytes of what is known: a checksum that stands for all before it."""
-        self._pid = os.getpid()
+        self._forks = forks.count
 
     @property
     def index(self) -> Index:
@@ -118,9 +118,9 @@ class LogReader:
 
         A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
         """
-        if self._pid != (pid := os.getpid()):
+        if self._forks != forks.count:
             self.close()
-            self._pid = pid
+            self._forks = forks.count
         if self.file.fd is not None:
             return False
         self.open(create=False)
@@ -166,7 +166,7 @@ class LogReader:
     @property
     def is_as_known(self) -> bool:
         """Whether the open file ends with the last line that was taken in, and was opened by this process."""
-        return self.size == self.scanner.offset and self._pid == os.getpid() and self.file.fd is not None
+        return self.size == self.scanner.offset and self._forks == forks.count and self.file.fd is not None
 
     def _forget(self) -> None:
         """Begin a new index, and keep the last one, to tell what the file has lost."""
