@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import RecordError
 
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
-_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+_PLAIN_TYPES = frozenset({str, int, bool, type(None)})  # and floats that are finite
+
+
+class NotFinite(float):
+    """NaN or an infinity. `orjson` writes those of the plain type as null; one of this class it refuses to write."""
 
 
 def to_plain_json(message: Any) -> Any:
     """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
+
+    A float that is not finite becomes a `NotFinite`.
 
     Raises:
         RecordError: a key is no string, or a value has no JSON form; names the path to it.
@@ -37,14 +44,22 @@ def _copy(value: Any, depth: int) -> Any:
     """Copy dictionaries and lists of nothing but plain types, which nearly every message is."""
     kind = type(value)
     if depth <= MAX_DEPTH and kind is dict:
-        plain = {}
+        plain = {**value}
         for key, item in value.items():
             if type(key) is not str:
                 raise _NotPlainError
-            plain[key] = item if type(item) in _PLAIN_TYPES else _copy(item, depth + 1)
+            kind = type(item)
+            if kind is not str and kind not in _PLAIN_TYPES:
+                plain[key] = _copy(item, depth + 1)
         return plain
     if depth <= MAX_DEPTH and kind is list:
-        return [item if type(item) in _PLAIN_TYPES else _copy(item, depth + 1) for item in value]
+        items = [*value]
+        for at, item in enumerate(value):
+            if type(item) not in _PLAIN_TYPES:
+                items[at] = _copy(item, depth + 1)
+        return items
+    if kind is float and math.isfinite(value):
+        return value
     raise _NotPlainError
 
 
@@ -64,6 +79,8 @@ def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind in _PLAIN_TYPES:
         return value
+    if kind is float:
+        return value if math.isfinite(value) else NotFinite(value)
     if depth > MAX_DEPTH:
         raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
     if kind is dict or isinstance(value, Mapping):
@@ -91,7 +108,7 @@ def _plain(value: Any, depth: int) -> Any:
         return items
     for base in (str, int, float):  # an enum of strings is a string
         if isinstance(value, base):
-            return base.__str__(value) if base is str else base(value)
+            return base.__str__(value) if base is str else _plain(base(value), depth)
     return _plain(_dump(value), depth + 1)
 
 

@@ -97,8 +97,23 @@ class Member:
     number: int
 
 
-def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, member: Member | None = None) -> bytes:
-    """Encode what `to_plain` gave, as `encode_message` does; without a `timestamp`, none is stamped."""
+def encode_plain(
+    plain: Message,
+    *,
+    message_id: str,
+    timestamp: str | None,
+    member: Member | None = None,
+    is_copied: bool = False,
+) -> bytes:
+    """Encode a message of plain JSON types, as `encode_message` does; without a `timestamp`, none is stamped.
+
+    Args:
+        plain: the message.
+        message_id: stamped as its id.
+        timestamp: likewise.
+        member: the reset that it belongs to.
+        is_copied: whether it is what `to_plain` gave: then what is written is not searched for floats that were lost.
+    """
     stamped = {"role": plain["role"], **plain}
     metadata = stamped.pop("metadata", None)  # it comes last
     metadata = {**metadata} if metadata else {}
@@ -112,7 +127,7 @@ def encode_plain(plain: Message, *, message_id: str, timestamp: str | None, memb
     stamped["metadata"] = metadata
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
-    return encode_object(stamped)
+    return _encode_copied(stamped) if is_copied else encode_object(stamped)
 
 
 def _put_last(metadata: Message, timestamp: Any) -> None:
@@ -138,10 +153,21 @@ def encode_object(value: Mapping[str, Any]) -> bytes:
     """Encode plain JSON types; the result lacks its closing brace, to which `seal` adds checksum and brace."""
     try:
         encoded = orjson.dumps(value)
-        if b"null" not in encoded or _finite(value):  # orjson writes NaN and infinities as null
-            return encoded[:-1]
     except TypeError:  # beyond 64 bits, or a lone surrogate: everything else was refused before
-        pass
+        return _encode_stdlib(value)
+    # orjson writes NaN and infinities as null.
+    return encoded[:-1] if b"null" not in encoded or _finite(value) else _encode_stdlib(value)
+
+
+def _encode_copied(value: Mapping[str, Any]) -> bytes:
+    """Encode an object in which every float that is not finite is a `NotFinite`, as `encode_object`."""
+    try:
+        return orjson.dumps(value)[:-1]
+    except TypeError:
+        return _encode_stdlib(value)
+
+
+def _encode_stdlib(value: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")[:-1] + MARK
     except ValueError as error:  # an integer of more digits than the interpreter converts

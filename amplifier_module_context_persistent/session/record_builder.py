@@ -67,6 +67,8 @@ class RecordBuilder:
 
     def take_deferred(self) -> list[bytes]:
         """Take the buffered records; the caller appends them, or buffers them again."""
+        if not self._deferred:
+            return []
         taken, self._deferred = self._deferred, []
         return taken
 
@@ -95,7 +97,7 @@ class RecordBuilder:
                     self._replays.claim(replayed)
                     claimed.append(replayed)
                     return []
-            body = encode_plain(message, message_id=message_id, timestamp=timestamp)
+            body = encode_plain(message, message_id=message_id, timestamp=timestamp, is_copied=True)
             is_begun = self._headed and len(index) and index.version >= FORMAT_VERSION
             return [body] if is_begun else [*self._preamble(index), body]
 

@@ -1,6 +1,7 @@
 """Copying a message into plain JSON types: what is copied, converted and refused."""
 
 import enum
+import math
 from types import MappingProxyType
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH, to_plain_json
+from amplifier_module_context_persistent.log.plain_json import MAX_DEPTH, NotFinite, to_plain_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -73,3 +74,17 @@ def test_a_refusal_names_the_way_to_the_value(value: Any, told: str) -> None:
     """Wherever in plain values it stands."""
     with pytest.raises(RecordError, match=told):
         to_plain_json(value)
+
+
+class Degrees(float):
+    pass
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, Degrees("nan"), NotFinite("inf")])
+@pytest.mark.parametrize("beside", ["plain", ("a", "tuple")])
+def test_a_float_that_is_not_finite_is_marked_by_its_class(value: float, beside: Any) -> None:
+    """At any place; it keeps its value, and finite floats stay plain."""
+    copy = to_plain_json({"a": [value, 1.5], "b": value, "c": beside})
+    assert repr([copy["a"][0], copy["b"]]) == repr([float(value)] * 2)
+    assert {type(copy["a"][0]), type(copy["b"])} == {NotFinite}
+    assert type(copy["a"][1]) is float

@@ -2,13 +2,14 @@
 
 import itertools
 import json
+import math
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent.errors import PinError
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.record import encode_control, to_plain
 from amplifier_module_context_persistent.session.record_builder import RecordBuilder
 from amplifier_module_context_persistent.window.ephemeral import Extras
 from tests.support.messages import user
@@ -93,3 +94,13 @@ def test_a_pin_is_written_where_it_changes_something() -> None:
     assert writer.kinds == ["header", "a", "pin", "pin"]
     with pytest.raises(PinError):
         writer.append(writer.builder.pin("nobody", pinned=True, reason="", time="t"))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_floats_that_json_cannot_say_come_back(value: float) -> None:
+    """They are not turned into null, and the nothing beside them stays nothing."""
+    writer = Writer()
+    message = to_plain({**user("a"), "value": [value, None, 1.5]})
+    writer.append(writer.builder.add(message, timestamp="t"))
+    (stored,) = writer.log.read(writer.log.index.live)
+    assert repr(stored["value"]) == repr([value, None, 1.5])
