@@ -37,7 +37,7 @@ from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 
 _RECEIPT_HEAD = b'{"_record":"view",'
-_ROLE_BY_HEAD = {ROLE_HEAD + role[:4].encode(): code for role, code in ROLE_CODES.items()}
+ROLE_BY_HEAD = {ROLE_HEAD + role[:4].encode(): code for role, code in ROLE_CODES.items()}
 
 
 class Scanner:
@@ -72,7 +72,7 @@ class Scanner:
 
     def feed(self, block: bytes) -> None:
         """Scan a block of whole lines that begins at `offset`; it must end with LF."""
-        index, crc, roles, limit = self.index, crc32, _ROLE_BY_HEAD, self.max_record_bytes
+        index, crc, roles, limit = self.index, crc32, ROLE_BY_HEAD, self.max_record_bytes
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
         builder, from_bytes, asked = self.builder, int.from_bytes, self.builder.asked
         offsets, lengths, role_codes, added = index.offsets, index.lengths, index.roles, len(index)

@@ -19,6 +19,7 @@ from ..log.base import Log
 from ..log.record import to_plain
 from ..messages.message import Message, text_of
 from ..messages.metadata import is_ephemeral
+from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
 from ..window.gc_pause import collector_paused
@@ -133,7 +134,8 @@ class PersistentContextManager:
         if "metadata" in plain and is_ephemeral(plain):
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
-            plain = await session.offloaded(plain)
+            if may_offload(plain, self.config.offload_threshold):
+                plain = await session.offloaded(plain)
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
             if plain["role"] == "assistant":

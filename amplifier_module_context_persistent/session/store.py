@@ -125,9 +125,10 @@ class Store:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
         """
         session = self._session or await self.open()
-        known, prepared, carried = session.log.index, prepare(session.history), session.history.take_deferred()
+        history, known = session.history, session.log.index
+        prepared, carried = prepare(history), history.take_deferred()
         if carried:
-            prepared = session.history.carrying(carried, prepared)
+            prepared = history.carrying(carried, prepared)
         try:
             try:
                 await session.commit.append(prepared, small=small)
