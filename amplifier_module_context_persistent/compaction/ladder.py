@@ -18,7 +18,7 @@ from .draft import Draft
 from .last_words import answers_by_human
 from .least_loss import lose_least
 from .level import bring_down
-from .newest_results import hold_newest_results, shorten_newest_group
+from .newest_results import hold_newest_results, shorten_for_people, shorten_newest_group
 from .pasted_lines import cut_with_lines
 
 HUMAN_FACTORS = (2, 1, 0.5, 0.25)  # a human message keeps so many times `truncate_chars`
@@ -83,8 +83,9 @@ def shorten_humans(draft: Draft) -> None:
 def narrow_protections(draft: Draft) -> None:
     """Step 5: what is recent counts for less and less; at the end human messages go, the first one last.
 
-    With a person's message its answer goes, and before any does, the view may come to more. What is held goes after
-    that. A newest group that does not fit alone is shortened before all of it: it has to be in any case.
+    With a person's message its answer goes, and before any does, the view may come to more, and what is held is
+    shortened as far as it may be. What is held goes after that. A newest group that does not fit alone is shortened
+    before all of it: it has to be in any case.
     """
     shorten_newest_group(draft)
     config = draft.config
@@ -92,6 +93,7 @@ def narrow_protections(draft: Draft) -> None:
         spared = int(config.protected_tool_results * share / config.protected_recent) if share else 0
         lose_least(draft, share=share, spared=spared)
     draft.goal_tokens = max(draft.goal_tokens, draft.people_goal_tokens)
+    shorten_for_people(draft)
     first, answers = first_human(draft.groups), answers_by_human(draft.groups)
     humans = [position for position in draft.left() if draft.groups[position].head.human]
     humans = [position for position in humans if position not in draft.fixed]
