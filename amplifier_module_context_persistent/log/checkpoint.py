@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from zlib import crc32
 
 import orjson
 
+from .checkpoint_bounds import MOST_OF_A_LINE, are_few, exceeds, findings_of
 from .checkpoint_controls import CheckpointError, Read, control_places, restore_controls
 from .index import Damage, Index, ordinals_of, spans_of
 from .index_builder import IndexBuilder
@@ -40,8 +41,8 @@ HEAD_BYTES = len(MAGIC) + 4 + 16
 END_BYTES = 64 << 10
 """So much of the log's beginning, and of what stands before the checkpoint's offset, must be what it was."""
 
-_MOST_DESCRIPTION_BYTES = 64 << 20
-_MOST_FINDINGS = 10_000
+_MOST_DESCRIPTION_BYTES = 16 << 20
+_MOST_NOTES_BYTES = 256 << 20
 _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
 _COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
@@ -76,19 +77,18 @@ def encode(
     index, snapshot = scanner.index, scanner.snapshot()
     if snapshot is None:
         raise CheckpointError("a reset is open, or lines were moved")
-    if scanner.offset > status.size_bytes or len(index.damage) > _MOST_FINDINGS or len(index.live) > len(index):
+    if scanner.offset > status.size_bytes or not are_few(index.damage) or len(index.live) > len(index):
         raise CheckpointError("the log's last line is open, or there are too many findings")
     ends, controls = _ends(read_log, scanner.offset), control_places(scanner, read_log)
     if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
         raise CheckpointError("the log was changed otherwise than by appending")
-    findings = list(map(astuple, index.damage))
     index.know_ids()
     columns = {name: _raw(getattr(index, name)) for name in _COLUMNS}
     columns["live"] = _raw(spans_of(index.live))
     description = {
         "version": VERSION,
         "byte_order": sys.byteorder,
-        "log": {**asdict(status), "ends": ends, "damaged": _damaged(read_log, findings)},
+        "log": {**asdict(status), "ends": ends, "damaged": _damaged(read_log, index.damage)},
         "max_record_bytes": scanner.max_record_bytes,
         "records": len(index),
         "columns": [[name, raw.nbytes, crc32(raw)] for name, raw in columns.items()],
@@ -99,7 +99,7 @@ def encode(
         "heads": sorted(index.heads),
         "asked": index.asked,
         "control_counts": index.control_counts,
-        "damage": findings,
+        "damage": list(map(astuple, index.damage)),
         "generation": index.generation,
         "format_version": index.version,
     }
@@ -151,7 +151,11 @@ class Checkpoint:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
         self._start = HEAD_BYTES + length
         self._notes_start = self._start + sum(nbytes for _, nbytes, _ in self._columns)
-        if self._notes_start + sum(nbytes for _, nbytes, _ in self._notes) != size_bytes:
+        self._findings: list[Damage] = []
+        notes_bytes = sum(nbytes for _, nbytes, _ in self._notes)
+        if notes_bytes > _MOST_NOTES_BYTES:
+            raise CheckpointError("its notes are too large")
+        if self._notes_start + notes_bytes != size_bytes:
             raise CheckpointError("it is cut, or something was appended to it")
 
     def check_log(self, status: LogStatus, read_log: Read) -> None:
@@ -171,10 +175,10 @@ class Checkpoint:
         if not 0 <= self.offset <= min(size_bytes, status.size_bytes) or _ends(read_log, self.offset) != ends:
             raise CheckpointError("it was made of another log, or the log was cut or edited")
         try:
-            same = _damaged(read_log, self._description["damage"]) == known["damaged"]
+            self._findings = findings_of(self._description["damage"], self.offset)
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
-        if not same:
+        if _damaged(read_log, self._findings) != known["damaged"]:
             raise CheckpointError("a damaged line of the log is no longer what it was: it may have been restored")
 
     def notes(self, *names: str) -> dict[str, bytes]:
@@ -213,13 +217,16 @@ class Checkpoint:
         given, index = self._description, Index()
         if [name for name, _, _ in self._columns] != [*_COLUMNS, "live"]:
             raise ValueError("columns")
+        if not 0 <= count <= self.offset:
+            raise ValueError("more records than bytes")
         at, spans = self._start, array("I")
         for name, nbytes, crc in self._columns:
             column = spans if name == "live" else getattr(index, name)
+            size = getattr(column, "itemsize", 1)
+            if nbytes != count * size if name != "live" else nbytes > 2 * count * size:
+                raise ValueError("a column has another length")
             self._fill(column, at, nbytes, crc)
             at += nbytes
-            if name != "live" and len(column) != count:
-                raise ValueError("a column has another length")
         if any(index.roles.translate(None, bytes(range(len(ROLES))))):
             raise ValueError("a role that is none")
         if any(index.flags.translate(None, bytes(range(_MOST_FLAGS)))):
@@ -229,13 +236,15 @@ class Checkpoint:
             raise ValueError("a model that is not known")
         if exceeds(index.offsets, self.offset) or exceeds(index.lengths, given["max_record_bytes"] + 1):
             raise ValueError("a record beyond the end")
+        if 0 in index.lengths:
+            raise ValueError("a record without a byte")
         index.live = ordinals_of(spans, count)
         index.pins = {int(ordinal) for ordinal in given["pins"]}
         if not all(0 <= ordinal < count for ordinal in index.pins):
             raise ValueError("a pin beyond the end")
         index.heads = set(map(str, given["heads"]))
         index.control_counts = {str(kind): int(number) for kind, number in given["control_counts"].items()}
-        index.damage = [Damage(*found) for found in given["damage"]]
+        index.damage = self._findings
         index.generation, index.version = int(given["generation"]), int(given["format_version"])
         return index
 
@@ -257,21 +266,6 @@ class Checkpoint:
         return column
 
 
-def exceeds(column: array[int], limit: int) -> bool:
-    """Whether a number of a column is larger than any with the same highest byte as a limit.
-
-    It takes a tenth of the time of `max`, which makes an object of each number. What is a little too large is found
-    when it is read: the log has no such record there.
-    """
-    raw, size = column.tobytes(), column.itemsize
-    if limit >= 1 << 8 * size:
-        return False
-    high = max(0, limit.bit_length() - 1) // 8
-    allowed = bytes(range((limit >> 8 * high) + 1))
-    by_weight = range(size) if sys.byteorder == "little" else range(size)[::-1]
-    return any(raw[at::size].translate(None, allowed if at == by_weight[high] else b"\0") for at in by_weight[high:])
-
-
 def _parts(given: list[list[Any]]) -> list[tuple[str, int, int]]:
     """The name, the length and the CRC-32 of each part."""
     return [(str(name), max(0, int(nbytes)), int(crc)) for name, nbytes, crc in given]
@@ -284,11 +278,11 @@ def _ends(read_log: Read, offset: int) -> list[str]:
     return [_digest(block).hex() for block in blocks]
 
 
-def _damaged(read_log: Read, findings: Iterable[Sequence[Any]]) -> str:
+def _damaged(read_log: Read, findings: Iterable[Damage]) -> str:
     """A digest of the lines that are findings."""
     digest = blake2b(digest_size=16)
-    for _, offset, _, _, length in findings:
-        digest.update(read_log(int(offset), min(int(length), _BLOCK_BYTES)))
+    for found in findings:
+        digest.update(read_log(found.offset, min(found.length, MOST_OF_A_LINE)))
     return digest.hexdigest()
 
 

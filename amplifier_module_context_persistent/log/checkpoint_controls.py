@@ -51,9 +51,10 @@ def restore_controls(given: dict[str, Any], index: Index, end: int, read_log: Re
         CheckpointError: one is not what it was.
         ValueError, KeyError, TypeError: `given` is something else.
     """
-    places = ControlPlaces()
+    places, start = ControlPlaces(), 0
     for numbers in given["headers"]:
-        place, value = _control(numbers, end, read_log)
+        place, value = _control(numbers, end, read_log, start)
+        start = place.offset + place.length
         places.headers.append(place)
         index.headers.append(value)
     if given["plan"] is not None:
@@ -61,14 +62,16 @@ def restore_controls(given: dict[str, Any], index: Index, end: int, read_log: Re
     for numbers in given["usage"]:
         place, value = _control(numbers, end, read_log)
         name = name_of(value.get("provider")), name_of(value.get("model"))
+        if name in places.usage:
+            raise ValueError("a control record stands in it again")
         places.usage[name], index.usage[name] = place, value
     return places
 
 
-def _control(numbers: list[int], end: int, read_log: Read) -> tuple[Place, Message]:
+def _control(numbers: list[int], end: int, read_log: Read, start: int = 0) -> tuple[Place, Message]:
     place = Place(*map(int, numbers))
-    if not 0 <= place.offset < place.offset + place.length <= end:
-        raise ValueError("a control record beyond the end")
+    if not start <= place.offset < place.offset + place.length <= end:
+        raise ValueError("a control record beyond the end, or before the one before it")
     value = _read_control(place, read_log)
     if value is None:
         raise CheckpointError("a control record of the log was changed")

@@ -84,7 +84,10 @@ class Resets:
             state = _State(parse(given) if given is not None else None, base=int(one["base"]))
             state.begun, state.committed, state.in_force, is_last = map(bool, one["flags"])
             state.members = [(int(number), int(ordinal)) for number, ordinal in one["members"]]
-            state.runs = [(int(position), ordinals_of(spans, count)) for position, spans in one["runs"]]
+            for position, spans in one["runs"]:
+                state.runs.append((int(position), ordinals_of(spans, count)))
+                if self._content_length(state) > count:
+                    raise ValueError("a reset makes more messages live than the log has")
             if not all(0 <= ordinal < count for _, ordinal in state.members):
                 raise ValueError("a reset has a message that the log lacks")
             self._states[one["id"]] = state

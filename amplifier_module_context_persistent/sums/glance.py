@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from zlib import crc32
 
@@ -26,6 +26,7 @@ from ..log.record import MAX_RECORD_BYTES, decode
 from ..messages.message import Message, calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
 from ..tokens.counter import EstimateCounter, TokenCounter
+from .packed import check_numbers, check_texts
 from .summary import tokens_of
 
 NOTE = "glance"
@@ -114,14 +115,17 @@ def noted_glance(path: str, files: FileSystem | None) -> Glance | None:
         given = orjson.loads(note)
         if given["version"] != VERSION or given["glance"]["size_bytes"] != log.size():
             return None
-        line = ""
+        line, known = "", Glance(**given["glance"])
+        for field in fields(Glance):
+            (check_texts if isinstance(field.default, str) else check_numbers)([getattr(known, field.name)])
         if given["line"]:
             offset, length, check = given["line"]
+            check_numbers((offset, length), 0, log.size())
             content = log.read(offset, length)
             if len(content) != length or crc32(content) != check:
                 return None
             line = said_first(decode(content))
-        return Glance(**given["glance"], first_line=line)
+        return replace(known, first_line=line)
     except (ValueError, KeyError, TypeError, OSError) as error:
         if isinstance(error, LogUnreadableError):
             raise

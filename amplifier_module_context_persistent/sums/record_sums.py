@@ -12,9 +12,11 @@ from ..log.append_counters import KIND as APPENDS
 from ..log.append_counters import AppendCounts
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..messages.usage import ReportedUsage
+from .packed import MOST_NUMBER, check_numbers, check_texts
 from .requests import Request, RequestFinder
 
 _PLAN_FIELDS = ("id", "strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
+_PLAN_KEYS = {*_PLAN_FIELDS, "shortened"}
 _MOST_LINES = 256
 """So many kinds of views (by plan and head text) are remembered that a later one may continue."""
 _MOST_TOKENS = 1 << 53
@@ -114,6 +116,26 @@ class RecordSums:
         self._plan_ids = {repr(plan["id"]) for plan in self.plans}
         self.finder.waiting = [ReportedUsage(*parts) for parts in waiting]
         self.finder.forked_from, self.finder.copies = str(forked_from), bool(copies)
+        self._check()
+
+    def _check(self) -> None:
+        """Check what was read, as far as a log could not hold it; errors as `restore`."""
+        counted, waiting = list(self.models.values()), self.finder.waiting
+        if any(len(numbers) != 6 for numbers in counted) or any(plan.keys() != _PLAN_KEYS for plan in self.plans):
+            raise ValueError("counts are missing")
+        check_numbers(number for numbers in counted for number in numbers)
+        check_numbers(
+            (self.append_reports, self.reports, self.actual_tokens, self.views, self.view_tokens, self.breaks)
+        )
+        check_numbers((self.cached_tokens, self.shared_tokens, *self._known.values()), -MOST_NUMBER)
+        check_numbers(self.errors.values(), 1)
+        if sum(self.errors.values()) != self.reports:
+            raise ValueError("errors are missing")
+        check_numbers(plan["shortened"] for plan in self.plans)
+        check_numbers(number for one in waiting for number in (one.uncached, one.cached, one.written, one.output or 0))
+        check_texts(text for one in waiting for text in (one.provider, one.model))
+        if not all(len(pair) == 2 and {float, int}.issuperset(map(type, pair)) for pair in self.learned.values()):
+            raise ValueError("what was learned is no number")
 
     def _take_plan(self, record: Message) -> None:
         name = repr(record.get("id"))

@@ -9,13 +9,10 @@ Rules:
 
 from __future__ import annotations
 
-import json
 import logging
-import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -25,6 +22,7 @@ from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..messages.usage import usage_of_message
 from ..tokens.counter import TokenCounter
+from .packed import check_numbers, pack, unpack
 from .record_sums import RecordSums
 from .requests import EarlierAnswers, Request, RequestFinder
 from .summary import Summary, tokens_of
@@ -41,6 +39,7 @@ MOST_MESSAGES = 4096
 """The most messages of a segment; what a reset cuts is read again, so it must not be much."""
 MOST_BYTES = 8 << 20
 _MOST_NOTE_BYTES = 64 << 20
+_LEAST_SUM_BYTES = 1 << 20
 _LINES_AT_ONCE, _MESSAGES_AT_ONCE = 32, 64
 """Where time is short: so many lines before the clock is looked at, and messages in one run."""
 
@@ -52,6 +51,8 @@ class Segment:
     first: int
     count: int
     packed: bytes
+    is_checked: bool = True
+    """Whether it was summed up here, or looked at; anybody may have written what a note has."""
 
 
 class StoredSums:
@@ -120,7 +121,7 @@ class StoredSums:
     def note(self) -> bytes | None:
         """What is summed up, in writing, for `_restore`; None if it would be too large."""
         segments = [*self._segments, *self._reusable.values()]
-        records = _pack(self._records.to_json())
+        records = pack(self._records.to_json())
         head = {
             "version": VERSION,
             "counter": self._counter.name,
@@ -143,11 +144,13 @@ class StoredSums:
         if given["version"] != VERSION or given["counter"] != self._counter.name:
             logger.info("%s: its sums are of another version or counter; they are made anew", self._reader.path)
             return
-        at = given["records"]
-        self._records.restore(_loads(packed[:at]))
-        self._offset = given["offset"]
+        at, offset, end = given["records"], given["offset"], self._reader.scanner.offset
+        check_numbers((at, offset), 0, max(len(packed), end))
+        self._records.restore(unpack(packed[:at], _most_bytes(end)))
+        self._offset = offset
         for first, count, size in given["segments"]:
-            self._reusable[first] = Segment(first, count, packed[at : at + size])
+            check_numbers((first, count - 1, size))
+            self._reusable[first] = Segment(first, count, packed[at : at + size], is_checked=False)
             at += size
 
     def _begin(self) -> None:
@@ -160,7 +163,7 @@ class StoredSums:
             return
         try:
             self.restore(note)
-        except (ValueError, TypeError, KeyError, zlib.error):
+        except (ValueError, TypeError, KeyError, AttributeError):
             self._reusable, self._offset = {}, 0
             self._records = RecordSums(self._finder(self._is_repeated))
 
@@ -204,9 +207,20 @@ class StoredSums:
             return False
         index, end = self._reader.index, self._position + segment.count
         if not index.generation and len(index.live) == len(index):  # every record, one after the other
-            return segment.first == self._position and end <= len(index)
-        run = index.live[self._position : end]
-        return run == array("I", range(segment.first, segment.first + segment.count))
+            stands = segment.first == self._position and end <= len(index)
+        else:
+            run = index.live[self._position : end]
+            stands = len(run) == segment.count and run == array("I", range(segment.first, segment.first + len(run)))
+        return stands and (segment.is_checked or not segment.packed or self._is_sound(segment))
+
+    def _is_sound(self, segment: Segment) -> bool:
+        """Whether what a note has may be the sum of a segment's messages."""
+        size = sum(self._reader.index.lengths[segment.first : segment.first + segment.count])
+        try:
+            _unpack(segment.packed, _most_bytes(size)).check(segment.count)
+        except (ValueError, TypeError, AttributeError):
+            return False
+        return True
 
     def _push(self, segment: Segment) -> None:
         """Add a segment; neighbours are joined so that there are few, and larger ones the older they are."""
@@ -219,7 +233,7 @@ class StoredSums:
         ):
             joined = _unpack(last.packed)
             joined.join(_unpack(segment.packed))
-            segment = Segment(last.first, last.count + segment.count, _pack(joined.to_json()))
+            segment = Segment(last.first, last.count + segment.count, pack(joined.to_json()))
             self._segments.pop()
         self._segments.append(segment)
 
@@ -243,7 +257,7 @@ class StoredSums:
             if most is not None and is_over():
                 break
         self.read_bytes += sum(index.lengths[first : first + summary.messages])
-        return Segment(first, summary.messages, _pack(summary.to_json()))
+        return Segment(first, summary.messages, pack(summary.to_json()))
 
     def _requests_of(self, first: int, messages: Sequence[Message]) -> dict[str, list[Request]]:
         """By message id, the requests that some messages answered; `first` is the ordinal of the first one."""
@@ -275,22 +289,10 @@ def _answer_before(index: Index, ordinal: int, earlier: EarlierAnswers) -> int:
     return index.offsets[at] if at >= 0 else 0
 
 
-def _pack(value: list[Any]) -> bytes:
-    try:
-        written = orjson.dumps(value)
-    except TypeError:  # what is beyond 64 bits, and lone surrogates
-        written = json.dumps(value).encode("ascii")
-    return zlib.compress(written, 1)
+def _most_bytes(size: int) -> int:
+    """How long the sum of messages or records of a size can be at most, in writing."""
+    return min(_MOST_NOTE_BYTES, _LEAST_SUM_BYTES + 2 * size)
 
 
-def _loads(packed: bytes) -> list[Any]:
-    written = zlib.decompress(packed)
-    try:
-        value: list[Any] = orjson.loads(written)
-    except ValueError:
-        value = json.loads(written)
-    return value
-
-
-def _unpack(packed: bytes) -> Summary:
-    return Summary.from_json(_loads(packed))
+def _unpack(packed: bytes, most_bytes: int = 0) -> Summary:
+    return Summary.from_json(unpack(packed, most_bytes))

@@ -17,6 +17,7 @@ from ..messages.metadata import instant_of, is_human, timestamp_of
 from ..messages.normalize import normalise
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import TokenCounter, count_message
+from .packed import check_numbers, check_texts
 from .requests import Request
 from .turn_rows import TurnRows
 
@@ -158,6 +159,33 @@ class Summary:
             {call_id: list(map(OpenCall._make, waiting)) for call_id, waiting in calls.items()},
             list(map(LooseResult._make, loose)),
         )
+
+    def check(self, messages: int) -> None:
+        """Check that it may be the sum of so many messages, whoever wrote it down.
+
+        Raises:
+            ValueError: it cannot be.
+        """
+        rows, last_row = self.rows, len(self.rows) - 1
+        rows.check()
+        check_numbers([self.tokens])
+        if self.messages != messages or sum(rows.messages) != messages or len(self.largest) > LARGEST:
+            raise ValueError("it is the sum of another number of messages")
+        for counts, size in ((self.roles, 2), (self.tools, 4)):
+            if any(len(numbers) != size for numbers in counts.values()):
+                raise ValueError("counts are missing")
+            check_numbers(number for numbers in counts.values() for number in numbers)
+        check_numbers(tokens for tokens, _ in self.largest)
+        check_numbers((position for _, position in self.largest), 1 - messages, 0)
+        calls = [call for waiting in self.open.values() for call in waiting]
+        for ends in ((one.row for one in self.spent), (one.row for one in calls), (one.row for one in self.loose)):
+            check_numbers(ends, 0, last_row)
+        for spent in zip(*(one[2:] for one in self.spent), strict=True):
+            check_numbers(spent)
+        check_numbers(number for one in self.loose for number in (one.failed, one.tokens))
+        check_texts(one.model for one in self.spent)
+        check_texts(call.tool for call in calls)
+        check_texts(text for one in self.loose for text in (one.call_id, one.tool))
 
     def _tool(self, name: str) -> list[int]:
         return self.tools.setdefault(name, [0, 0, 0, 0])

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from .packed import check_numbers
+
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 NOWHERE = -1
+_EARLIEST_US, _LATEST_US = ((end.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND for end in (datetime.min, datetime.max))
 
 
 def microseconds(instant: datetime) -> int:
@@ -49,6 +52,21 @@ class TurnRows:
     def columns(self) -> list[list[int]]:
         """All columns, in the order of `NAMES`."""
         return [getattr(self, name) for name in self.NAMES]
+
+    def check(self) -> None:
+        """Check what was read.
+
+        Raises:
+            ValueError: it cannot be what messages come to.
+        """
+        for column in (self.messages, self.tokens, self.calls, self.errors):
+            check_numbers(column)
+        for column in (self.first_us, self.last_us):
+            check_numbers(column, _EARLIEST_US, _LATEST_US)
+        for column in (self.time_at, self.line_at):
+            check_numbers(column, NOWHERE)
+            if not self.messages or any(at and at >= count for at, count in zip(column, self.messages, strict=True)):
+                raise ValueError("it names a message after the end of its turn")
 
     def begin(self) -> None:
         """Begin a turn."""

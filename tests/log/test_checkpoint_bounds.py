@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.checkpoint import exceeds
+from amplifier_module_context_persistent.log.checkpoint_bounds import exceeds
 
 
 @given(
