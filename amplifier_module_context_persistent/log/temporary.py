@@ -1,16 +1,17 @@
 """`TemporaryLog`: a log as one in memory, whose lines lie in a temporary file without a name.
 
 For a log that is made in order to be looked at, as when a session is played again: it may be larger than what a process
-should hold, and nothing of it is to stay. It is searched often; so of blocks of its messages it is known which bytes
-they may hold.
+should hold, and nothing of it is to stay. It is searched often, for texts that are known before: of these it is noted
+which lines hold them.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .byte_runs import ByteRuns, asked_of
 from .filesystem import FileSystem
 from .line_blocks import fetch_lines
 from .memory import MemoryLog
@@ -19,7 +20,9 @@ from .record import MAX_RECORD_BYTES, Message
 _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()
 _SHARED_BYTES = 8 << 20  # of the lines of messages that are held
-_SEARCHED_TOGETHER = 32  # messages
+
+FindIn = Callable[[bytes], Iterable[bytes]]
+"""Gives those of the bytes that are watched that a line, in small letters, holds."""
 
 
 class TemporaryLog(MemoryLog):
@@ -35,8 +38,11 @@ class TemporaryLog(MemoryLog):
         self._shared_bytes = 0
         self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
         self._written = True
-        self._runs: list[ByteRuns] = []
-        """Of each block of messages, from the first search on."""
+        self._holders: dict[bytes, array[int]] = {}
+        """By the bytes that are watched, the messages whose lines hold them, in order."""
+        self._find_in: FindIn = lambda _line: ()
+        self._searched = 0
+        """So many messages were looked through for the bytes that are watched."""
 
     @property
     def shares_messages(self) -> bool:
@@ -46,6 +52,16 @@ class TemporaryLog(MemoryLog):
     def share_messages(self) -> None:
         """Give out a message that was read not long ago as the same object, to those who alter nothing."""
         self._shared = {}
+
+    def watch(self, needles: Iterable[bytes], find_in: FindIn) -> None:
+        """Note from the first search on which lines hold some bytes, in small letters: then none is read to find them.
+
+        Args:
+            needles: the bytes; no message was searched before.
+            find_in: which of them a line holds.
+        """
+        self._holders = {needle: array("I") for needle in needles}
+        self._find_in = find_in
 
     def _keep(self, line: bytes, _messages: int) -> None:
         self._file.write(line)
@@ -85,14 +101,22 @@ class TemporaryLog(MemoryLog):
         """Find the messages, of some, whose lines hold bytes; all of them for bytes that escapes may stand for."""
         if not needle.isascii():
             return set(ordinals)
-        together, known, asked = _SEARCHED_TOGETHER, self._runs, asked_of(needle)
-        for first in range(len(known) * together, len(self.index) - together + 1, together):
-            known.append(ByteRuns.of(line for _, line in self._lines_of(range(first, first + together))))
-        blocks = range(min(ordinals) // together, max(ordinals) // together + 1) if ordinals else ()
-        likely = [block * together for block in blocks if block >= len(known) or known[block].may_hold(asked)]
-        chosen = {ordinal for first in likely for ordinal in range(first, first + together)}.intersection(ordinals)
-        lines = self._lines_of(sorted(chosen))
-        return {ordinal for ordinal, line in lines if needle in (line.lower() if ignores_case else line)}
+        if not ignores_case or needle not in self._holders:
+            lines = self._lines_of(ordinals)
+            return {ordinal for ordinal, line in lines if needle in (line.lower() if ignores_case else line)}
+        self._search_new()
+        holders = self._holders[needle]
+        if not isinstance(ordinals, range) or ordinals.step != 1:
+            return {*holders}.intersection(ordinals)
+        return set(holders[bisect_left(holders, ordinals.start) : bisect_left(holders, ordinals.stop)])
+
+    def _search_new(self) -> None:
+        """Look for the bytes that are watched in what was appended since the last search."""
+        new = range(self._searched, len(self.index))
+        for ordinal, line in self._lines_of(new):
+            for needle in self._find_in(line.lower()):
+                self._holders[needle].append(ordinal)
+        self._searched = new.stop
 
     def close(self) -> None:
         """Let the file go, and with it all records: it cannot be used after that."""

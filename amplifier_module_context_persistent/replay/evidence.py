@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .term_finder import TermFinder
+
 Message = dict[str, Any]
 
 FAR_MESSAGES = 20
@@ -51,9 +53,6 @@ _HEX = re.compile(r"(?<![\w-])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}(?!\w)
 _QUOTED = re.compile(r"(?<!\w)([\"'`])((?:(?!\1)\S){6,80})\1(?!\w)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LEAST_CHARS = 6
-_WORD = re.compile(r"\w+")
-_MOST_WORDS = 100_000  # of so many it is known which terms they may be part of
-_LONG_WORD_CHARS = 64
 
 
 def identifiers(text: str) -> set[str]:
@@ -122,18 +121,14 @@ def _used_in(message: Message) -> set[str]:
 
 
 class _Stands:
-    """In how many texts terms stand, and in which one last; found by their longest word, so that few are searched for.
+    """In how many texts terms stand, and in which one last.
 
     Args:
         terms: what is looked for.
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
-        self._by_piece: dict[str, list[str]] = {}
-        for term in terms:
-            self._by_piece.setdefault(max(_WORD.findall(term), key=len), []).append(term)
-        self._sizes = sorted(set(map(len, self._by_piece)))
-        self._of_word: dict[str, list[str]] = {}
+        self._finder = TermFinder(terms)
         self._counts: dict[str, int] = {}
         self._last: dict[str, int] = {}
 
@@ -144,29 +139,9 @@ class _Stands:
 
     def take(self, position: int, text: str) -> None:
         """Take the text at a position."""
-        found = {term for word in set(_WORD.findall(text)) for term in self._terms_with(word)}
-        for term in found:
-            if term in text:
-                self._counts[term] = self._counts.get(term, 0) + 1
-                self._last[term] = position
-
-    def _terms_with(self, word: str) -> list[str]:
-        """The terms whose longest word is contained in a word."""
-        known = self._of_word.get(word)
-        if known is None:
-            if len(self._of_word) >= _MOST_WORDS:
-                self._of_word.clear()
-            known = [term for piece in self._pieces_in(word) for term in self._by_piece[piece]]
-            if len(word) <= _LONG_WORD_CHARS:
-                self._of_word[word] = known
-        return known
-
-    def _pieces_in(self, word: str) -> set[str]:
-        if len(word) > _LONG_WORD_CHARS:
-            return {piece for piece in self._by_piece if piece in word}
-        ranges = ((size, range(len(word) - size + 1)) for size in self._sizes)
-        parts = {word[start : start + size] for size, starts in ranges for start in starts}
-        return parts & self._by_piece.keys()
+        for term in self._finder.terms_in(text):
+            self._counts[term] = self._counts.get(term, 0) + 1
+            self._last[term] = position
 
 
 @dataclass(frozen=True, slots=True)

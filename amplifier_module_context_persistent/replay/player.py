@@ -44,6 +44,7 @@ class _Before:
     lines: list[bytes] = field(default_factory=list)
     """The hashes of the messages' canonical bytes."""
     is_valid: bool = False
+    """Whether what a message must keep by itself need not be looked at again."""
 
 
 class Player:
@@ -118,8 +119,10 @@ class Player:
         policy = open_policy(budget_tokens, self._counter, options)
         if isinstance(policy, Whole) and open_policy is not Whole:  # whose views show all, and so hold all
             policy.read_from(self.session.messages)
-        elif isinstance(policy, Managed) and not with_views:
-            policy.share_messages()
+        elif isinstance(policy, Managed):
+            policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
+            if not with_views:
+                policy.share_messages()
         found: set[str] = set()
         try:
             for position, message in enumerate(self.session.messages):
@@ -165,10 +168,11 @@ class Player:
         await self._look_for_evidence(measures, policy, position, parts, found)
         fine = {*before.lines} if broke and before.is_valid else ()
         first = 0 if not before.is_valid else shared
-        violations = self._violations(position, view, [at for at in range(first, len(view)) if lines[at] not in fine])
+        fresh = [at for at in range(first, len(view)) if lines[at] not in fine]
+        violations = self._violations(position, view, fresh, 0 if broke else shared)
         measures.invalid += bool(violations)
         measures.violations += violations[: max(0, 5 - len(measures.violations))]
-        self._before = _Before(view, known, lines, not violations)
+        self._before = _Before(view, known, lines, not violations if self._growing is None else self._growing.is_sound)
         return Played(measures.requests, position, view, tokens, cached, broke)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
@@ -201,12 +205,17 @@ class Player:
                 found.add(term)  # the log keeps it
             measures.evidence_recoverable += 1
 
-    def _violations(self, position: int, view: Sequence[Message], fresh: Sequence[int]) -> list[str]:
-        """What is wrong with a view; `fresh` are the positions of messages that the valid view before did not hold."""
+    def _violations(self, position: int, view: Sequence[Message], fresh: Sequence[int], same: int) -> list[str]:
+        """What is wrong with a view.
+
+        Args:
+            position: how many messages came before the request.
+            view: the messages.
+            fresh: the positions of those that the view before did not hold, if it was valid; else of all.
+            same: how many of the first messages are those of the whole view before; 0 if it was cut or altered.
+        """
         if self._growing is not None:
-            before = self._before.view
-            shared = fresh[0] if fresh else len(view)
-            return self._growing.check(view, fresh, shared if shared >= len(before) else 0)
+            return self._growing.check(view, fresh, same)
         return self._check(view, self.session.messages[:position], fresh) if self._check is not None else []
 
     def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[Message]) -> None:

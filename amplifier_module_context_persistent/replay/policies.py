@@ -11,7 +11,7 @@ Watermarks are those of the configuration (`compact_threshold`, `target_usage`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Sliding, Stateless, Whole
 from .excerpt_summarizer import Asked, Excerpts
+from .term_finder import TermFinder
 
 Message = dict[str, Any]
 
@@ -95,6 +96,14 @@ class Managed:
     def share_messages(self) -> None:
         """Give out the same objects in every view, which is quicker; who gets them must not alter them."""
         self._log.share_messages()
+
+    def expect_recalls(self, terms: Iterable[str]) -> None:
+        """Be ready to search these terms, without reading the history for each of them."""
+        small = {term.lower() for term in terms if term.isascii()}
+        finder = TermFinder(small)
+        self._log.watch(
+            map(str.encode, small), lambda line: map(str.encode, finder.terms_in(line.decode(errors="replace")))
+        )
 
     async def view(self) -> list[Message] | None:
         """Ask for the view of a request, as an orchestrator does."""

@@ -10,8 +10,9 @@ import base64
 import binascii
 import json
 import struct
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 Messages = Sequence[Mapping[str, Any]]
@@ -80,55 +81,81 @@ def limit_violations(
         most_images: likewise of images.
         exact: whether bytes are counted as JSON; else characters of texts are, which are never more.
     """
-    limits = published.get(provider, anybody)
-    images = [block for message in view for block in _blocks_of(message.get("content"), kinds_of_images)]
-    documents = [block for message in view for block in _blocks_of(message.get("content"), kinds_of_documents)]
-    found: list[str] = []
-    size = len(json.dumps(list(view), ensure_ascii=False).encode(errors="replace")) if exact else _characters(view)
-    found += _too_large(size, min(most_bytes, limits["bytes"]))
-    if len(images) > min(most_images, limits["images"]):
-        found.append(f"images: the view has {len(images)} of {min(most_images, limits['images'])}")
-    few, edge_of_many = limits.get("many", (len(images), 0))
-    for number, block in enumerate(images):
-        kind, data = _type_and_data(block)
+    check = GrowingLimits(published.get(provider, anybody), most_bytes=most_bytes, most_images=most_images)
+    check.take(view)
+    return list(
+        check.violations(len(json.dumps(list(view), ensure_ascii=False).encode(errors="replace")) if exact else None)
+    )
+
+
+class GrowingLimits:
+    """Checks the sizes, images and documents of a view that grows, and those of each beginning of it.
+
+    Of images and documents only those are kept that can break a rule, as figures. Bytes are characters of texts.
+
+    Args:
+        limits: those of a provider.
+        most_bytes: the most bytes, where that is fewer than the provider's.
+        most_images: likewise of images.
+    """
+
+    def __init__(
+        self, limits: Mapping[str, Any] = anybody, *, most_bytes: int | None = None, most_images: int | None = None
+    ) -> None:
+        self._limits = limits
+        self._most_bytes = min(most_request_bytes if most_bytes is None else most_bytes, limits["bytes"])
+        self._most_images = min(most_request_images if most_images is None else most_images, limits["images"])
+        self._types = {f"image/{name}" for name in limits["types"].split()}
+        self._edge = limits.get("edge", sys.maxsize)
+        self._few, self._edge_of_many = limits.get("many", (0, sys.maxsize))
+        self.characters = self.images = self.documents = 0
+        self._suspects: list[tuple[int, str, int, int]] = []
+        """Images: number, type if it is wrong, characters if they are too many, pixels of the longer edge."""
+        self._large: list[tuple[int, int]] = []
+        """Documents that are too large: number and characters."""
+
+    def take(self, messages: Messages) -> None:
+        """Take the next messages of the view."""
+        for message in messages:
+            self.characters += _characters(message)
+            for block in _blocks_of(message.get("content"), kinds_of_images):
+                self._take_image(*_type_and_data(block))
+            for block in _blocks_of(message.get("content"), kinds_of_documents):
+                _, data = _type_and_data(block)
+                if data is not None and len(data) > self._limits["document"]:
+                    self._large.append((self.documents, len(data)))
+                self.documents += 1
+
+    def _take_image(self, kind: str, data: str | None) -> None:
+        self.images += 1
         if data is None:
-            continue
-        edge = max(_edges(data))
-        if kind not in {f"image/{name}" for name in limits["types"].split()}:
-            found.append(f"image type: image {number} is {kind or 'of no type'}")
-        if len(data) > limits["image"]:
-            found.append(f"image size: image {number} has {len(data):,} characters")
-        if edge > limits.get("edge", edge) or (len(images) > few and edge > edge_of_many):
-            found.append(f"image edge: image {number} has {edge:,} pixels among {len(images)} images")
-    for number, block in enumerate(documents):
-        _, data = _type_and_data(block)
-        if data is not None and len(data) > limits["document"]:
-            found.append(f"document size: document {number} has {len(data):,} characters")
-    return found
+            return
+        wrong = "" if kind in self._types else kind or "of no type"
+        size, edge = len(data) if len(data) > self._limits["image"] else 0, max(_edges(data))
+        if wrong or size or edge > min(self._edge, self._edge_of_many):
+            self._suspects.append((self.images - 1, wrong, size, edge))
 
-
-@dataclass(frozen=True, slots=True)
-class TextSize:
-    """The characters of a view's texts and the number of its images and documents, added up as it grows."""
-
-    characters: int = 0
-    media: int = 0
-
-    @classmethod
-    def of(cls, view: Messages) -> TextSize:
-        """The size of a view."""
-        return cls().with_more(view)
-
-    def with_more(self, messages: Messages) -> TextSize:
-        """The size of a view with some messages more."""
-        kinds = kinds_of_images | kinds_of_documents
-        media = sum(1 for message in messages for _ in _blocks_of(message.get("content"), kinds))
-        return TextSize(self.characters + sum(map(_characters, messages)), self.media + media)
-
-    @property
-    def violations(self) -> list[str]:
-        """Whether its characters are beyond the limit of a provider that is not named."""
-        return _too_large(self.characters, min(most_request_bytes, anybody["bytes"]))
+    def violations(
+        self, size: int | None = None, images: int | None = None, documents: int | None = None
+    ) -> Iterator[str]:
+        """Tell what is wrong with the view, or with its beginning of that size and so many images and documents."""
+        size = self.characters if size is None else size
+        images = self.images if images is None else images
+        documents = self.documents if documents is None else documents
+        if size > self._most_bytes:
+            yield f"bytes: the view has {size:,} of {self._most_bytes:,}"
+        if images > self._most_images:
+            yield f"images: the view has {images} of {self._most_images}"
+        most_pixels = min(self._edge, self._edge_of_many) if images > self._few else self._edge
+        for number, wrong, characters, edge in takewhile(lambda one: one[0] < images, self._suspects):
+            if wrong:
+                yield f"image type: image {number} is {wrong}"
+            if characters:
+                yield f"image size: image {number} has {characters:,} characters"
+            if edge > most_pixels:
+                yield f"image edge: image {number} has {edge:,} pixels among {images} images"
+        for number, characters in takewhile(lambda one: one[0] < documents, self._large):
+            yield f"document size: document {number} has {characters:,} characters"
 
 
 def bond_violations(view: Messages, reader: str, makers: Mapping[str, str]) -> list[str]:
@@ -162,10 +189,6 @@ def chain_violations(view: Messages, before: Collection[str]) -> list[str]:
         if keys and metadata.get("message_id") in before:
             found.append(f"chain: message {position} from before the plan has {keys[0]}")
     return found
-
-
-def _too_large(size: int, most: int) -> list[str]:
-    return [f"bytes: the view has {size:,} of {most:,}"] if size > most else []
 
 
 def _bound(message: Mapping[str, Any]) -> Iterator[str]:

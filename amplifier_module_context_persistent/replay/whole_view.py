@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ..config import Config
@@ -121,7 +122,7 @@ class WholeView:
             measures.evidence_original += wanted
             measures.evidence_shown += wanted
             measures.evidence_recoverable += wanted
-            violations = self.check.violations(shown) if self.check is not None else []
+            violations = list(islice(self.check.violations(shown), 5)) if self.check is not None else []
             measures.invalid += bool(violations)
             measures.violations += violations[: max(0, 5 - len(measures.violations))]
             yield Played(measures.requests, position, self.view[:shown] if with_views else None, tokens, cached)

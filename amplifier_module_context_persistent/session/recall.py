@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Unpack
@@ -83,7 +82,7 @@ class RecallSearch:
         self._deadline = clock() + SEARCH_S
         self._index: Index | None = None
         self._generation = 0
-        self._live: array[int] = array("I")
+        self._live: Sequence[int] = ()
         self._at = 0
         """How many of the oldest live messages are not searched yet."""
         self._read: list[tuple[int, Message]] = []
@@ -108,7 +107,9 @@ class RecallSearch:
             return self._page(log)
         if log.index is not self._index or log.index.generation != self._generation:
             self._index, self._generation = log.index, log.index.generation
-            self._live = log.index.live[:]
+            live = log.index.live
+            is_straight = not log.index.generation and len(live) == len(log.index)  # every record, one after the other
+            self._live = range(len(live)) if is_straight else live[:]
             self._at = len(self._live)
             self._hits, self._alike, self._read, self._matches, self._given_up = [], [], [], [], 0
         for match in self._matches:
@@ -187,15 +188,17 @@ class RecallSearch:
 
     def _next_batch(self, log: Log) -> range:
         """The positions of the next messages to search; more where the storage looks through them."""
-        length_of, times = log.index.lengths.__getitem__, _STORED_BATCHES if self._is_stored_search(log) else 1
+        lengths, live, times = log.index.lengths, self._live, _STORED_BATCHES if self._is_stored_search(log) else 1
         start, size = max(0, self._at - times * BATCH_MESSAGES), 0
-        if sum(map(length_of, self._live[start : self._at])) >= times * _BATCH_BYTES:
+        batch = live[start : self._at]
+        sizes = lengths[start : self._at] if isinstance(batch, range) else map(lengths.__getitem__, batch)
+        if sum(sizes) >= times * _BATCH_BYTES:
             least, start = start, self._at
             while start > least and size < times * _BATCH_BYTES:
                 start -= 1
-                size += length_of(self._live[start])
-        batch, self._at = range(start, self._at), start
-        return batch
+                size += lengths[live[start]]
+        stop, self._at = self._at, start
+        return range(start, stop)
 
     def _is_stored_search(self, log: Log) -> bool:
         pattern = self._wanted.pattern

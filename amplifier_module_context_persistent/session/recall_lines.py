@@ -27,7 +27,11 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
         LogUnreadableError: the log cannot be read.
     """
     flags, own, foreign = log.index.flags, ordinals, set[int]()
-    if bytes(map(flags.__getitem__, ordinals)).translate(None, _OWN):
+    if isinstance(ordinals, range) and ordinals.step == 1:
+        marks = bytes(flags[ordinals.start : ordinals.stop])
+    else:
+        marks = bytes(map(flags.__getitem__, ordinals))
+    if marks.translate(None, _OWN):
         foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
         own = [ordinal for ordinal in ordinals if ordinal not in foreign]
     if isinstance(log, FindsBytes):

@@ -62,15 +62,23 @@ def test_bytes_are_found_where_they_stand(log: TemporaryLog, needle: bytes, igno
     assert log.find_bytes([], needle, ignores_case=ignores_case) == set()
 
 
-def test_few_lines_are_read_to_find_bytes(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the blocks that may hold them; the rest was looked at by an earlier search."""
-    append(log, *range(1_024))
-    log.find_bytes(range(1_024), b"whatever", ignores_case=True)
-    read: list[int] = []
-    real = log._read
-    monkeypatch.setattr(log, "_read", lambda at, size: [read.append(size), real(at, size)][1])
-    assert log.find_bytes(range(1_024), b"id-777", ignores_case=True) == {777}
-    assert sum(read) < 0.5 * sum(log.index.lengths)
+def test_no_line_is_read_to_find_bytes_that_are_watched(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is looked through once, also those appended between two searches; other bytes are found as ever."""
+    needles = [b"id-7", b"id-77", b"message 1"]
+    seen: list[bytes] = []
+    log.watch(needles, lambda line: [seen.append(line), [one for one in needles if one in line]][1])  # type: ignore[func-returns-value]
+    append(log, *range(100))
+    for count in (100, 180):
+        append(log, *range(len(log.index), count))
+        lines = {ordinal: line.lower() for ordinal, line in log.lines(range(count))}
+        for needle in [*needles, b"id-5"]:
+            holders = {ordinal for ordinal, line in lines.items() if needle in line}
+            assert log.find_bytes(range(count), needle, ignores_case=True) == holders
+            for asked in (range(7, 78), range(count - 1, 0, -7), [77, 7, 3]):
+                assert log.find_bytes(asked, needle, ignores_case=True) == holders.intersection(asked)
+        assert seen == [*lines.values()]
+    monkeypatch.setattr(log, "_read", lambda *_: pytest.fail("read a line"))
+    assert log.find_bytes(range(180), b"id-77", ignores_case=True) == {77}
 
 
 def test_messages_are_shared_if_asked_for(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,29 @@ def test_only_what_is_new_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check.check(longer, range(len(view), len(longer)), len(view)) == []
 
 
+def test_a_view_with_too_many_images_that_goes_on_is_not_checked_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its images are known; what is said is what a check of all of it says."""
+    limit(monkeypatch, most_bytes=10_000, most_images=1)
+    check, view, looked_at = GrowingCheck(), list[Message](), list[int]()
+    take = growing_check.GrowingLimits.take
+    monkeypatch.setattr(
+        growing_check.GrowingLimits, "take", lambda self, new: [looked_at.append(len(new)), take(self, new)]
+    )
+    for number in range(4):
+        same = len(view)
+        view = [*view, *turn(number, image=True)]
+        expected = whole_check(view)
+        if number == 1:
+            monkeypatch.setattr(growing_check, "view_violations", lambda *_, **__: pytest.fail("checked as a whole"))
+        looked_at.clear()
+        assert check.check(view, range(same, len(view)), same) == expected
+        assert looked_at == [len(view) - same]
+        assert bool(expected) == (number > 0)
+        assert check.is_sound
+
+
 @pytest.mark.parametrize(("most_bytes", "most_images"), [(10_000, 90), (300, 90), (10_000, 2), (10_000, 0), (300, 1)])
 def test_each_beginning_of_a_whole_view_is_checked(
     most_bytes: int, most_images: int, monkeypatch: pytest.MonkeyPatch
@@ -106,5 +129,5 @@ def test_each_beginning_of_a_whole_view_is_checked(
     view = [message for one in turns for message in one]
     for length in range(0, len(view) + 1, len(turns[0])):
         expected = limit_violations(view[:length], exact=False)
-        assert check.violations(length) == expected
+        assert list(check.violations(length)) == expected
     assert not check.take([user("twice"), {**user("x"), "metadata": {"message_id": "m1-0"}}])

@@ -8,7 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player
-from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
+from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Managed
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from benchmarks.compaction import check as check_fully
 from fixtures.generate import generate_session
@@ -50,3 +50,26 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
     assert name == "none" or measures.far < 1
     assert name != "none" or measures.far == 1
     assert name == "stateless" or measures.breaks <= measures.breaks_allowed
+
+
+def test_recalls_that_are_expected_show_what_others_show():
+    """In any case of letters, also where quotes are written with escapes, and of messages that came in between."""
+    session = Session.of("g", generate_session(5, 120, mean_bytes=0), count)
+    words = {word.strip(".,:;()`'\"") for message in session.messages for word in str(message["content"]).split()}
+    terms = [*sorted(word for word in words if len(word) > 5)[::7], "No_such_name", 'a"quoted"name', "größe_x"]
+
+    async def found(*, expected):
+        policy = Managed(8_000, EstimateCounter(), {})
+        if expected:
+            policy.expect_recalls(terms)
+        answers = []
+        for number, message in enumerate(session.messages):
+            await policy.add(message)
+            if number % 40 == 39:
+                answers.append([await policy.recalls(term, "") for term in terms])
+        await policy.close()
+        return answers
+
+    plainly = asyncio.run(found(expected=False))
+    assert {True, False} == {shown for answers in plainly for shown in answers}
+    assert asyncio.run(found(expected=True)) == plainly
