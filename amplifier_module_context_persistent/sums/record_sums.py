@@ -15,7 +15,8 @@ from ..messages.usage import ReportedUsage
 from .packed import MOST_NUMBER, check_numbers, check_texts
 from .requests import Request, RequestFinder
 
-_PLAN_FIELDS = ("id", "strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
+_PLAN_COUNTS = ("dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
+_PLAN_FIELDS = ("id", "strategy", "step", *_PLAN_COUNTS)
 _PLAN_KEYS = {*_PLAN_FIELDS, "shortened"}
 _MOST_LINES = 256
 """So many kinds of views (by plan and head text) are remembered that a later one may continue."""
@@ -132,6 +133,7 @@ class RecordSums:
         if sum(self.errors.values()) != self.reports:
             raise ValueError("errors are missing")
         check_numbers(plan["shortened"] for plan in self.plans)
+        check_numbers(plan[key] or 0 for plan in self.plans for key in _PLAN_COUNTS)
         check_numbers(number for one in waiting for number in (one.uncached, one.cached, one.written, one.output or 0))
         check_texts(text for one in waiting for text in (one.provider, one.model))
         if not all(len(pair) == 2 and {float, int}.issuperset(map(type, pair)) for pair in self.learned.values()):
@@ -142,7 +144,8 @@ class RecordSums:
         if name not in self._plan_ids:  # a rewind writes the plan in force again
             cuts = record.get("cuts")
             shortened = len(cuts) if isinstance(cuts, dict) else 0
-            self.plans.append({key: record.get(key) for key in _PLAN_FIELDS} | {"shortened": shortened})
+            counts = {key: _count_or_none(record.get(key)) for key in _PLAN_COUNTS}
+            self.plans.append({key: record.get(key) for key in _PLAN_FIELDS} | counts | {"shortened": shortened})
             self._plan_ids.add(name)
 
     def _take_report(self, record: Message) -> None:
@@ -174,6 +177,11 @@ class RecordSums:
         self._known[line] = 0 if receipt.extras else tokens
         if len(self._known) > _MOST_LINES:
             del self._known[next(iter(self._known))]
+
+
+def _count_or_none(value: Any) -> int | None:
+    """A count that a record gives; None for what is none, as another program may have written it."""
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
 def _number(value: Any) -> float:

@@ -208,3 +208,17 @@ def write_sealed(path: Path, bodies: list[bytes]) -> None:
     """Write a log of these records."""
     path.write_bytes(b"".join(sealed(bodies)))
     path.chmod(0o600)
+
+
+def test_a_plan_of_another_program_is_no_error(tmp_path: Path) -> None:
+    """Counts that are none are shown as 0, whatever they are."""
+    odd = {"dropped": [1], "budget_tokens": {}, "target_tokens": 1e300, "tokens_before": "many", "tokens_after": -5}
+    message = encode_message({"role": "user", "content": "hello"}, message_id="m", timestamp="2026-01-05T09:00:00.000Z")
+    plans = (encode_control("plan", id="p", step={"a": 1}, cuts=3, **odd), encode_control("plan", id=["p"], step=None))
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(sealed([message, *plans])))
+    told = json.loads(run(str(path), "--json", "--tokenizer", "estimate").output)
+    assert [plan["tokens_before"] for plan in told["plans"]] == [None, None]
+    done = run(str(path), "--tokenizer", "estimate")
+    assert (done.exit_code, done.exception) == (0, None)
+    assert "compaction" in done.output
