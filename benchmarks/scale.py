@@ -9,9 +9,10 @@ memory that the process held at most; appends and requests of a session that goe
 
 Whole-process times hold the start of Python and the loading of a vocabulary; what a session's length adds is the
 difference to `empty`. The growth of appends and requests is measured once more in one process that goes on with the
-shortest and the longest log in turns, call by call. At the end stand the ratios that are promised, with their limits:
-the median of each round's ratio, and of the 99th percentile that of all rounds together. The exit code is 1 if one is
-missed.
+shortest and the longest log in turns, call by call; and once until each of them has written a checkpoint, which the
+longest one does after an eighth of its length. `list` is also asked about 200 sessions that are twice as long together
+as the longest one. At the end stand the ratios that are promised, with their limits: the median of each round's ratio,
+and of the 99th percentile that of all rounds together. The exit code is 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,13 @@ from typing import Any
 from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
 from benchmarks.conversation import messages
 from benchmarks.measure import compile_package
+from benchmarks.session_turns import APPENDS, BUDGET_TOKENS, REQUESTS, append_past_checkpoints, take_turns
+
+__all__ = ["append_past_checkpoints", "go_on", "main", "take_turns", "view", "write"]
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-APPENDS, REQUESTS = 300, 20
-BUDGET_TOKENS = 100_000
+SESSIONS, SHARE = 200, 100
+"""`list` is asked about so many sessions, each with this part of the messages of the longest one."""
 COMMANDS = {
     "--help": ["--help"],
     "tail": ["tail", "{log}"],
@@ -119,34 +123,6 @@ def go_on(path: str) -> None:
     print(json.dumps(asyncio.run(_go_on(path, APPENDS, REQUESTS))))
 
 
-def take_turns(*paths: str) -> None:
-    """Go on with several sessions in turns, call by call; print the microseconds of their appends and requests."""
-    from amplifier_module_context_persistent import PersistentContextManager
-
-    async def go() -> dict[str, list[list[float]]]:
-        appended, asked = ([list[float]() for _ in paths] for _ in range(2))
-        async with AsyncExitStack() as closing:
-            managers = []
-            for path in paths:
-                manager = PersistentContextManager(path, session_id="scale", max_tokens=BUDGET_TOKENS)
-                managers.append(await closing.enter_async_context(manager))
-                await manager.get_messages_for_request()
-            for number in range(APPENDS):
-                message = {"role": "user" if number % 2 else "assistant", "content": f"word {number} " * 40}
-                order = range(len(paths)) if number % 2 else range(len(paths) - 1, -1, -1)
-                for at in order:
-                    began = time.perf_counter()
-                    await managers[at].add_message(message)
-                    appended[at].append((time.perf_counter() - began) * 1e6)
-                for at in order if number % (APPENDS // REQUESTS) == 0 else ():
-                    began = time.perf_counter()
-                    await managers[at].get_messages_for_request()
-                    asked[at].append((time.perf_counter() - began) * 1e6)
-        return {"append": appended, "request": asked}
-
-    print(json.dumps(asyncio.run(go())))
-
-
 def run(name: str, *paths: str) -> dict[str, Any]:
     """Run a function of this module in a process of its own; what it prints, and its seconds."""
     start = time.perf_counter()
@@ -166,6 +142,16 @@ def first_line(arguments: list[str]) -> float:
     process.stdout.close()
     process.wait()
     return seconds
+
+
+def write_many(directory: Path, count: int) -> None:
+    """Write many sessions of so many messages each, with their checkpoints."""
+    directory.mkdir()
+    first = directory / "session-0.jsonl"
+    write(str(first), count)
+    for number in range(1, SESSIONS):
+        for suffix in ("", ".checkpoint"):
+            shutil.copy2(f"{first}{suffix}", directory / f"session-{number}.jsonl{suffix}")
 
 
 def measure(log: str) -> dict[str, float]:
@@ -208,11 +194,15 @@ def main(arguments: list[str] | None = None) -> int:
             else:
                 Path(path).touch(0o600)
         rounds, turns, paths = [], [], list(logs.values())
+        longest, ends = list(logs)[-1], tuple(dict.fromkeys((paths[1], paths[-1])))
+        write_many(Path(scratch, "many"), options.most // SHARE)
         for _ in range(options.rounds):
             rounds.append({name: measure(log) for name, log in logs.items()})
-            turns.append(run("take_turns", *dict.fromkeys((paths[1], paths[-1]))))
+            rounds[-1][longest]["list many s"] = first_line(["list", str(Path(scratch, "many"))])
+            turns.append(run("take_turns", *ends))
+        turns[0]["past checkpoints"] = run("append_past_checkpoints", *ends)["us"]
     rows = {
-        name: {key: statistics.median(one[name][key] for one in rounds) for key in rounds[0][name]} for name in logs
+        name: {key: statistics.median(one[name][key] for one in rounds) for key in rounds[0]["empty"]} for name in logs
     }
     ratios = promised(rounds, turns)
     print(json.dumps({"rows": rows, "ratios": ratios}) if options.json else f"{table(rows)}\n\n{limits(ratios)}")
@@ -224,7 +214,8 @@ def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, An
 
     Args:
         rounds: of each round, the figures of each log, from none to the longest one.
-        turns: of each round, what `take_turns` printed of the shortest and the longest log.
+        turns: of each round, what `take_turns` printed of the shortest and the longest log; in the first one also what
+            `append_past_checkpoints` did.
     """
     names = list(rounds[0])
     empty, short, long = names[0], names[1], names[-1]
@@ -252,9 +243,13 @@ def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, An
         ),
         f"append, {long} / {short}": (grown("append"), 1.1),
         "its 99th percentile": (slow[1] / slow[0], 1.5),
+        f"append with checkpoints, {long} / {short}": (
+            turns[0]["past checkpoints"][-1] / turns[0]["past checkpoints"][0],
+            1.1,
+        ),
         f"request, {long} / {short}": (grown("request"), 1.3),
     }
-    for command in ("list", "show --turn -1", "stats"):
+    for command in ("list", "list many", "show --turn -1", "stats"):
         later = median(lambda one, command=command: one[long][f"{command} s"] - one[long]["--help s"])
         found[f"first line of {command}, s after that of --help"] = (later, WITHIN_OF_HELP_S)
     return found
