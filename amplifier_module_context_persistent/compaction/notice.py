@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from ..config import Config
 from ..view.arrangement import Count, inserted_message
+from .file_names import files_text
 from .gap_markers import Marked
 
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
 FAILED_SHARE = 0.375  # of the notice, for what was tried in vain where there is little room; else half of it
-MOST_FILES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ def notice_text(
     where = f", in {gone.gaps} places that are marked" if gone.gaps > 1 else ""
     minimal = f"{_number(gone.dropped, 'earlier message')} left out of this view{where}."
     shortened = f" {_number(gone.cut, 'long text')} shortened." if gone.cut else ""
-    files = _files("changed", gone.changed) + _files("read", gone.read)
+    files = files_text(gone.changed, gone.read)
     if config.offers_recall:
         way_back = (
-            "The tool recall gives them back: by search (query), or by reference, an id as elided texts name it. "
-            "Recall or look again rather than guess what was said."
+            "The tool recall gives them back: by search (query), or by the id that a marker or a cut text names "
+            "(reference). Recall or look again rather than guess what was said."
         )
     else:
         way_back = (
@@ -111,20 +111,11 @@ def says_what_is_gone(config: Config, step: int) -> bool:
     return config.compaction_notice_enabled and step >= config.compaction_notice_min_level
 
 
-def _files(what: str, paths: Sequence[str]) -> str:
-    """A sentence that names files, the newest of them."""
-    if not paths:
-        return ""
-    named = ", ".join(paths[-MOST_FILES:])
-    more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
-    return f" Files {what} in them: {named}{more}."
-
-
 def _failed(commands: Sequence[str], most_tokens: int, count: Count) -> str:
     """A sentence that names commands, as many of the newest as there is room for."""
 
     def sentence(number: int) -> str:
-        return " Tried there without success: " + " | ".join(commands[-number:]) + "." if number else ""
+        return " Commands that failed in them: " + " | ".join(commands[-number:]) + "." if number else ""
 
     def too_long(number: int) -> bool:
         return count(inserted_message("user", sentence(number))) > most_tokens

@@ -38,7 +38,7 @@ def cut_with_lines(draft: Draft, entry: Entry, keep_chars: int) -> Cut:
             if start <= first and last <= end and last - first <= room:
                 room -= last - first
                 lines.append((number, first, last))
-    return Cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)), whole_words=True)
+    return Cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)), whole_words=True, brief=True)
 
 
 def standing_out(text: str) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ def test_it_says_how_much_is_gone_and_how_to_get_it_back() -> None:
     assert "recall" in text
     assert "in 3 places" in text
     assert "Files changed in them: src/a.py. Files read in them: b.py." in text
-    assert "without success: make x." in text
+    assert "Commands that failed in them: make x." in text
     assert "1 earlier message is left out" in notice(gone=Gone(1, 0, 1))
 
 

@@ -32,12 +32,12 @@ def test_short_texts_have_no_such_lines() -> None:
 
 
 def test_a_cut_keeps_them_in_their_order() -> None:
-    """Between head and tail, with the marker that says how much is missing."""
+    """Between head and tail, after the marker that says how the rest is had."""
     message = {"role": "user", "content": PASTED, "metadata": {"message_id": "m0"}}
     made = draft_of([message], 100)
     cut = cut_with_lines(made, made.groups[0].head, 480)
     text = elide_message(message, cut, reference="m0")["content"]
     lines = text.split("\n")
     assert ORDER in lines
-    assert lines.index(ORDER) == next(at for at, line in enumerate(lines) if "characters elided" in line) + 1
+    assert lines.index(ORDER) == next(at for at, line in enumerate(lines) if line == "[… recall m0]") + 1
     assert len(text) < 900

@@ -1,0 +1,68 @@
+"""The files that a notice names: each once, and a directory that they share only once.
+
+Sessions name files by long absolute paths, so the directory of the project would take most of the room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+MOST_FILES = 12  # of each kind
+_LEAST_SAVED_CHARS = 60  # by naming a directory apart
+_LEAST_DEPTH = 2  # of that directory: `/home` alone says nothing
+
+
+def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
+    """Sentences that name files, the newest of them.
+
+    Args:
+        changed: paths of files that were changed, the newest last.
+        read: paths of files that were read and not changed, the newest last.
+    """
+    changed = _each_once(changed)
+    known = {*changed, *_ends(changed)}
+    read = [path for path in _each_once(read) if known.isdisjoint((path, *_ends([path])))]
+    directory = _shared_directory([*changed[-MOST_FILES:], *read[-MOST_FILES:]])
+    text = _sentence("changed", changed, directory) + _sentence("read", read, directory)
+    return f"{text} Relative paths are below {directory}." if directory else text
+
+
+def _each_once(paths: Sequence[str]) -> list[str]:
+    """The paths without relative ones by which another one ends."""
+    ends = _ends(paths)
+    return [path for path in dict.fromkeys(paths) if path not in ends]
+
+
+def _ends(paths: Sequence[str]) -> set[str]:
+    """The ends of absolute paths by which they may be named too; a name alone may be that of another file."""
+    starts = [(path, at + 1) for path in paths if _is_absolute(path) for at in _slashes(path)[:-1]]
+    return {path[start:] for path, start in starts}
+
+
+def _shared_directory(paths: Sequence[str]) -> str:
+    """The directory that saves most if it is named once; none where relative paths may be below another one."""
+    if not all(_is_absolute(path) for path in paths):
+        return ""
+    counts = Counter(path[:at] for path in paths for at in _slashes(path))
+    saved = {name: (times - 1) * len(name) for name, times in counts.items() if name.count("/") >= _LEAST_DEPTH}
+    best = max(saved, key=lambda name: (saved[name], name), default="")
+    return best if best and saved[best] >= _LEAST_SAVED_CHARS else ""
+
+
+def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
+    if not paths:
+        return ""
+    below = f"{directory}/"
+    named = ", ".join([path.removeprefix(below) if directory else path for path in paths[-MOST_FILES:]])
+    more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+    return f" Files {what} in them: {named}{more}."
+
+
+def _slashes(path: str) -> list[int]:
+    """Where the slashes of an absolute path are that are not its first letter."""
+    return [at for at, letter in enumerate(path) if letter == "/" and at > 0]
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or path[1:3] == ":/"
