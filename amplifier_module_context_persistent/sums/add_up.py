@@ -8,8 +8,32 @@ from ..messages.metadata import given_id
 from ..tokens.counter import TokenCounter
 from .record_sums import RecordSums
 from .requests import MetAnswers, Request, RequestFinder
-from .stored_sums import StoredSums
-from .summary import Summary, tokens_of
+from .stored_sums import NOTE, StoredSums, counter_of
+from .summary import FAILED_AT, Summary, tokens_of
+
+
+class _NoTokens:
+    """A counter for who asks about no tokens; it has the name of the one whose sums are noted."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def count_text(self, _: str) -> int:
+        return 0
+
+
+def count_failed(log: ReadableLog) -> int | None:
+    """How many results among the live messages tell of an error, where a checkpoint notes what most of them come to.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    name = counter_of(log.notes.get(NOTE, b"")) if isinstance(log, LogReader) else None
+    if name is None or not isinstance(log, LogReader) or not StoredSums.can_be_stored(log):
+        return None
+    sums = StoredSums(log, _NoTokens(name))
+    sums.go_on()
+    return sum(numbers[FAILED_AT] for numbers in sums.total()[0].tools.values())
 
 
 def add_up(log: ReadableLog, counter: TokenCounter) -> tuple[Summary, RecordSums]:

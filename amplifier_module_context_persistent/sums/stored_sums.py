@@ -289,6 +289,15 @@ def _answer_before(index: Index, ordinal: int, earlier: EarlierAnswers) -> int:
     return index.offsets[at] if at >= 0 else 0
 
 
+def counter_of(note: bytes) -> str | None:
+    """The name of the counter of noted sums; None if there are none that can be used."""
+    try:
+        head = orjson.loads(note.partition(b"\n")[0])
+        return str(head["counter"]) if head["version"] == VERSION else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 def _most_bytes(size: int) -> int:
     """How long the sum of messages or records of a size can be at most, in writing."""
     return min(_MOST_NOTE_BYTES, _LEAST_SUM_BYTES + 2 * size)

@@ -23,6 +23,8 @@ from .turn_rows import TurnRows
 
 LARGEST = 10
 UNKNOWN_TOOL = "unknown"
+FAILED_AT = 2
+"""Where results that tell of an error stand among the numbers of a tool."""
 
 
 class OpenCall(NamedTuple):

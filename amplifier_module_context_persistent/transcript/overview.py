@@ -117,17 +117,17 @@ def look_at(
         counter: what counts tokens, where the checkpoint does not say them.
         held: files that are held open for writing; None where nobody knows.
         files: the system calls, to be told how far reading is.
-        count_failed: whether to read every result and count those that failed.
+        count_failed: whether to count the results that failed: as the checkpoint says, else by reading each of them.
     """
     try:
-        if not count_failed and isinstance(session.path, Path) and counter.name == "estimate":
+        glance = failed = None
+        if isinstance(session.path, Path) and counter.name == "estimate":
             glance = noted_glance(str(session.path), files)
-            if glance is not None:
-                return Overview(session, **asdict(glance), is_open=_is_open(session.path, held))
-        with Transcript(session.path, files=files) as transcript:
-            failed = _failed_calls(transcript) if count_failed else None
-            glance = glance_at(transcript.reader, counter)
-            return Overview(session, **asdict(glance), is_open=_is_open(session.path, held), failed_calls=failed)
+        if glance is None or count_failed:
+            with Transcript(session.path, files=files) as transcript:
+                failed = _failed_calls(transcript) if count_failed else None
+                glance = glance or glance_at(transcript.reader, counter)
+        return Overview(session, **asdict(glance), is_open=_is_open(session.path, held), failed_calls=failed)
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session, error=str(said or error))
@@ -139,5 +139,9 @@ def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None
 
 
 def _failed_calls(transcript: Transcript) -> int:
+    from ..sums.add_up import count_failed  # most lists do not count them
+
+    if (noted := count_failed(transcript.reader)) is not None:
+        return noted
     results = (placed.message for role in ("tool", "function") for placed in transcript.placed(role=role))
     return sum(outcome_of(message) != ANSWERED for message in results)

@@ -1,15 +1,24 @@
 """A session at a glance."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
+from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
+from tests.support.busy_logs import steps
+from tests.support.checkpoints import always
+from tests.support.counted_reads import CountedReads
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
+from tests.support.logs import sealed
 
 
 def session(path: Path) -> SessionFile:
@@ -77,3 +86,42 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_a_state_is_one_word_or_two(changes: dict[str, object], state: str) -> None:
     """The worst that is known."""
     assert replace(Overview(session(Path("x"))), **changes).state == state
+
+
+def test_failed_calls_are_those_that_the_checkpoint_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of logs with something of everything, also after more was appended."""
+    always(monkeypatch)
+    total = 0
+    for seed in range(20):
+        path, rng = tmp_path / f"{seed}.jsonl", random.Random(seed)
+        content = sealed([one for step in steps(25, rng) for one in step])
+        path.write_bytes(b"".join(content[:-5]))
+        path.chmod(0o600)
+        made = CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"])
+        with path.open("ab") as file:
+            file.write(b"".join(content[-5:] if seed % 2 else []))
+        noted = look_at(session(path), EstimateCounter(), held=set(), count_failed=True)
+        if made.exit_code == 0:
+            (tmp_path / f"{path.name}{SUFFIX}").unlink()
+        assert noted == look_at(session(path), EstimateCounter(), held=set(), count_failed=True)
+        total += noted.failed_calls if made.exit_code == 0 and noted.failed_calls else 0
+    assert total
+
+
+def test_who_counts_failed_calls_of_a_long_log_reads_little_of_it(tmp_path: Path) -> None:
+    """What its checkpoint covers is not read again, but for samples."""
+    path = tmp_path / "log.jsonl"
+    results = (
+        {"role": "tool", "tool_call_id": f"c{number}", "content": ("Error: no " if number % 3 else "yes ") * 400}
+        for number in range(1_500)
+    )
+    bodies = (
+        encode_message(result, message_id=f"m{number}", timestamp="2026-01-05T09:00:00.000Z")
+        for number, result in enumerate(results)
+    )
+    path.write_bytes(b"".join(sealed(list(bodies))))
+    path.chmod(0o600)
+    assert CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"]).exit_code == 0
+    read = CountedReads()
+    assert look_at(session(path), EstimateCounter(), held=set(), files=read, count_failed=True).failed_calls == 1_000
+    assert read.bytes_read < path.stat().st_size / 4
