@@ -46,9 +46,8 @@ class FileSystem:
         """Create one directory with mode 0700, whatever the umask."""
         os.mkdir(path, 0o700)
 
-    def stat(self, path: str) -> os.stat_result:
-        """Stat a path, not following a link."""
-        return os.stat(path, follow_symlinks=False)
+    stat = staticmethod(os.lstat)
+    """Stat a path, not following a link."""
 
     def fstat(self, fd: int) -> os.stat_result:
         """Stat a descriptor."""
@@ -62,9 +61,8 @@ class FileSystem:
     read = staticmethod(_read_by_seeking if WINDOWS else os.pread)
     """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
-    def write(self, fd: int, data: bytes) -> int:
-        """Write at the end of an appending descriptor; the number of bytes taken."""
-        return os.write(fd, data)
+    write = staticmethod(os.write)
+    """Write at the end of an appending descriptor; the number of bytes taken."""
 
     def sync(self, fd: int) -> None:
         """Bring a file's bytes and size to the disk (on macOS through the drive's cache)."""

@@ -29,8 +29,9 @@ def try_lock(reader: LogReader) -> int:
         BlockingIOError: another process has it.
         AppendError: the system refuses the lock.
     """
+    file = reader.file
     try:
-        lock = reader.file.files.try_lock(reader.path, reader.file.descriptor)
+        lock = file.files.try_lock(file.path, file.descriptor)
     except OSError as error:
         reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
         raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
