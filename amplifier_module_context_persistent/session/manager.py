@@ -131,7 +131,8 @@ class PersistentContextManager:
         """
         plain = to_plain(message)
         session = self._store.session or await self._store.open()
-        if "metadata" in plain and is_ephemeral(plain):
+        metadata = plain.get("metadata")
+        if metadata and "ephemeral" in metadata and is_ephemeral(plain):
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
             if may_offload(plain, self.config.offload_threshold):

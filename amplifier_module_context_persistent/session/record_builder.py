@@ -78,7 +78,8 @@ class RecordBuilder:
 
     def add(self, message: Message, *, timestamp: str) -> Prepare:
         """Prepare the record of a message; none if the log holds it already."""
-        own_id, brought = self._new_id(), given_id(message) if "metadata" in message else None
+        own_id, metadata = self._new_id(), message.get("metadata")
+        brought = given_id(message) if metadata and "message_id" in metadata else None
         claimed: list[str] = []
 
         def prepare(index: Index) -> list[bytes]:
@@ -98,7 +99,7 @@ class RecordBuilder:
                     claimed.append(replayed)
                     return []
             body = encode_plain(message, message_id=message_id, timestamp=timestamp, is_copied=True)
-            is_begun = self._headed and len(index) and index.version >= FORMAT_VERSION
+            is_begun = self._headed and len(index.offsets) and index.version >= FORMAT_VERSION
             return [body] if is_begun else [*self._preamble(index), body]
 
         return prepare
