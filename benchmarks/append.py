@@ -6,6 +6,10 @@ What is printed of the first two is the median of five runs, each of 2,000 inter
 where a write and `fdatasync` in a thread takes 110 to 180 us. Where a disk's does not, as on a busy one, `--sync-us`
 lets both sides sleep for so long in place of the sync, below a directory in memory.
 
+The first ratio depends on where the system runs the threads. Both sides wake as many, so what is left is work: with the
+log's thread on the core of the event loop (`taskset -c 0`) it was 1.20 to 1.23, on the other of two cores 1.32 to 1.41,
+since all that this thread touches moves there.
+
 python -m benchmarks.append --growth [1000000]
 
 Goes on with a session of 1,000 messages and with a long one, in turns of 1,000 appends, until the long one has written

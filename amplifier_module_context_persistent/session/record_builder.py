@@ -77,7 +77,7 @@ class RecordBuilder:
         return lambda index: [*self.control(carried)(index), *prepare(index)]
 
     def add(self, message: Message, *, timestamp: str) -> Prepare:
-        """Prepare the record of a message; none if the log holds it already."""
+        """Prepare the record of a message, as `to_plain` gave it; none if the log holds it already."""
         own_id, metadata = self._new_id(), message.get("metadata")
         brought = given_id(message) if metadata and "message_id" in metadata else None
         claimed: list[str] = []
