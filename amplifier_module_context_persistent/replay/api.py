@@ -141,7 +141,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             continue
         made = rebuilder.view(noted)
         positions.learn(made.messages or ())
-        plan = transcript.book.plans.get(noted.receipt.plan, {})
+        plan = transcript.book.plan(noted.receipt.plan) or {}
         before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before, plan)
         yield before
 

@@ -187,7 +187,7 @@ class RequestReader:
         return len(self._found.epochs) - 1
 
     def _compaction(self, row: dict[str, Any], noted: Noted, before: Marks | None, after: Marks | None) -> None:
-        record = self._transcript.book.plans.get(noted.receipt.plan, {})
+        record = self._transcript.book.plan(noted.receipt.plan) or {}
         earlier = {compaction["plan"] for compaction in self._found.compactions}
         if noted.receipt.plan in earlier:
             return

@@ -15,6 +15,7 @@ from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..view.receipts import Receipt, text_hash
+from .packed_record import PackedRecord
 from .request_list import PLANS, RECEIPT_HEAD
 from .view_rebuild import Noted, ReceiptLog
 
@@ -71,7 +72,7 @@ def _find_named(book: ReceiptLog, places: ControlPlaces, stretch: int, in_force:
     """Find the plan and the head text of a request: mostly right before it, at the latest at the end of the log."""
     receipt = book.requests[0].receipt
     if in_force is not None and name_of(in_force.get("id")) == receipt.plan:
-        book.plans[receipt.plan] = in_force
+        book.plans[receipt.plan] = PackedRecord.of(in_force)
     near, far = (places.backward(stretch), places.forward(stretch)), places.forward()
     for found in chain.from_iterable(zip_longest(*near, far)):
         if (not receipt.plan or receipt.plan in book.plans) and (not receipt.head or receipt.head in book.heads):
@@ -80,6 +81,6 @@ def _find_named(book: ReceiptLog, places: ControlPlaces, stretch: int, in_force:
             continue
         kind, record = control
         if kind in PLANS and name_of(record.get("id")) == receipt.plan:
-            book.plans[receipt.plan] = record
+            book.plans[receipt.plan] = PackedRecord.of(record)
         elif kind == "system" and isinstance(text := record.get("text"), str) and text_hash(text) == receipt.head:
             book.heads[receipt.head] = text

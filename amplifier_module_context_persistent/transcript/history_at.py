@@ -63,7 +63,8 @@ def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPr
 def following_plan(book: ReceiptLog, ordinals: array[int]) -> Message | None:
     """The record of the plan that views followed when the history ended there; None where there was none."""
     index = replace(book.index, live=ordinals)
-    for record, live in reversed(book.made_for):
+    for packed, live in reversed(book.made_for):
+        record = packed.record()
         try:
             _, upto = kept_ordinals(index, record)
         except ValueError:  # it names what comes later

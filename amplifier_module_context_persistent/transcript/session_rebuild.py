@@ -81,7 +81,7 @@ class Rebuilder:
 
     def _window_of(self, noted: Noted) -> ViewState | None:
         """The window of the history, the plan and the options of a request; None where there can be none."""
-        receipt, record = noted.receipt, self._book.plans.get(noted.receipt.plan)
+        receipt, record = noted.receipt, self._book.plan(noted.receipt.plan)
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())))
         if key == self._key and len(self._index) <= noted.records:
             return self._window

@@ -50,7 +50,8 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     from ..view.plan_record import kept_ordinals
 
     found: dict[int, SourceCompaction] = {}
-    for record, _ in transcript.book.made_for:
+    for packed, _ in transcript.book.made_for:
+        record = packed.record()
         if record.get("strategy") == IMPORTED:
             try:
                 kept, position = kept_ordinals(index, record)

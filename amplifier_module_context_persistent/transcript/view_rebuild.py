@@ -26,6 +26,7 @@ from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest
 from ..window.window import ViewState
+from .packed_record import PackedRecord
 from .request_list import lacks
 
 
@@ -46,15 +47,26 @@ class ReceiptLog:
     """The receipts of a log in order, and what they name."""
 
     requests: list[Noted] = field(default_factory=list)
-    plans: dict[str, Message] = field(default_factory=dict)
+    plans: dict[str, PackedRecord] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     replaced: list[array[int]] = field(default_factory=list)
     """The live histories that resets put an end to."""
-    made_for: list[tuple[Message, array[int]]] = field(default_factory=list)
+    made_for: list[tuple[PackedRecord, array[int]]] = field(default_factory=list)
     """The session's plans in order, each with the history that it was made for (which may have grown since)."""
     index: Index = field(default_factory=Index)
     malformed: int = 0
     """Receipts that cannot be read."""
+    _plan: tuple[PackedRecord, Message] | None = None
+    """The plan that was asked for last."""
+
+    def plan(self, plan_id: str) -> Message | None:
+        """The record of a plan; None where the log has none of that id."""
+        packed = self.plans.get(plan_id)
+        if packed is None:
+            return None
+        if self._plan is None or self._plan[0] is not packed:
+            self._plan = packed, packed.record()
+        return self._plan[1]
 
     def lacks(self, noted: Noted) -> list[str]:
         """Why a view cannot be shown in full; an empty list where it can."""
@@ -92,9 +104,9 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
 
 def _take(book: ReceiptLog, kind: str, record: Message) -> None:
     if kind in ("plan", "side_plan"):
-        book.plans[name_of(record.get("id"))] = record
+        packed = book.plans[name_of(record.get("id"))] = PackedRecord.of(record)
         if kind == "plan":
-            book.made_for.append((record, book.index.live))
+            book.made_for.append((packed, book.index.live))
     elif kind == "system" and isinstance(text := record.get("text"), str):
         book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
     elif kind == "view":
@@ -119,7 +131,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         return Rebuilt(None, [*reasons, str(error)])
     if unknown := unknown_options(receipt):
         reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
-    record = book.plans.get(receipt.plan)
+    record = book.plan(receipt.plan)
     if receipt.plan and record is None:
         return Rebuilt(None, reasons)
     request = request_of(book, receipt)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
 from ...view.plan_record import kept_ordinals
@@ -79,9 +80,9 @@ class _Steps:
         """All steps."""
         transcript = self._view.transcript
         live, book = transcript.reader.index.live, transcript.book
-        plans: dict[str, list[Message]] = {}
-        for record, _ in book.made_for:
-            plans.setdefault(str(record.get("upto")), []).append(record)
+        plans: dict[str, list[PackedRecord]] = {}
+        for packed, _ in book.made_for:
+            plans.setdefault(str(packed.record().get("upto")), []).append(packed)
         requests: dict[str, Noted] = {noted.receipt.upto: noted for noted in book.requests}
         before = ""
         for position, message in self._view.messages():
@@ -95,8 +96,8 @@ class _Steps:
             else:
                 yield from self._said(message, role, ordinal)
             before = given_id(message) or ""
-            for record in plans.pop(before, ()):
-                yield from self._plan(record)
+            for packed in plans.pop(before, ()):
+                yield from self._plan(packed.record())
         yield from self._flush()
 
     def _next(self, source: str, message: Message, said: Any) -> Step:
@@ -189,7 +190,7 @@ class _Steps:
         receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
         live: Sequence[int] = asked.live
         seen: list[int] = list(live)
-        record = book.plans.get(receipt.plan)
+        record = book.plan(receipt.plan)
         if record is not None:
             try:
                 kept, upto = kept_ordinals(replace(index, live=asked.live), record)

@@ -57,7 +57,7 @@ class _Spans:
 
     def made(self) -> Iterator[dict[str, Any]]:
         """All spans."""
-        plans = {str(record.get("upto")) for record, _ in self._view.transcript.book.made_for}
+        plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
         began, heard, compacted = 0, list[Message](), False
         for position, message in self._view.messages():
             began = began or self._time(message)
