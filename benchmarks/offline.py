@@ -5,6 +5,7 @@
 Each command runs alone in a process of its own on a session of N messages and on one of a tenth of that, both made by
 `benchmarks.report.record`. Printed are processor seconds, the largest resident memory, and the ratio of both. A command
 whose time grows as the messages do has a ratio near 10 in time, and one that holds none of them a small one in memory.
+A ratio above its limit is said, and ends it with 1.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.report import record
 
 MESSAGES = 100_000
+TIMES = 10
+"""So many times the messages of the short session has the long one."""
+TIME_LIMIT = 1.4 * TIMES
+MEMORY_LIMIT = 2.5
 COMMANDS = {
     "compare": ("compare", "{log}", "--tokenizer", "estimate", "--json"),
     "replay": ("replay", "{log}", "--json"),
@@ -49,6 +54,36 @@ class Taken:
     most_mb: float
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What a command takes on the long session beside the short one."""
+
+    small: Taken
+    large: Taken
+
+    @property
+    def time(self) -> float:
+        """How many times the processor time."""
+        return self.large.seconds / self.small.seconds
+
+    @property
+    def memory(self) -> float:
+        """How many times the memory."""
+        return self.large.most_mb / self.small.most_mb
+
+    @property
+    def holds(self) -> bool:
+        """Whether both are within their limits."""
+        return self.time <= TIME_LIMIT and self.memory <= MEMORY_LIMIT
+
+    def lines(self) -> Iterator[str]:
+        """A row for each session; the second one has the ratios."""
+        small, large = self.small, self.large
+        yield f"{small.command:20}{small.messages:10,}{small.seconds:10.1f}{small.most_mb:8.0f}"
+        ratios = f"{self.time:8.1f}{self.memory:8.1f}{'' if self.holds else '  MISSED'}"
+        yield f"{'':20}{large.messages:10,}{large.seconds:10.1f}{large.most_mb:8.0f}{ratios}"
+
+
 def measure(name: str, log: Path, messages: int) -> Taken:
     """Run a command to its end.
 
@@ -65,7 +100,7 @@ def measure(name: str, log: Path, messages: int) -> Taken:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print."""
+    """Measure and print; 1 if a limit is missed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.offline", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -73,22 +108,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=COMMANDS, action="append", help="only this command; repeat it")
     parser.add_argument("--json", help="write all figures to this file")
     given = parser.parse_args(arguments)
-    taken: list[Taken] = []
+    grown: list[Growth] = []
     with tempfile.TemporaryDirectory() as scratch:
-        counts = (given.messages // 10, given.messages)
+        counts = (given.messages // TIMES, given.messages)
         logs = [Path(scratch, f"{count}.jsonl") for count in counts]
         for log, count in zip(logs, counts, strict=True):
             asyncio.run(record(os.fspath(log), count))
         print(f"{'':20}{'messages':>10}{'seconds':>10}{'MB':>8}{'time':>8}{'memory':>8}")
         for name in given.only or COMMANDS:
             small, large = (measure(name, log, count) for log, count in zip(logs, counts, strict=True))
-            longer, more = large.seconds / small.seconds, large.most_mb / small.most_mb
-            print(f"{name:20}{small.messages:10,}{small.seconds:10.1f}{small.most_mb:8.0f}")
-            print(f"{'':20}{large.messages:10,}{large.seconds:10.1f}{large.most_mb:8.0f}{longer:8.1f}{more:8.1f}")
-            taken += [small, large]
+            grown.append(Growth(small, large))
+            print("\n".join(grown[-1].lines()), flush=True)
+        print(f"{'limit':48}{TIME_LIMIT:8.1f}{MEMORY_LIMIT:8.1f}")
     if given.json:
-        Path(given.json).write_text(json.dumps([asdict(one) for one in taken], indent=2), encoding="utf-8")
-    return 0
+        rows = [{**asdict(one), "time": one.time, "memory": one.memory, "holds": one.holds} for one in grown]
+        Path(given.json).write_text(json.dumps(rows, indent=2), encoding="utf-8")
+    return 0 if all(one.holds for one in grown) else 1
 
 
 if __name__ == "__main__":
