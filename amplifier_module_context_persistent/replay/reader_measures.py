@@ -18,6 +18,7 @@ is looked at. By `evidence`'s definition of what of a view is the session's own 
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,22 +58,23 @@ class Reader:
         self.positions: dict[str, int] = {}
         """By message id, the position of the first message that has it."""
         self.human, spoke = bytearray(), bytearray()
-        self.call_ids: list[tuple[str, ...]] = []
         self.beginnings: dict[int, str] = {}
         """By the position of the last words of a finished turn, how they begin."""
         edits: list[tuple[str, _Edit]] = []
         refused: dict[str, bool] = {}
         reads: dict[str, str] = {}
         results: list[str] = []
+        called: dict[int, tuple[str, ...]] = {}
         before: Message = {}
         for position, message in enumerate(messages):
             self.positions.setdefault(message["metadata"]["message_id"], position)
             self.human.append(_is_persons(message))
             spoke.append(message.get("role") == "assistant" and bool(_words(message)))
-            if self.human[-1] and position and spoke[position - 1] and not self.call_ids[-1]:
+            if self.human[-1] and position and spoke[position - 1] and position - 1 not in called:
                 self.beginnings[position - 1] = _words(before)[:FIRST_CHARS]
             calls = _calls_of(message)
-            self.call_ids.append(tuple(call_id for call_id, *_ in calls))
+            if calls:
+                called[position] = tuple(call_id for call_id, *_ in calls)
             for call_id, path, old, new in calls:
                 if old is new is None:
                     reads[call_id] = path
@@ -85,14 +87,19 @@ class Reader:
                 refused[results[-1]] = bool(_REFUSED.match(_words(message)))
             before = message
         self.ends = list(self.beginnings)
-        self.spoken = [0, *accumulate(spoke)]
+        self.spoken = array("I", accumulate(spoke, initial=0))
         self.edits: defaultdict[str, list[_Edit]] = defaultdict(list)
         """The edits of the session by file, in order."""
         for path, edit in edits:
             if refused.get(edit.call_id) is False:
                 self.edits[path].append(edit)
-        self.read_in = {at: path for at, call_id in enumerate(results) if (path := reads.get(call_id, ""))}
-        """By the position of a result of a call that reads a file, which one."""
+        self.read_in = {
+            at: path for at, call_id in enumerate(results) if (path := reads.get(call_id, "")) in self.edits
+        }
+        """By the position of a result of a call that reads a file which the session edits, which one."""
+        edited = {edit.call_id for of_file in self.edits.values() for edit in of_file}
+        self.call_ids = {at: ids for at, ids in called.items() if not edited.isdisjoint(ids)}
+        """By the position of a message with calls that are edits, the ids of its calls."""
 
     def look(self, before: int, view: Sequence[Message], parts: Sequence[Said]) -> Looked:
         """Look at the view of a request after so many messages; `parts` are what its messages say."""
@@ -184,10 +191,10 @@ class Reading:
             self._last, self._inserted = at, list(part.inserted)
             own[at] = message
         for at, message in own.items():
-            self._calls.update(reader.call_ids[at])
+            self._calls.update(reader.call_ids.get(at, ()))
             if (begins := reader.beginnings.get(at)) is not None:
                 self._answered += _words(message).startswith(begins)
-            if reader.read_in.get(at) in reader.edits:
+            if at in reader.read_in:
                 self._reads[at] = message
         self._largest = max([self._largest, *own])
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,8 @@ def report(
     if views not in VIEWS:
         raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
     shown = list(transcript.turns() if turns is None else turns)
-    with NewFile(path, replace=force) as file:
-        bodies, blocks, counter = Bodies(redact=redact), BodyBlocks(), counter or EstimateCounter()
+    with NewFile(path, replace=force) as file, BodyBlocks() as blocks:
+        bodies, counter = Bodies(redact=redact), counter or EstimateCounter()
         history = read_history(transcript, shown, bodies, blocks, counter, progress)
         bills = bills_of(
             transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter), bodies.name
@@ -100,8 +101,8 @@ def report(
         session = _session(transcript, history, requests, bodies, shown)
         session["own_prices"] = prices is not None and prices.has_own
         head = _head(session, blocks, history, requests, bodies)
-        size = 0
-        for piece in (shell(**_fields(session)), *data_blocks(encode_block(head), blocks.blocks)):
+        size, encoded = 0, encode_block(head)
+        for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks())):
             file.write(piece)
             size += len(piece)
         file.finish()

@@ -7,10 +7,11 @@ through could neither run nor ask for anything. Data follow the shell in blocks 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -53,9 +54,9 @@ def shell(**fields: Any) -> bytes:
     return page.encode("utf-8")
 
 
-def data_blocks(head: bytes, bodies: Sequence[bytes]) -> Iterator[bytes]:
+def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
     """The page after its shell: the blocks of data, each in an element that browsers neither show nor run."""
-    for block in (head, *bodies):
+    for block in chain([head], bodies):
         yield b'<script type="text/plain" class="block">' + block + b"</script>\n"
     yield b"</body>\n</html>\n"
 
