@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from zlib import crc32
@@ -32,7 +33,7 @@ from .summary import tokens_of
 NOTE = "glance"
 """Its name among the notes of a checkpoint."""
 
-VERSION = 1
+VERSION = 2
 """To be raised whenever the same log gives something else."""
 
 SAMPLES = 128
@@ -147,10 +148,10 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
     ends = array("Q", accumulate(map(lengths.__getitem__, live)))
     total = ends[-1]
     marks = ((2 * number + 1) * total // (2 * SAMPLES) for number in range(SAMPLES))
-    picked = [live[bisect_right(ends, mark)] for mark in marks]
+    picked = Counter(live[bisect_right(ends, mark)] for mark in marks)  # a large message may be most of a log
     share = 0.0
-    for ordinal, message in zip(picked, log.read(picked), strict=True):
-        share += tokens_of(message, counter) / lengths[ordinal]
+    for (ordinal, times), message in zip(picked.items(), log.read(list(picked)), strict=True):
+        share += times * tokens_of(message, counter) / lengths[ordinal]
     return round(total * share / SAMPLES)
 
 

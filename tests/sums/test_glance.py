@@ -15,9 +15,11 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.sums import glance
 from amplifier_module_context_persistent.sums.glance import Glance, glance_at, noted_glance
 from amplifier_module_context_persistent.sums.notes import whole_notes
+from amplifier_module_context_persistent.sums.summary import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_logs import lines, steps
 from tests.support.checkpoints import always, put, stored
+from tests.support.counted_reads import CountedReads
 from tests.support.logs import append_to, body, content_of, sealed, write_file
 
 COUNTER = EstimateCounter()
@@ -109,3 +111,21 @@ def test_a_sample_of_a_long_log_is_counted(path: str, monkeypatch: pytest.Monkey
     found = noted_glance(path, None)
     assert found == looked_at(path)
     assert asdict(looked_at(path))["first_line"] == "message 0"
+
+
+def test_a_message_that_is_most_of_a_log_is_read_a_few_times(path: str) -> None:
+    """Nearly every sample falls on it; its tokens count for all of them."""
+    bodies = [body(number) for number in range(300)]
+    bodies.insert(150, body(999, text=" a few more words" * 100_000))
+    write_file(path, b"".join(sealed(bodies)))
+    files = CountedReads()
+    reader = LogReader(path, files=files, trusting=False)
+    reader.follow()
+    try:
+        scanned = files.bytes_read
+        found = glance_at(reader, COUNTER)
+        assert files.bytes_read - scanned < 3 * os.path.getsize(path)
+        whole = sum(tokens_of(message, COUNTER) for message in reader.read(reader.index.live))
+        assert abs(found.tokens - whole) < whole / 10
+    finally:
+        reader.close()
