@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 50_000  # of so many it is known which terms they may be part of
-_LONG_WORD_CHARS = 64
+_LONG_WORD_CHARS = 64  # longer ones are hardly met again
+_START_CHARS = 4
 
 
 class TermFinder:
@@ -21,7 +22,11 @@ class TermFinder:
         self._by_piece: dict[str, list[str]] = {}
         for term in terms:
             self._by_piece.setdefault(max(_WORD.findall(term), key=len), []).append(term)
-        self._sizes = sorted(set(map(len, self._by_piece)))
+        self._by_start: dict[str, list[str]] = {}
+        """The longest words by how they begin."""
+        for piece in self._by_piece:
+            self._by_start.setdefault(piece[:_START_CHARS], []).append(piece)
+        self._start_sizes = sorted(set(map(len, self._by_start)))
         self._of_word: dict[str, tuple[str, ...]] = {}
 
     def terms_in(self, text: str) -> list[str]:
@@ -41,8 +46,9 @@ class TermFinder:
         return known
 
     def _pieces_in(self, word: str) -> set[str]:
-        if len(word) > _LONG_WORD_CHARS:
-            return {piece for piece in self._by_piece if piece in word}
-        ranges = ((size, range(len(word) - size + 1)) for size in self._sizes)
-        parts = {word[start : start + size] for size, starts in ranges for start in starts}
-        return parts & self._by_piece.keys()
+        by_start, found = self._by_start, set[str]()
+        for size in self._start_sizes:
+            for at in range(len(word) - size + 1):
+                if (pieces := by_start.get(word[at : at + size])) is not None:
+                    found.update(piece for piece in pieces if word.startswith(piece, at))
+        return found
