@@ -103,18 +103,21 @@ class GapFinder:
         shown = sorted(chain(self._beside, *compress(self._shown, kept)))
         found: list[OpenGap] = []
         left = list(compress(range(len(kept)), map(and_, kept, self._can_end)))
+        reach = -1  # where the last result is of what is left out so far: it may have come after the next groups
         for last, position in pairwise(chain((-1,), left)):
-            if position == last + 1 and not notable[position]:
+            if position == last + 1 and not notable[position] and reach <= ends[last]:
                 continue
             dropped: Sequence[int] = ()
             parts: Sequence[Gap] = ()
             if position > last + 1:
                 dropped = [p for p in range(last + 1, position) if not kept[p]]
+                reach = max(chain((reach,), *[self._shown[p][-1:] for p in dropped]))
                 parts = [known[ids[p]] for p in range(last + 1, position + 1) if ids[p] in known]
             elif (part := known.get(ids[position])) is not None:
                 parts = [part]
-            if dropped or parts or everywhere or restored[position] or (last >= 0 and restored[last]):
-                here, at = ends[position], -1 if last < 0 else ends[last]
+            at = -1 if last < 0 else ends[last]
+            if dropped or parts or everywhere or reach > at or restored[position] or (last >= 0 and restored[last]):
+                here = ends[position]
                 missing = here - at - 1
                 if missing:
                     missing -= bisect_left(shown, here) - bisect_right(shown, at)

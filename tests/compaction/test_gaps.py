@@ -64,6 +64,18 @@ def test_results_that_came_late_are_no_gap() -> None:
     assert gaps(late, [2]) == [(3, 1, 2)]
 
 
+def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() -> None:
+    """Where their call is left out, by a later plan too: a host may queue what a person says while tools run."""
+    talk = history("u:9 t:9 u:9 a:9 u:9 a:9")
+    late = [*talk[:2], talk[3], talk[2], *talk[4:]]
+    assert gaps(late, [1]) == [(2, 0, 1), (3, 2, 1)]
+    entries = request_of(late, 100).entries
+    keep = tuple(entry.id for entry in entries)
+    before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=())
+    assert gaps(late, [1], previous=before) == [(2, 0, 1), (3, 2, 1)]
+    assert gaps(late, [], previous=before) == []
+
+
 @pytest.mark.parametrize("kind", ["blank", "orphan", "beside"])
 def test_what_no_group_has_is_not_missing(kind: str) -> None:
     """Blank messages, results without calls, and messages that are shown beside the entries."""
