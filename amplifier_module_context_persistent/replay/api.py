@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -216,13 +217,13 @@ def compare(
     chosen = [policy_of(policy) for policy in policies]
     counter = CachedCounter(open_counter(tokenizer))
     tell = progress or (lambda *_: None)
-    messages = StoredMessages(transcript)
-    tokens = 0
+    messages, tokens = StoredMessages(transcript), 0
     for done, message in enumerate(messages, 1):
         tokens += count_message(message, counter)
         tell("reading", done, len(messages))
     found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
-    player = Player(Session(transcript.path, messages, tokens, found), counter, checks_growing=True)
+    session, told = Session(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
+    player = Player(session, counter, checks_growing=True, progress=lambda done: told(done, len(messages)))
     whole = _play(player, policy_of("none"), budget_tokens, tell)
     replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
     for one in replayed:
@@ -288,7 +289,6 @@ def _seen(
     plan: Mapping[str, object],
 ) -> Seen:
     receipt = noted.receipt
-    shown = marks if made.messages is not None else None
     seen = Seen(
         number,
         position,
@@ -296,7 +296,7 @@ def _seen(
         receipt.tokens,
         receipt.budget_tokens,
         made.messages,
-        shown,
+        marks if made.messages is not None else None,
         plan=receipt.plan,
         hash=receipt.hash,
         proved=made.proved,

@@ -13,7 +13,7 @@ from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
 from ..view.receipts import canonical
 from .baselines import Whole
-from .evidence import Said, Session, said
+from .evidence import Progress, Said, Session, said
 from .excerpt_summarizer import Asked
 from .growing_check import GrowingCheck, WholeCheck
 from .measures import Measures
@@ -55,14 +55,21 @@ class Player:
         counter: counts tokens.
         check: says what is wrong with a view; it is given the whole history at each request.
         checks_growing: check views with `GrowingCheck`, which needs no history.
+        progress: is told how many messages were added up for the policy `none`, before its first request.
     """
 
     def __init__(
-        self, session: Session, counter: TokenCounter, *, check: Check | None = None, checks_growing: bool = False
+        self,
+        session: Session,
+        counter: TokenCounter,
+        *,
+        check: Check | None = None,
+        checks_growing: bool = False,
+        progress: Progress = lambda _: None,
     ) -> None:
         self.session, self._counter, self._check = session, counter, check
         self._reader = Reader(session.messages)
-        self._checks_growing, self._is_stopped = checks_growing, False
+        self._checks_growing, self._is_stopped, self._progress = checks_growing, False, progress
         self._begin()
 
     @property
@@ -237,6 +244,7 @@ class Player:
             lambda message, known: self._look_at(message, known)[:2],
             check=WholeCheck() if self._checks_growing else None,
             with_view=with_view or check is not None,
+            progress=self._progress,
         )
         if whole is None or (check and check(whole.view, self.session.messages, range(len(whole.view)))):
             return None

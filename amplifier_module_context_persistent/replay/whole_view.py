@@ -17,7 +17,7 @@ from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Item, arrange
 from ..view.entry import Entry, classify
 from ..view.render import render
-from .evidence import Session
+from .evidence import Progress, Session
 from .growing_check import WholeCheck
 from .measures import Measures
 from .reader_measures import Reader
@@ -62,6 +62,7 @@ class WholeView:
         *,
         check: WholeCheck | None,
         with_view: bool,
+        progress: Progress = lambda _: None,
     ) -> WholeView | None:
         """Take a history; None if a view of fewer messages is not its beginning, or if `check` finds a rule broken."""
         whole = cls(check)
@@ -72,6 +73,7 @@ class WholeView:
             is_last = position + 1 == len(messages)
             if len(entries) % _AT_ONCE and not is_last:
                 continue
+            progress(position + 1)
             if arranged.is_answered_by(entries):
                 return None  # a result came late: views before it had a stand-in in its place
             made = arrange(entries, lambda one: count_message(one, counter), after=arranged)

@@ -124,6 +124,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     assert {what for what, _, _ in told} == {
         "reading",
         "looking for far evidence",
+        "adding up all of it",
         "playing none",
         "playing truncate:target_usage=0.3",
     }
