@@ -1,12 +1,13 @@
-"""The quick check that no number of a column is beyond its limit."""
+"""What a checkpoint may say: numbers of a column within their limit, findings within the log."""
 
 from array import array
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.checkpoint_bounds import exceeds
+from amplifier_module_context_persistent.log.checkpoint_bounds import exceeds, findings_of
 
 
 @given(
@@ -28,3 +29,30 @@ def test_it_is_found_wherever_it_stands(place: int) -> None:
     assert not exceeds(column, 1 << 20)
     column[place] = 1 << 63
     assert exceeds(column, 1 << 20)
+
+
+@given(st.integers(1, 1 << 60))
+def test_what_is_hardly_beyond_the_highest_byte_is_found(limit: int) -> None:
+    shift = 8 * ((limit.bit_length() - 1) // 8)
+    beyond = ((limit >> shift) + 1) << shift
+    assert exceeds(array("Q", [0, beyond]), limit)
+    assert not exceeds(array("Q", [limit, beyond - 1]), limit)
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        [1, -1, "checksum", "", 5],
+        [1, 90, "checksum", "", -1],
+        [1, 90, "checksum", "", 11],
+        [1, 101, "checksum", "", 0],
+        [1, 90, 7, "", 5],
+        [1, 90, "checksum", None, 5],
+        [1, "90", "checksum", "", 5],
+        [1, 90],
+    ],
+)
+def test_a_finding_that_lies_elsewhere_or_is_none_is_refused(finding: list[Any]) -> None:
+    assert len(findings_of([[1, 90, "checksum", "", 10]], 100)) == 1
+    with pytest.raises((ValueError, TypeError)):
+        findings_of([finding], 100)

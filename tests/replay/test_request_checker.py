@@ -7,6 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.compaction import request_limits
 from amplifier_module_context_persistent.replay.request_checker import (
+    GrowingLimits,
     anybody,
     bond_violations,
     chain_violations,
@@ -60,6 +61,18 @@ def test_lower_limits_can_be_given_and_characters_counted() -> None:
     assert limit_violations(view, most_bytes=1_500) == ["bytes: the view has 2,033 of 1,500"]
     assert limit_violations(view, most_bytes=1_500, exact=False) == []
     assert limit_violations(shows(SMALL, SMALL), most_images=1) == ["images: the view has 2 of 1"]
+
+
+def test_a_document_that_is_too_large_is_found_where_the_view_has_it() -> None:
+    """By its number, and not in a beginning of the view that ends before it."""
+    documents = [
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "A" * size}}
+        for size in (100, 104)
+    ]
+    check = GrowingLimits({**anybody, "document": 100})
+    check.take(shows(*documents))
+    assert list(check.violations()) == ["document size: document 1 has 104 characters"]
+    assert list(check.violations(documents=1)) == []
 
 
 @pytest.mark.parametrize("maker", FAMILIES)
