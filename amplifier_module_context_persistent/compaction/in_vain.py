@@ -1,6 +1,7 @@
 """What was tried in vain: commands in what a view leaves out that failed and were not run with success later.
 
-A reader who does not know them tries them again. They are told in one line each, in the notice.
+A reader who does not know them tries them again. They are told in one line each, in the notice. A search that found
+nothing did not fail (`messages/command_outcome.py`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from ..messages.command_outcome import answers_no, answers_with_1
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
 from ..view.entry import Entry
+from ..view.rules import Group
 from .draft import Draft
 
 MOST_KNOWN = 40
@@ -32,17 +35,21 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
             left_out.append((position, failed))
     found = list(known)
     asked = {draft.groups[position].head.calls[number].asks for position, numbers in left_out for number in numbers}
-    succeeded = _last_successes(draft, asked) if left_out else {}
-    in_vain: list[tuple[Entry, list[int]]] = []
+    results = _results(draft, asked) if left_out else []
+    last = {asks: result for _, asks, result in results}
+    succeeded = {asks: position for position, asks, result in results if not result.failed_run}
+    in_vain: list[tuple[Group, list[int]]] = []
     for position, numbers in left_out:
-        head = draft.groups[position].head
-        failed = [number for number in numbers if succeeded.get(head.calls[number].asks, -1) < position]
+        group = draft.groups[position]
+        failed = [number for number in numbers if succeeded.get(group.head.calls[number].asks, -1) < position]
         if failed:
-            in_vain.append((head, failed))
-    for (_, failed), message in zip(in_vain, draft.fetch([head for head, _ in in_vain]), strict=True):
+            in_vain.append((group, failed))
+    for (group, failed), message in zip(in_vain, draft.fetch([group.head for group, _ in in_vain]), strict=True):
         calls = calls_with_arguments(message)
-        commands = [command_of(call_arguments_of(calls[number])) for number in failed if number < len(calls)]
-        found += [_short(command) for command in commands if command.strip()]
+        for number in failed:
+            command = command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
+            if command.strip() and not _answered(draft, command, last[group.head.calls[number].asks]):
+                found.append(_short(command))
     return tuple(reversed(dict.fromkeys(reversed(found))))[-MOST_KNOWN:]
 
 
@@ -50,15 +57,20 @@ def _failed(result: Entry | None) -> bool:
     return result is not None and result.failed_run
 
 
-def _last_successes(draft: Draft, asked: AbstractSet[bytes]) -> dict[bytes, int]:
-    """By what a call asked, the position of the last group in which that had a result that tells of no failure."""
-    return {
-        call.asks: position
+def _results(draft: Draft, asked: AbstractSet[bytes]) -> list[tuple[int, bytes, Entry]]:
+    """The results of some calls, by what these asked, each with the position of its group."""
+    return [
+        (position, call.asks, result)
         for position, (head, results) in enumerate(draft.groups)
         if results
         for call, result in zip(head.calls, results, strict=True)
-        if call.asks in asked and result is not None and not result.failed_run
-    }
+        if call.asks in asked and result is not None
+    ]
+
+
+def _answered(draft: Draft, command: str, result: Entry) -> bool:
+    """Whether a command only found nothing, or a difference: its exit code is no error."""
+    return answers_with_1(command) and all(map(answers_no, draft.fetch([result])))
 
 
 def _short(command: str) -> str:

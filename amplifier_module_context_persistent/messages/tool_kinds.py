@@ -111,21 +111,6 @@ def calls_with_arguments(message: Message) -> list[Message]:
     return list(calls.values())
 
 
-_FAILED = re.compile(
-    r"(?:^|\n)[^\n]{0,120}?(?:\berror:|\berror\[|: error\b|\*\*\* .*\berror\b|\bfatal:|\bFAILED\b|command not found"
-    r"|no such file or directory|traceback \(most recent call last\)|\bpanicked at\b|segmentation fault"
-    r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? ?[1-9]\d*\b|\"(?:returncode|exit_code)\": ?[1-9])",
-    re.IGNORECASE,
-)
-_FAILED_CHARS = 400
-
-
-def run_failed(message: Message) -> bool:
-    """Whether the result of a command says, at its beginning or its end, that the command failed."""
-    text = text_of(message)
-    return _FAILED.search(text[:_FAILED_CHARS]) is not None or _FAILED.search(text[-_FAILED_CHARS:]) is not None
-
-
 def refuses(message: Message) -> bool:
     """Whether the result of a tool says that it did nothing."""
     return _REFUSED.match(text_of(message)) is not None

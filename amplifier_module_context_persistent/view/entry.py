@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..messages.command_outcome import run_failed
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
@@ -18,7 +19,7 @@ from ..messages.message import Call, Message, calls_of, result_id_of, without_th
 from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
-from ..messages.tool_kinds import ToolKinds, Use, refuses, run_failed
+from ..messages.tool_kinds import ToolKinds, Use, refuses
 from .provider_bonds import Bond, bond_of, names_chain
 
 INSTRUCTING = ("system", "developer")

@@ -39,3 +39,23 @@ def test_a_long_command_ends_with_a_word() -> None:
     (line,) = tried_in_vain(made, [])
     assert line.endswith("tests/some_file.py …")
     assert len(line) < 90
+
+
+def test_a_search_that_finds_nothing_was_not_in_vain() -> None:
+    """It answered, as a comparison does that finds a difference; one that could not be made failed."""
+    made = draft_of(
+        [
+            *ran(0, "grep -rn name src", "Command exited with code 1"),
+            *ran(1, "cd /w && diff a b", "2c2\n< one\n---\n> two\n\nexit code: 1"),
+            *ran(2, "grep name gone.py", "grep: gone.py: No such file or directory\nexit code 2"),
+            *ran(3, "make all", "exit code 1"),
+            *ran(4, "rg name lib", "lib: No such file or directory (os error 2)\nexit code 2"),
+            *ran(5, "rg name lib", "exit code 1"),
+            *ran(6, "cmp a b", "exit code 1"),
+            *ran(7, "cmp a b", "cmp: b: No such file or directory\nexit code 2"),
+        ],
+        100,
+    )
+    for position in range(8):
+        made.drop(position)
+    assert tried_in_vain(made, []) == ("grep name gone.py", "make all", "cmp a b")
