@@ -26,7 +26,7 @@ _ANSWERS_WITH_1: Mapping[str, frozenset[str]] = {
     "git": frozenset(("grep", "diff", "check-ignore", "merge-base", "show-ref")),
 }
 """By program, the words of which one must come first after it; any may where there are none."""
-_PROGRAMS = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in _ANSWERS_WITH_1))
+_WORDS_OF = re.compile(r"[\w-]+|\[\[?")
 
 _WRAPPERS: Mapping[str, str] = {
     **dict.fromkeys(("command", "builtin", "exec", "nohup", "setsid", "!", "(", "{", "then", "do", "else"), ""),
@@ -91,14 +91,14 @@ def asking_calls(message: Message) -> frozenset[str]:
 
 def answers_with_1(command: str) -> bool:
     """Whether exit code 1 of a command is an answer."""
-    if len(command) > _MOST_CHARS or _PROGRAMS.search(command) is None:
+    if len(command) > _MOST_CHARS or _ANSWERS_WITH_1.keys().isdisjoint(_WORDS_OF.findall(command)):
         return False
     if (shell := _SHELL.fullmatch(command)) is not None:
         command = shell["script"]
     return _is_asking(_last_command(command))
 
 
-def answers_no(result: Message) -> bool:
+def answers_no(result: Mapping[str, Any]) -> bool:
     """Whether the result of a command has exit code 1, and says nothing of an error beside it."""
     return _exit_code(result) in _NO and not _says(_TELLS_ERROR, text_of(result))
 
@@ -107,7 +107,7 @@ def _says(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text[:_EDGE_CHARS]) is not None or pattern.search(text[-_EDGE_CHARS:]) is not None
 
 
-def _exit_code(result: Message) -> str:
+def _exit_code(result: Mapping[str, Any]) -> str:
     """The exit code that a result tells, at its beginning or its end; empty if it tells none."""
     content: Any = result.get("content")
     text = text_of(result).strip()

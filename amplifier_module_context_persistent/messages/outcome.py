@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .command_outcome import CODES, answers_no
 from .message import text_of
 from .metadata import metadata_of
 
@@ -44,12 +45,21 @@ _FAILED_TAIL = re.compile(
 )
 _WRAPPING = re.compile(r"[\s<\[(*#`'\"]*")
 _FLAGS = ("is_error", "isError")
-_CODES = ("returncode", "return_code", "exit_code", "exitCode")
 _TAIL_CHARS = 160
 
 
-def outcome_of(result: Mapping[str, Any]) -> str:
-    """Tell how the call ended that a result answers: `FAILED`, `REJECTED` or `ANSWERED`."""
+def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
+    """Tell how the call ended that a result answers: `FAILED`, `REJECTED` or `ANSWERED`.
+
+    Args:
+        result: the message.
+        asks: whether exit code 1 is an answer to the call (`command_outcome.asking_calls`).
+    """
+    outcome = _outcome(result)
+    return ANSWERED if asks and outcome == FAILED and answers_no(result) else outcome
+
+
+def _outcome(result: Mapping[str, Any]) -> str:
     text = text_of(result).strip()
     start = match.end() if (match := _WRAPPING.match(text)) else 0
     if _REJECTED.match(text, start):
@@ -79,7 +89,7 @@ def _is_failed_object(content: Any, text: str) -> bool:
             return False
     if content.get("success") is False or any(content.get(flag) is True for flag in _FLAGS):
         return True
-    codes = [content.get(code) for code in _CODES]
+    codes = [content.get(code) for code in CODES]
     if any(type(code) is int and code != 0 for code in codes):
         return True
     return bool(content.get("error")) and content.get("success") is not True

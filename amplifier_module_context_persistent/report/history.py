@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.outcome import ANSWERED, FAILED, REJECTED, outcome_of
@@ -127,6 +128,8 @@ class _HistoryReader:
         self.history = History()
         self._bodies, self._blocks, self._counter = bodies, blocks, counter
         self._waiting: dict[str, int] = {}
+        self._asking: set[int] = set()
+        """The calls to which exit code 1 is an answer."""
 
     def begin(self, turn: TurnRow) -> None:
         self.history.turns.append(turn)
@@ -142,8 +145,12 @@ class _HistoryReader:
         history.chars.append(sum(len(part[1]) for part in body if part[0] == "t"))
         history.folds.append(sum(part[0] in "kc" for part in body))
         history.owners.append(self._owner(position, message))
-        for call in calls_of(message):
+        calls = calls_of(message)
+        asking = asking_calls(message) if calls else ()
+        for call in calls:
             self._waiting[call.id] = len(history.calls)
+            if call.id in asking:
+                self._asking.add(len(history.calls))
             history.calls.append(CallRow(position, self._bodies.name(call.name)))
         if (usage := usage_of_message(message)) is not None:
             history.usages[position] = usage
@@ -175,7 +182,7 @@ class _HistoryReader:
         if number is None:
             return 0
         row, times = self.history.calls[number], self.history.times
-        row.result, row.state = position, outcome_of(message)
+        row.result, row.state = position, outcome_of(message, asks=number in self._asking)
         if times[position] and times[row.message]:
             row.duration_ms = max(0, times[position] - times[row.message])
         return position - row.message

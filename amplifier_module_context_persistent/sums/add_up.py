@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..log.base import ReadableLog
 from ..log.reader import LogReader
+from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..tokens.counter import TokenCounter
 from .record_sums import RecordSums
@@ -33,7 +36,20 @@ def count_failed(log: ReadableLog) -> int | None:
         return None
     sums = StoredSums(log, _NoTokens(name))
     sums.go_on()
-    return sum(numbers[FAILED_AT] for numbers in sums.total()[0].tools.values())
+    return _failed(sums.total()[0])
+
+
+def count_failed_among(messages: Iterable[Message]) -> int:
+    """How many results among some messages tell of an error, by what their calls asked."""
+    summary = Summary()
+    for message in messages:
+        summary.add(message, 0)
+    summary.finish()
+    return _failed(summary)
+
+
+def _failed(summary: Summary) -> int:
+    return sum(numbers[FAILED_AT] for numbers in summary.tools.values())
 
 
 def add_up(log: ReadableLog, counter: TokenCounter) -> tuple[Summary, RecordSums]:

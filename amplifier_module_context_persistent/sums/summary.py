@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, is_human, timestamp_of
 from ..messages.normalize import normalise
@@ -28,10 +29,18 @@ FAILED_AT = 2
 
 
 class OpenCall(NamedTuple):
-    """A call that nothing in the run answers: its tool and its turn."""
+    """A call that nothing in the run answers: its tool, its turn, and whether exit code 1 is an answer to it.
+
+    That is looked at where it matters; till then the message stands for it.
+    """
 
     tool: str
     row: int
+    asks: bool | Message
+
+    def is_asking(self, call_id: str) -> bool:
+        """Whether exit code 1 is an answer to it."""
+        return self.asks if isinstance(self.asks, bool) else call_id in asking_calls(self.asks)
 
 
 class LooseResult(NamedTuple):
@@ -40,6 +49,8 @@ class LooseResult(NamedTuple):
     call_id: str
     row: int
     failed: bool
+    says_no: bool
+    """Whether it did not fail if its call asks."""
     tokens: int
     tool: str
     """The tool that it names itself."""
@@ -90,11 +101,13 @@ class Summary:
         for call in calls_of(message):
             self._tool(call.name)[0] += 1
             rows.calls[row] += 1
-            self.open.setdefault(call.id, []).append(OpenCall(call.name, row))
+            self.open.setdefault(call.id, []).append(OpenCall(call.name, row, message))
         call_id = result_id_of(message)
         if call_id is not None:
             name = str(message.get("name") or UNKNOWN_TOOL)
-            self._answer(LooseResult(call_id, row, outcome_of(message) != ANSWERED, tokens, name))
+            failed = outcome_of(message) != ANSWERED
+            says_no = failed and outcome_of(message, asks=True) == ANSWERED
+            self._answer(LooseResult(call_id, row, failed, says_no, tokens, name))
         for request in requests:
             usage = request.usage
             used = Spent(row, usage.model, usage.uncached, usage.cached, usage.written, request.output_tokens)
@@ -138,7 +151,10 @@ class Summary:
     def to_json(self) -> list[Any]:
         """As plain JSON types, for `from_json`."""
         spent, loose = list(map(tuple, self.spent)), list(map(tuple, self.loose))
-        calls = {call_id: list(map(tuple, waiting)) for call_id, waiting in self.open.items()}
+        calls = {
+            call_id: [(call.tool, call.row, call.is_asking(call_id)) for call in waiting]
+            for call_id, waiting in self.open.items()
+        }
         sizes = (self.messages, self.tokens)
         return [*sizes, self.roles, self.tools, self.rows.columns(), spent, self.largest, calls, loose]
 
@@ -184,9 +200,11 @@ class Summary:
             check_numbers(ends, 0, last_row)
         for spent in zip(*(one[2:] for one in self.spent), strict=True):
             check_numbers(spent)
-        check_numbers(number for one in self.loose for number in (one.failed, one.tokens))
+        check_numbers(number for one in self.loose for number in (one.failed, one.says_no, one.tokens))
         check_texts(one.model for one in self.spent)
         check_texts(call.tool for call in calls)
+        if not all(isinstance(call.asks, bool) for call in calls):
+            raise ValueError("a call says nothing of what it asks")
         check_texts(text for one in self.loose for text in (one.call_id, one.tool))
 
     def _tool(self, name: str) -> list[int]:
@@ -204,7 +222,8 @@ class Summary:
         call = waiting.pop()
         if not waiting:
             del self.open[result.call_id]
-        self._count_result(call.tool, call.row, result)
+        failed = result.failed and not (result.says_no and call.is_asking(result.call_id))
+        self._count_result(call.tool, call.row, result._replace(failed=failed))
 
     def _count_result(self, tool: str, row: int, result: LooseResult) -> None:
         _add(self._tool(tool), [0, 1, int(result.failed), result.tokens])

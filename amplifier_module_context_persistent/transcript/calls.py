@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ..log.index import ASSISTANT, ROLE_CODES
+from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import instant_of, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
@@ -37,6 +38,8 @@ class MadeCall:
     subject: str
     """The argument that says most, such as a path or a command; one line."""
     instant: datetime | None
+    asks: bool = False
+    """Whether exit code 1 is an answer to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,8 @@ class CallLookup:
         if call_id is None:
             return None
         call = self._find(live, position, call_id)
-        return Ending(
-            call, outcome_of(message), duration_s(call.instant if call else None, instant_of_message(message))
-        )
+        outcome = outcome_of(message, asks=call is not None and call.asks)
+        return Ending(call, outcome, duration_s(call.instant if call else None, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Give the ids of a message's calls that no message near it answers."""
@@ -115,9 +117,12 @@ def made_calls(message: Message, number: int) -> Mapping[str, MadeCall]:
     """The calls of a message by their ids; `number` is the message's, from 1."""
     if not calls_of(message):
         return {}
-    instant = instant_of_message(message)
+    instant, asking = instant_of_message(message), asking_calls(message)
     calls = (part for part in parts_of(message) if part.kind == "call")
-    return {part.call_id: MadeCall(number, part.name, subject_of(part.text), instant) for part in calls}
+    return {
+        part.call_id: MadeCall(number, part.name, subject_of(part.text), instant, part.call_id in asking)
+        for part in calls
+    }
 
 
 def subject_of(arguments: str) -> str:

@@ -10,6 +10,7 @@ from itertools import accumulate
 from operator import sub
 from typing import Any, TypeVar
 
+from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of, text_of
 from ..messages.metadata import is_human, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
@@ -62,7 +63,7 @@ def outline(
         LogUnreadableError: the log's bytes changed while they were read.
     """
     lines: list[TurnLine] = []
-    open_calls: dict[str, TurnLine] = {}
+    open_calls: dict[str, tuple[TurnLine, bool]] = {}
     for turn in transcript.turns() if turns is None else turns:
         line = TurnLine(turn.number, turn.start + 1, turn.stop)
         lines.append(line)
@@ -75,7 +76,7 @@ def outline(
                 start, line.time = instant, timestamp_of(message)
             if (took := duration_s(start, instant)) is not None:
                 line.duration_s = max(took, line.duration_s or 0.0)
-    for line in open_calls.values():
+    for line, _ in open_calls.values():
         line.open_calls += 1
     return lines
 
@@ -147,14 +148,17 @@ def read_lines(transcript: Transcript, table: TurnTable) -> list[TurnLine]:
     return lines
 
 
-def _count(line: TurnLine, message: Message, open_calls: dict[str, TurnLine]) -> None:
-    for call in calls_of(message):
+def _count(line: TurnLine, message: Message, open_calls: dict[str, tuple[TurnLine, bool]]) -> None:
+    """Count a message; `open_calls` are the calls that wait, with their turns, and whether they ask."""
+    calls = calls_of(message)
+    asking = asking_calls(message) if calls else ()
+    for call in calls:
         line.calls += 1
-        open_calls[call.id] = line
+        open_calls[call.id] = line, call.id in asking
     call_id = result_id_of(message)
     if call_id is not None:
-        of = open_calls.pop(call_id, line)
-        of.errors += outcome_of(message) != ANSWERED
+        of, asks = open_calls.pop(call_id, (line, False))
+        of.errors += outcome_of(message, asks=asks) != ANSWERED
     elif not line.line and is_human(message):
         line.line = _first_line(message)
 

@@ -139,9 +139,13 @@ def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None
 
 
 def _failed_calls(transcript: Transcript) -> int:
-    from ..sums.add_up import count_failed  # most lists do not count them
+    from ..sums.add_up import count_failed, count_failed_among  # most lists do not count them
 
     if (noted := count_failed(transcript.reader)) is not None:
         return noted
-    results = (placed.message for role in ("tool", "function") for placed in transcript.placed(role=role))
-    return sum(outcome_of(message) != ANSWERED for message in results)
+    failed = answered = 0
+    for placed in (placed for role in ("tool", "function") for placed in transcript.placed(role=role)):
+        if outcome_of(placed.message) != ANSWERED:
+            failed += 1
+            answered += outcome_of(placed.message, asks=True) == ANSWERED
+    return count_failed_among(transcript.messages()) if answered else failed

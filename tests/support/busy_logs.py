@@ -12,7 +12,8 @@ MODELS = ("claude-sonnet-4-5", "unknown-model")
 def message(number: int, rng: random.Random) -> dict[str, Any]:
     """Any message of a session: what a person, an assistant, a tool or a hook says; ids of calls may come again."""
     role = rng.choice(["user", "user", "assistant", "assistant", "tool", "tool", "system", "developer"])
-    made: dict[str, Any] = {"role": role, "content": rng.choice(["", " ", "word " * rng.randrange(60), "Error: no"])}
+    content = rng.choice(["", " ", "word " * rng.randrange(60), "Error: no", "exit code: 1"])
+    made: dict[str, Any] = {"role": role, "content": content}
     metadata: dict[str, Any] = {}
     if rng.random() < 0.5:
         metadata["timestamp"] = f"2026-01-0{rng.randrange(1, 9)}T09:00:{number % 60:02}Z"
@@ -21,7 +22,9 @@ def message(number: int, rng: random.Random) -> dict[str, Any]:
     if role == "assistant":
         ids = [f"c{rng.randrange(8)}" for _ in range(rng.randrange(4))]
         if ids:
-            made["tool_calls"] = [{"id": one, "tool": rng.choice("abc"), "arguments": {"n": number}} for one in ids]
+            command = rng.choice(["grep", "make"])
+            arguments = {"n": number, "command": command}
+            made["tool_calls"] = [{"id": one, "tool": rng.choice("abc"), "arguments": arguments} for one in ids]
         if rng.random() < 0.2:
             used = {"input_tokens": rng.randrange(9999), "output_tokens": rng.choice([None, 5])}
             metadata |= {"usage": used, "model": rng.choice(MODELS)}
