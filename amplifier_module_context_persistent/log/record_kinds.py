@@ -32,22 +32,41 @@ class RecordKind:
     """Keys whose values name messages, models and the like; a redaction leaves them alone."""
     named_places: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Likewise, in lists of lists: a key, and which items of an inner list name messages."""
+    names_inside: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Likewise, in objects: a key, and which keys of its object have names."""
+    keyed_by_id: frozenset[str] = frozenset()
+    """Keys with objects that hold texts by the ids of messages."""
 
 
-_PLAN_NAMES = frozenset({"upto", "keep", "cuts", "silent", "closed", "media", "notice_before", "strategy"})
+_HEADER_NAMES = frozenset(
+    [
+        "version",
+        "log_id",
+        "session_id",
+        "tokenizer",
+        "created",
+        "parent_id",
+        "parent_log_id",
+        "forked_from",
+        "imported_from",
+    ]
+)
+_SOURCE_NAMES = {"source": frozenset({"format", "key", "session_id", "spawned_by", "subagents", "branches"})}
+_PLAN_NAMES = frozenset({"upto", "keep", "silent", "closed", "media", "notice_before", "strategy"})
+_CUTS = frozenset({"cuts"})
 _GAP_NAMES = {"gaps": frozenset({0, 1, 5})}
 _MODEL_NAMES = frozenset({"provider", "model"})
 
 KINDS = {
-    "header": RecordKind(permanent=True),
-    "purge": RecordKind(permanent=True),
+    "header": RecordKind(permanent=True, names=_HEADER_NAMES, names_inside=_SOURCE_NAMES),
+    "purge": RecordKind(permanent=True, names=frozenset({"mode"})),
     "reset": RecordKind(frames=True),
     "keep": RecordKind(frames=True),
     "commit": RecordKind(frames=True),
     "reset_begin": RecordKind(frames=True),
     "reset_commit": RecordKind(frames=True),
-    "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES),
-    "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES),
+    "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
+    "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
     "view": RecordKind(depends_on_history=True, names=frozenset({"plan", "upto", "provider", "model", "head", "hash"})),
     "asked": RecordKind(names=_MODEL_NAMES),
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),

@@ -33,7 +33,7 @@ from ..log.scanner import Scanner
 from .ever_live import ScannedLog, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_records import control_body, pieces_of, strings_of
-from .redact import redact_control, redact_message
+from .redact import redact_control, redact_message, without_title
 
 Put = Callable[[bytes], None]
 
@@ -124,14 +124,14 @@ class Rewrite:
             self._take(line)
 
     def _keep_headers(self) -> None:
-        """Leave the headers alone; what else there is need not even be read."""
+        """Keep the headers; what else there is need not even be read."""
         index, scanner = self._reader.index, Scanner(self._reader.max_record_bytes)
         removed = (count for name, count in index.control_counts.items() if not kind_of(name).permanent)
         self._counts.controls_removed = sum(removed)
         lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
         self._counts.unreadable_removed = sum(1 for _ in lost)
         for header in index.headers:
-            self._put(encode_object(header))
+            self._put(encode_object(without_title(header)))
         scanner.go_on(self._reader.scanner)
         self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
         self._keep_the_rest()
@@ -275,8 +275,7 @@ class Rewrite:
         elif self._purge.cleared and not kind.permanent:
             self._late.append(control_body(line, value))
         else:
-            pattern = self._purge.redact if not kind.permanent else None
-            changed = redact_control(value, pattern) if pattern else value
+            changed = redact_control(value, self._purge.redact) if self._purge.redact else value
             self._counts.controls_redacted += changed != value
             if kind.named_by_hash and changed != value:
                 return

@@ -47,7 +47,21 @@ def redact_control(record: Message, replace: Replace) -> Message:
     for key, places in kind.named_places.items():
         if isinstance(record.get(key), list):
             redacted[key] = [_with_names(*both, places) for both in zip(record[key], redacted[key], strict=True)]
+    for key in kind.keyed_by_id:
+        if isinstance(value := record.get(key), dict):
+            redacted[key] = {one_id: _replace(item, replace, _NAMES) for one_id, item in value.items()}
+    for key, inner in kind.names_inside.items():
+        if isinstance(value := record.get(key), dict):
+            redacted[key] |= {name: value[name] for name in inner if name in value}
     return redacted
+
+
+def without_title(header: Message) -> Message:
+    """A header without the title of the session that was imported: it says what the messages were about."""
+    source = header.get("source")
+    if not isinstance(source, dict) or "title" not in source:
+        return header
+    return {**header, "source": {key: value for key, value in source.items() if key != "title"}}
 
 
 def _with_names(before: Any, after: Any, places: frozenset[int]) -> Any:

@@ -61,6 +61,69 @@ def test_a_plan_still_names_its_messages(path: str) -> None:
     assert (plan_left["upto"], plan_left["keep"], plan_left["notice"]) == ("id-2", record["keep"], "[redacted]")
 
 
+def test_what_a_plan_puts_into_messages_is_redacted(path: str) -> None:
+    """A plan's cuts hold texts too: of what changed since, and of a gap after a result; ids and numbers stay."""
+    cuts = {
+        "id-0": [0, 0, {"instead": "[hunter2.py was changed since]", "brief": True}],
+        "arguments": [5, 5, {"lines": [[0, 1, 2]], "then": "[2 messages left out: Read hunter2.py; recall id-1]"}],
+        "id-then": [7, 7],
+    }
+    record = {"id": "p2", "upto": "id-2", "keep": [["id-0", "id-2"]], "notice": "", "in_vain": ["run hunter2"]}
+    write_log(path, body(0), body(1), body(2), encode_control("plan", **record, cuts=cuts))
+    purged(path, redact("hunter2|then"))
+    (plan_left,) = (json.loads(line) for line in content_of(path).splitlines() if b'"plan"' in line)
+    assert plan_left["cuts"] == {
+        "id-0": [0, 0, {"instead": "[[redacted].py was changed since]", "brief": True}],
+        "arguments": [
+            5,
+            5,
+            {"lines": [[0, 1, 2]], "then": "[2 messages left out: Read [redacted].py; recall id-1]"},
+        ],
+        "id-then": [7, 7],
+    }
+    assert b"hunter2" not in content_of(path)
+
+
+def test_what_an_import_says_of_its_source_is_redacted(path: str) -> None:
+    """A header's title, directory and tools may say what is to go; what names the session and its import stays."""
+    source = {
+        "format": "codex",
+        "key": "codex:hunter2",
+        "title": "Why hunter2 fails",
+        "cwd": "/srv/hunter2",
+        "tools": [{"name": "run", "description": "runs hunter2"}],
+        "account": {"lines": 2, "lost": [{"line": 2, "reason": "hunter2 is no entry"}]},
+        "subagents": ["hunter2_a"],
+    }
+    header = {"version": 2, "log_id": "hunter2", "session_id": "hunter2", "tokenizer": "estimate", "created": STAMP}
+    write_log(path, encode_control("header", **header, source=source), body(0))
+    counts = purged(path, redact("hunter2"))
+    left = json.loads(content_of(path).splitlines()[1])
+    assert {key: left[key] for key in header} == header
+    assert left["source"] == {
+        "format": "codex",
+        "key": "codex:hunter2",
+        "title": "Why [redacted] fails",
+        "cwd": "/srv/[redacted]",
+        "tools": [{"name": "run", "description": "runs [redacted]"}],
+        "account": {"lines": 2, "lost": [{"line": 2, "reason": "[redacted] is no entry"}]},
+        "subagents": ["hunter2_a"],
+    }
+    assert (counts.controls_redacted, counts.messages_kept) == (1, 1)
+    assert_sound(path)
+
+
+def test_a_purge_of_everything_takes_the_title_of_an_imported_session(path: str) -> None:
+    """What a session was called says what it was about; where it came from stays."""
+    source = {"key": "codex:a", "title": "Why hunter2 fails", "cwd": "/srv"}
+    header = {"version": 2, "log_id": "a", "session_id": "a", "tokenizer": "estimate", "created": STAMP}
+    write_log(path, encode_control("header", **header, source=source), body(0))
+    purged(path, Purge(everything=True))
+    left = json.loads(content_of(path).splitlines()[1])
+    assert left["source"] == {"key": "codex:a", "cwd": "/srv"}
+    assert_sound(path)
+
+
 def test_signed_thinking_that_would_change_is_left_out(path: str) -> None:
     """A provider refuses thinking that does not fit its signature; other thinking stays with its signature."""
 
