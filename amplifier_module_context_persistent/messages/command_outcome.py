@@ -16,6 +16,7 @@ from typing import Any
 
 from .message import Message, call_arguments_of, call_id_of, text_of
 from .tool_kinds import calls_with_arguments, command_of
+from .worded_pattern import WordedPattern
 
 _ANY: frozenset[str] = frozenset()
 _ANSWERS_WITH_1: Mapping[str, frozenset[str]] = {
@@ -64,8 +65,14 @@ _WORDS = (
     r"|no such file or directory|traceback \(most recent call last\)|\bpanicked at\b|segmentation fault"
 )
 _CODES = r"\bexit(?:ed)?(?: with)?(?: code| status)?:? ?[1-9]\d*\b|\"(?:returncode|exit_code)\": ?[1-9]"
-_TELLS_ERROR = re.compile(rf"(?:^|\n)[^\n]{{0,120}}?(?:{_WORDS})", re.IGNORECASE)
-_FAILED = re.compile(rf"(?:^|\n)[^\n]{{0,120}}?(?:{_WORDS}|{_CODES})", re.IGNORECASE)
+_IN_WORDS = (
+    *("error", "fatal:", "failed", "command not found", "no such file or directory", "traceback (most recent"),
+    *("panicked at", "segmentation fault"),
+)
+TELLS_ERROR = WordedPattern(re.compile(rf"(?:^|\n)[^\n]{{0,120}}?(?:{_WORDS})", re.IGNORECASE), _IN_WORDS)
+RUN_FAILED = WordedPattern(
+    re.compile(rf"(?:^|\n)[^\n]{{0,120}}?(?:{_WORDS}|{_CODES})", re.IGNORECASE), (*_IN_WORDS, "exit", "returncode")
+)
 _EDGE_CHARS = 400
 
 CODES = ("returncode", "return_code", "exit_code", "exitCode")
@@ -80,7 +87,7 @@ _NO = ("1", "123")  # xargs ends with 123 where what it ran ended with 1
 
 def run_failed(message: Message) -> bool:
     """Whether the result of a command says, at its beginning or its end, that the command failed."""
-    return _says(_FAILED, text_of(message))
+    return _says(RUN_FAILED, text_of(message))
 
 
 def asking_calls(message: Message) -> frozenset[str]:
@@ -100,11 +107,11 @@ def answers_with_1(command: str) -> bool:
 
 def answers_no(result: Mapping[str, Any]) -> bool:
     """Whether the result of a command has exit code 1, and says nothing of an error beside it."""
-    return _exit_code(result) in _NO and not _says(_TELLS_ERROR, text_of(result))
+    return _exit_code(result) in _NO and not _says(TELLS_ERROR, text_of(result))
 
 
-def _says(pattern: re.Pattern[str], text: str) -> bool:
-    return pattern.search(text[:_EDGE_CHARS]) is not None or pattern.search(text[-_EDGE_CHARS:]) is not None
+def _says(pattern: WordedPattern, text: str) -> bool:
+    return pattern.is_in(text[:_EDGE_CHARS]) or pattern.is_in(text[-_EDGE_CHARS:])
 
 
 def _exit_code(result: Mapping[str, Any]) -> str:

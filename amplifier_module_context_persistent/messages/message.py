@@ -14,6 +14,7 @@ from typing import Any
 
 Message = dict[str, Any]
 
+_SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` would make an encoder for each call
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -89,7 +90,7 @@ def without_thinking(message: Message) -> Message:
 
 def _call(call_id: str, call: Mapping[str, Any]) -> Call:
     name = call_name_of(call)
-    asked = json.dumps([name, call_arguments_of(call)], sort_keys=True, default=str)
+    asked = _SORTED([name, call_arguments_of(call)])
     return Call(call_id, name, blake2b(asked.encode(), digest_size=8).digest())
 
 

@@ -10,13 +10,17 @@ from typing import Any
 from .elide import Cut
 from .message import text_of
 from .reminder import REMINDER_PREFIX
+from .worded_pattern import WordedPattern
 
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
-_ERROR = re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE)
+ERROR = WordedPattern(
+    re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE),
+    ("error", "exception", "traceback", "failed", "fatal", "panic", "denied", "not found"),
+)
 _ERROR_CHARS = 500
 
 
@@ -44,7 +48,7 @@ def tells_error(message: Mapping[str, Any]) -> bool:
     if message.get("role") not in ("tool", "function"):
         return False
     text = text_of(message)
-    return _ERROR.search(text, 0, _ERROR_CHARS) is not None or _ERROR.search(text[-_ERROR_CHARS:]) is not None
+    return ERROR.is_in(text[:_ERROR_CHARS]) or ERROR.is_in(text[-_ERROR_CHARS:])
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import partial
 
 from ..compaction.planner import Compaction
 from ..config import Config
@@ -107,9 +108,7 @@ class KeptEntries:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
         if self.plan is None and not self.state.entries and len(new) > _BATCH:
-            entries = near_and_older(
-                index, lambda ordinals: self._source.describe(log, ordinals), budget_tokens, self._config
-            )
+            entries = near_and_older(index, partial(self._source.describe, log), budget_tokens, self._config)
             self.state = PlanState(entries, left_out=len(index.live) - len(entries))
             self._far_budget = budget_tokens if self.state.left_out else 0
         else:

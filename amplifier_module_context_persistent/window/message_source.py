@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..config import Config
 from ..log.base import Log
@@ -33,8 +33,10 @@ class MessageSource:
         """Count a message."""
         return count_message(message, self._counter)
 
-    def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
-        """Describe messages of the log as entries."""
+    def describe(
+        self, log: Log, ordinals: Sequence[int], where: Callable[[Message], bool] | None = None
+    ) -> list[Entry]:
+        """Describe messages of the log as entries; where `where` is given, those of which it is true."""
         reminds, index = self._reminds, log.index
         early = set(index.live[: index.conversation_start()]) if reminds else ()
         messages = zip(ordinals, log.read(ordinals), strict=True)
@@ -49,6 +51,7 @@ class MessageSource:
                 asked=index.maker_of(ordinal) if self._bound else None,
             )
             for ordinal, message in messages
+            if where is None or where(message)
         ]
 
     def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.window.cold_start import older_candidates
 from tests.support.checker import assert_valid
+from tests.support.histories import messages
 from tests.support.view_properties import INTERRUPTED, examples
 from tests.support.windows import TEXT, Desk, count
 
@@ -157,7 +158,7 @@ def test_all_that_a_view_may_keep_is_found(kinds: list[str], start: int) -> None
             wanted.extend(range(place, len(desk.log.index)))
     index = desk.log.index
     start = min(start, len(index))
-    entries = older_candidates(index, index.live, start, desk.entries, 1_000_000)
+    entries = older_candidates(index, start, desk.entries, 1_000_000)
     found = [entry.ordinal for entry in entries]
     assert found == sorted(found)
     assert set(found) == {place for place in wanted if place < start}
@@ -169,7 +170,41 @@ def test_the_first_human_and_as_many_of_the_newest_as_a_budget_could_hold(budget
     desk = Desk()
     for at in range(600):
         desk.add({"role": "user", "content": f"Question {at}."})
-    live = desk.log.index.live
-    entries = older_candidates(desk.log.index, live, 600, desk.entries, budget)
+    entries = older_candidates(desk.log.index, 600, desk.entries, budget)
     assert len(entries) == expected
     assert [entries[0].id, entries[-1].id] == ["m0", "m599"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "may_be_last"),
+    [
+        ([{"id": "c1", "tool": "bash", "arguments": {}}], False),
+        ([{"id": 1, "tool": "bash"}], False),
+        (["odd", {"tool_call_id": "c1"}], False),
+        ([{"tool": "bash", "arguments": {}}], True),
+        (["odd"], True),
+        ([], True),
+        ({"id": "c1"}, True),
+        (None, True),
+    ],
+)
+def test_an_answer_that_calls_nothing_may_be_last_words(calls: Any, may_be_last: bool) -> None:
+    """Whatever stands in the place of its calls."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "The first question."})
+    desk.add({"role": "assistant", "content": "An answer.", "tool_calls": calls})
+    desk.add({"role": "user", "content": "The second question."})
+    entries = older_candidates(desk.log.index, 3, desk.entries, 1_000)
+    assert [entry.ordinal for entry in entries] == ([0, 1, 2] if may_be_last else [0, 2])
+
+
+@examples(60)
+@given(messages(max_messages=60), st.integers(0, 60), st.sampled_from([10, 300, 1_000_000]))
+def test_what_is_passed_over_is_what_would_be_left_out(history: list[Message], start: int, budget: int) -> None:
+    """Most calls are not looked at in full; the entries are those that are found where everything is."""
+    desk = Desk()
+    for message in history:
+        desk.add(message)
+    start = min(start, len(desk.log.index))
+    whole = older_candidates(desk.log.index, start, lambda ordinals, _=None: desk.entries(ordinals), budget)
+    assert older_candidates(desk.log.index, start, desk.entries, budget) == whole
