@@ -99,6 +99,11 @@ FORMATS = (
     _token("1Password token", "ops_eyJ A3-", rf"(?:ops_eyJ{_URL64}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})(?:-[A-Z0-9]{{5}}){{3}})",
            "1Password: service accounts, secret key"),
     _token("Bitwarden token", "0.", r"0\.[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==", "Bitwarden: access tokens"),
+    _token("Render or Neon key", "rnd_ napi_", rf"(?:rnd_{_LETTER}{{24,}}|napi_[a-z0-9]{{60,}})", "Render, Neon: API keys"),
+    _token("ClickHouse key", "4b1d", rf"4b1d{_LETTER}{{38}}{_END}", "ClickHouse Cloud: API keys"),
+    _token("Atlas service account", "mdb_sa_sk_", rf"mdb_sa_sk_{_URL64}{{40,}}", "MongoDB Atlas: service accounts"),
+    _token("OpenShift token", "sha256~", rf"sha256~{_URL64}{{43}}", "OpenShift: OAuth access tokens"),
+    _token("Infisical token", "st.", r"st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}", "Infisical: service tokens"),
     # Code, packages, builds
     _token("GitHub token", "gho_ ghp_ ghr_ ghs_ ghu_ github_pat_",
            r"(?:gh[oprsu]_[A-Za-z0-9_.-]{36,}|github_pat_[A-Za-z0-9_]{22,255})", "GitHub: token formats"),
@@ -117,26 +122,30 @@ FORMATS = (
     _token("CircleCI token", "CCIPAT_ CCIPRJ_", r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{30,}", "CircleCI: API tokens"),
     _token("Buildkite token", "bkua_", r"bkua_[a-z0-9]{40}", "Buildkite: API tokens"),
     _token("Sonar token", "sqp_ squ_ sqa_", r"sq[apu]_[a-f0-9]{40}", "SonarQube: tokens"),
+    _token("Sourcegraph token", "sgp_ slk_", r"(?:sgp_(?:[a-f0-9]{16}_|local_)?[A-Za-z0-9]{40,64}|slk_[a-f0-9]{64})", "Sourcegraph: access tokens"),
+    _token("Delivery key", "API- pat. sat.", rf"(?:API-[A-Z0-9]{{25,32}}{_END}|[ps]at\.{_URL64}{{22}}\.[a-f0-9]{{24}}\.{_LETTER}{{20}})",
+           "Octopus Deploy, Harness: API keys"),
     _token("Snyk token", "snyk_", rf"snyk_[a-z]+_?{_URL64}{{20,}}", "Snyk: API tokens"),
     _token("Sentry token", "sntry", r"sntry(?:u_[a-f0-9]{64}|s_eyJ[A-Za-z0-9+/=_-]{50,})", "Sentry: auth tokens"),
     _token("Grafana token", "glsa_ glc_", r"(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,}={0,2})", "Grafana: service accounts"),
     _token("New Relic key", "NRAK- NRJS- NRII- NRAL NRBR", r"(?:NR(?:AK|II)-[A-Za-z0-9_-]{27,}|NRJS-[a-f0-9]{19}|[a-f0-9]{36}NRAL)", "New Relic: API keys"),
     _token("Dynatrace token", "dt0", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}", "Dynatrace: token format"),
+    _token("Honeycomb key", "hca hcb hcx", r"hc[abx][a-z]{2}_[a-z0-9]{58}", "Honeycomb: API keys"),
     _token("Postman key", "PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", "Postman: API keys"),
     _token("LaunchDarkly key", "sdk- api- mob-", r"(?:sdk|api|mob)-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}", "LaunchDarkly: keys"),
     # Models
     _token("Anthropic key", "sk-ant-", rf"sk-ant-[a-z0-9]+-{_URL64}{{20,}}", "Anthropic: API keys"),
-    _token("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1|lf|litellm)-{_URL64}{{20,}}|(?=[A-Za-z_-]{{0,40}}[0-9]){_LETTER}{{20,}}(?:T3BlbkFJ{_LETTER}+)?(?:[_-]{_LETTER}+)*)",
+    _token("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1|lf|litellm|helicone)-{_URL64}{{20,}}|(?=[A-Za-z_-]{{0,40}}[0-9]){_LETTER}{{20,}}(?:T3BlbkFJ{_LETTER}+)?(?:[_-]{_LETTER}+)*)",
            "OpenAI, OpenRouter, DeepSeek, Langfuse: API keys"),
     _token("Hugging Face token", "hf_ api_org_", rf"(?:hf_{_LETTER}{{30,}}|api_org_{_LETTER}{{30,}})", "Hugging Face: user access tokens"),
     _token("Groq key", "gsk_", rf"gsk_{_LETTER}{{40,}}", "Groq: API keys"),
     _token("xAI key", "xai-", rf"xai-{_URL64}{{60,}}", "xAI: API keys"),
     _token("Replicate token", "r8_", rf"r8_{_LETTER}{{37,}}", "Replicate: API tokens"),
     _token("Perplexity key", "pplx-", rf"pplx-{_LETTER}{{32,}}", "Perplexity: API keys"),
-    _token("Model provider key", "nvapi- csk- tgp_v1_ fw_ lsv2_ pcsk_ tvly- voyage pa- jina_ fc- wandb_v1_",
+    _token("Model provider key", "nvapi- csk- tgp_v1_ fw_ lsv2_ pcsk_ tvly- voyage pa- jina_ fc- wandb_v1_ e2b_",
            rf"(?:nvapi-{_URL64}{{60,}}|csk-{_LETTER}{{40,}}|tgp_v1_{_URL64}{{40,}}|fw_{_LETTER}{{22,}}{_END}|lsv2_(?:pt|sk)_[a-f0-9]{{32}}_[a-f0-9]{{10}}"
-           rf"|pcsk_[A-Za-z0-9_]{{50,}}|tvly-(?:dev-|prod-)?{_LETTER}{{28,}}|pa-{_URL64}{{40,}}|jina_{_LETTER}{{50,}}|fc-[a-f0-9]{{32}}{_END}|wandb_v1_{_URL64}{{40,}})",
-           "NVIDIA, Cerebras, Together, Fireworks, LangSmith, Pinecone, Tavily, Voyage, Jina, Firecrawl, W&B: API keys"),
+           rf"|pcsk_[A-Za-z0-9_]{{50,}}|tvly-(?:dev-|prod-)?{_LETTER}{{28,}}|pa-{_URL64}{{40,}}|jina_{_LETTER}{{50,}}|fc-[a-f0-9]{{32}}{_END}|wandb_v1_{_URL64}{{40,}}|e2b_[a-f0-9]{{40}})",
+           "NVIDIA, Cerebras, Together, Fireworks, LangSmith, Pinecone, Tavily, Voyage, Jina, Firecrawl, W&B, E2B: API keys"),
     # Messages and mail
     _token("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
     Format("webhook", ("hooks.slack.com", "discord", "webhook.office.com", "chat.googleapis.com", "logic.azure.com"), re.compile(
@@ -156,9 +165,10 @@ FORMATS = (
     _token("Square token", "sq0 EAAA", rf"(?:sq0(?:atp|csp|idp)-{_URL64}{{22,43}}|EAAA{_URL64}{{60}}(?!{_URL64}))", "Square: access tokens"),
     _token("Braintree token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", "Braintree: SDK"),
     _token("Shopify token", "shpat_ shpss_ shpca_ shppa_ shptka_", r"shp(?:at|ss|ca|pa|tka)_[a-fA-F0-9]{32}", "Shopify: access tokens"),
-    _token("Payment key", "FLWSECK shippo_ duffel_ EZAK EZTK rzp_ pk_",
-           rf"(?:FLWSECK(?:_TEST)?-[a-h0-9]{{12,}}(?:-X)?|shippo_(?:live|test)_[a-f0-9]{{40}}|duffel_(?:live|test)_{_URL64}{{43}}|EZ[AT]K{_LETTER}{{54}}|rzp_(?:live|test)_{_LETTER}{{14,}})",
-           "Flutterwave, Shippo, Duffel, EasyPost, Razorpay: API keys"),
+    _token("Payment key", "FLWSECK shippo_ duffel_ EZAK EZTK rzp_ live_ access-",
+           rf"(?:FLWSECK(?:_TEST)?-[a-h0-9]{{12,}}(?:-X)?|shippo_(?:live|test)_[a-f0-9]{{40}}|duffel_(?:live|test)_{_URL64}{{43}}|EZ[AT]K{_LETTER}{{54}}|rzp_(?:live|test)_{_LETTER}{{14,}}"
+           rf"|live_(?:[a-f0-9]{{35}}|(?=[A-Za-z_-]{{0,30}}[0-9]){_URL64}{{40}})(?!{_URL64})|access-(?:sandbox|development|production)-[a-f0-9]{{8}}(?:-[a-f0-9]{{4}}){{3}}-[a-f0-9]{{12}})",
+           "Flutterwave, Shippo, Duffel, EasyPost, Razorpay, Lob, GoCardless, Plaid: API keys"),
     # Work
     _token("Notion token", "ntn_ secret_", rf"(?:ntn_{_LETTER}{{40,}}|secret_{_LETTER}{{43}}{_END})", "Notion: integrations"),
     _token("Linear key", "lin_", rf"lin_(?:api|oauth)_{_LETTER}{{40,}}", "Linear: API keys"),
@@ -167,9 +177,10 @@ FORMATS = (
     _token("Asana token", "/", r"[012]/[0-9]{14,18}(?:/[0-9]{14,18})?:[a-f0-9]{32}", "Asana: personal access tokens"),
     _token("Mapbox token", "sk.eyJ", rf"sk\.eyJ{_URL64}{{40,}}\.{_URL64}{{20,}}", "Mapbox: token types"),
     _token("Contentful token", "CFPAT-", rf"CFPAT-{_URL64}{{43}}", "Contentful: personal access tokens"),
-    _token("Other service key", "sk_ tfp_ rdme_ aio_ pnu_ ico- fio-u- PRIVATE-TOKEN dG9rO phx_ phs_ tk-us- hubspot pat-",
-           rf"(?:sk_[a-f0-9]{{48}}|tfp_[A-Za-z0-9_.=-]{{59}}|rdme_[a-z0-9]{{70}}|aio_{_LETTER}{{28}}{_END}|pnu_{_LETTER}{{36}}|ico-{_LETTER}{{32}}|fio-u-{_URL64}{{64}}"
-           rf"|ph[sx]_{_LETTER}{{40,}}|tk-us-{_URL64}{{48}}|pat-(?:na|eu)[0-9]-[a-f0-9]{{8}}(?:-[a-f0-9]{{4}}){{3}}-[a-f0-9]{{12}})",
-           "ElevenLabs, Typeform, ReadMe, Adafruit, Prefect, Infracost, Frame.io, PostHog, Scalingo, HubSpot: API keys"),
+    _token("Other service key", "sk_ tfp_ rdme_ aio_ pnu_ ico- fio-u- PRIVATE-TOKEN dG9rO phx_ phs_ tk-us- pat- p8e- sm_ dnkey- sl. zpka_ _mmk s-s4t2",
+           rf"(?:sk_[a-f0-9]{{48}}|tfp_[A-Za-z0-9_.=-]{{40,}}|rdme_[a-z0-9]{{70}}|aio_{_LETTER}{{28}}{_END}|pnu_{_LETTER}{{36}}|ico-{_LETTER}{{32}}|fio-u-{_URL64}{{64}}"
+           rf"|ph[sx]_{_LETTER}{{40,}}|tk-us-{_URL64}{{48}}|p8e-{_LETTER}{{32}}|sm_[aps]at_{_LETTER}{{16}}{_END}|dnkey-[A-Z0-9]{{26}}-[A-Z0-9]{{52}}|sl\.{_URL64}{{120,}}|zpka_[a-z0-9]{{32}}_[a-f0-9]{{8}}|{_LETTER}{{6}}_{_LETTER}{{29}}_mmk|s-s4t2(?:ud|af)-[a-f0-9]{{64}}|pat-(?:na|eu)[0-9]-[a-f0-9]{{8}}(?:-[a-f0-9]{{4}}){{3}}-[a-f0-9]{{12}})",
+           "ElevenLabs, Typeform, ReadMe, Adafruit, Prefect, Infracost, Frame.io, PostHog, Scalingo, HubSpot, "
+           "Adobe, SettleMint, Defined Networking, Dropbox, Zuplo, MaxMind, Intra42: API keys"),
 )  # fmt: skip
 """Every known form, in the order in which they are looked for."""

@@ -55,6 +55,14 @@ _PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         "password of a file",
+        ("requirepass ", "masterauth ", "ENV "),
+        re.compile(
+            r"(?:^|[\n;]|\\n)[ \t]*(?:(?:requirepass|masterauth)|ENV[ ]+[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY))[ ]+"
+            r"\\?[\"']?(?P<secret>[^\s\"'\\<$={][^\s\"'\\]{3,})"
+        ),
+    ),
+    (
+        "password of a file",
         (":*:", ":5432:", ":5433:", ":6432:"),
         re.compile(r"^[^\s:/]+:(?:\*|5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
     ),

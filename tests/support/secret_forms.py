@@ -22,6 +22,11 @@ _ALPHABETS = {
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
 
 TOKENS = (
+    *("rnd_{a28}", "napi_{l64}", "4b1d{a38}", "mdb_sa_sk_{b40}", "sha256~{b43}", "st.{h24}.{h32}.{h32}"),
+    *("sgp_{h40}", "sgp_{h16}_{h40}", "sgp_local_{h40}", "slk_{h64}", "API-{U26}", "pat.{b22}.{h24}.{a20}"),
+    *("hcaik_{l58}", "sk-helicone-{b30}", "e2b_{h40}", "live_{h35}", "live_{b40}", f"access-production-{_UUID}"),
+    *("tfp_{a43}", "p8e-{a32}", "sm_pat_{a16}", "dnkey-{U26}-{U52}", "sl.{b136}", "zpka_{l32}_{h8}"),
+    *("{a6}_{a29}_mmk", "s-s4t2ud-{h64}"),
     *("AKIA{u16}", "ASIA{u16}", "AIza{b35}", "GOCSPX-{b28}", "ya29.{b120}", "1//0{b60}", "{a3}8Q~{a34}"),
     *(
         "{s40}AzFu{s6}Q==",
@@ -139,6 +144,7 @@ TOKENS = (
 """Forms that are known by themselves; all that is random in them has to go."""
 
 LINES = (
+    *("requirepass {{a12}}", "masterauth {{a12}}", "FROM x\nENV APP_SECRET {{a14}}", 'ENV DB_PASSWORD "{{a9}}"'),
     # passwords in URLs
     *(
         "postgres://app:{{a12}}@db.example.com:5432/app",
