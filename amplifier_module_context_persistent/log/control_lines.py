@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import compress
-from operator import add, ne
+from operator import add, lt
 from typing import NamedTuple
 
 from .base import ReadableLog
@@ -95,7 +95,7 @@ class ControlPlaces:
         begins = list(map(add, offsets[max(0, first - 1) : stop - 1], lengths[max(0, first - 1) : stop - 1]))
         ends = offsets[first:stop].tolist()
         begins, ends = [0, *begins] if not first else begins, [*ends, self._end] if stop > self._count else ends
-        return list(compress(range(first, stop), map(ne, begins, ends)))
+        return list(compress(range(first, stop), map(lt, begins, ends)))
 
     def _are_near(self, stretches: Sequence[int], most: int) -> bool:
         """Whether the first two and the last two stretches are near each other, and all not too much."""

@@ -41,7 +41,9 @@ def bills_of(
     """
     positions = {message_id: position for position, message_id in enumerate(history.ids)}
     bills: dict[int, Billed] = {}
-    for request in find_requests(log.records(), count):
+    index = log.index
+    is_plain = not index.control_counts.get("usage") and not index.generation  # each message speaks for itself
+    for request in () if is_plain else find_requests(log.records(), count):
         position = positions.get(shown(request.message_id))
         if position is not None:
             billed = _billed(request.usage, request.output_tokens, prices, shown)

@@ -93,7 +93,7 @@ def report(
             transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter), bodies.name
         )
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
-        if transcript.requests():
+        if transcript.has_requests() and transcript.requests():
             requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(views, bills, progress)
         else:
             requests = supposed_requests(history, bills)

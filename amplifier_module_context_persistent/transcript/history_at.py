@@ -63,7 +63,12 @@ def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPr
 def following_plan(book: ReceiptLog, ordinals: array[int]) -> Message | None:
     """The record of the plan that views followed when the history ended there; None where there was none."""
     index = replace(book.index, live=ordinals)
+    ends, is_kept = index.find_all([packed.upto for packed, _ in book.made_for]), bytearray(len(index))
+    for ordinal in ordinals if book.made_for else ():
+        is_kept[ordinal] = 1
     for packed, live in reversed(book.made_for):
+        if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # without unpacking all that come later
+            continue
         record = packed.record()
         try:
             _, upto = kept_ordinals(index, record)
@@ -88,6 +93,7 @@ def _up_to(transcript: Transcript, message_id: str) -> array[int]:
 
 
 def _turn_of(transcript: Transcript, ordinals: array[int]) -> int:
-    roles = transcript.reader.index.roles
-    users = [ordinal for ordinal in ordinals if roles[ordinal] == USER]
-    return max(1, sum(map(is_human, transcript.reader.read(users))))
+    index = transcript.reader.index
+    users = [ordinal for ordinal in ordinals if index.roles[ordinal] == USER]
+    unknown = [ordinal for ordinal in users if not index.plain_users[ordinal]]
+    return max(1, len(users) - len(unknown) + sum(map(is_human, transcript.reader.read(unknown))))

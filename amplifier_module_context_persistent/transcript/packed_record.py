@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Self
 
-from ..log.record import Message, decode, encode_object
+from ..log.record import Message, decode, encode_object, name_of
 
 _LEVEL = 1
 
@@ -16,11 +16,13 @@ class PackedRecord:
     """The JSON of a record, compressed."""
 
     packed: bytes
+    upto: str = ""
+    """Of a plan, the id of the last message that it was made for."""
 
     @classmethod
     def of(cls, record: Message) -> Self:
         """Pack a record that was read."""
-        return cls(zlib.compress(encode_object(record) + b"}", _LEVEL))
+        return cls(zlib.compress(encode_object(record) + b"}", _LEVEL), name_of(record.get("upto")))
 
     def record(self) -> Message:
         """Parse it afresh."""

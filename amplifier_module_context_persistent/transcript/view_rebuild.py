@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
+from ..log.control_lines import ControlPlaces, has_known_places
 from ..log.index import DAMAGED, Index
+from ..log.reader import LogReader
 from ..log.record import Message, name_of
-from ..log.record_kinds import control_of
+from ..log.record_kinds import control_of, kind_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan
@@ -89,7 +91,14 @@ class Rebuilt:
 
 
 def read_receipts(reader: ReadableLog) -> ReceiptLog:
-    """Read all receipts of a log that was opened, in one pass."""
+    """Read all receipts of a log that was opened, in one pass: over its control records, if nothing was ever reset."""
+    found = reader.index
+    if isinstance(reader, LogReader) and has_known_places(reader) and not _has_resets(found):
+        book = ReceiptLog(index=found)
+        for place in ControlPlaces(reader).forward():
+            if (control := control_of(place.line)) is not None:
+                _take(book, *control, records=place.records)
+        return book
     book, scanner = ReceiptLog(), Scanner()
     index = book.index = scanner.index
     for line in reader.records():
@@ -98,11 +107,15 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
         if index.live is not live:
             book.replaced.append(live)
         if (control := control_of(line)) is not None:
-            _take(book, *control)
+            _take(book, *control, records=len(index))
     return book
 
 
-def _take(book: ReceiptLog, kind: str, record: Message) -> None:
+def _has_resets(index: Index) -> bool:
+    return bool(index.generation) or any(kind_of(kind).frames for kind in index.control_counts)
+
+
+def _take(book: ReceiptLog, kind: str, record: Message, *, records: int) -> None:
     if kind in ("plan", "side_plan"):
         packed = book.plans[name_of(record.get("id"))] = PackedRecord.of(record)
         if kind == "plan":
@@ -115,7 +128,7 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         except ValueError:
             book.malformed += 1
             return
-        book.requests.append(Noted(receipt, book.index.live, len(book.index), len(book.replaced)))
+        book.requests.append(Noted(receipt, book.index.live, records, len(book.replaced)))
 
 
 def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:

@@ -116,3 +116,14 @@ def test_records_near_each_other_are_read_together(tmp_path: Path) -> None:
     assert files.reads - reads < 5
     assert files.bytes_read - scanned < 1.2 * (tmp_path / "log.jsonl").stat().st_size
     reader.close()
+
+
+@pytest.mark.parametrize("last", [body(99), SOME[8]], ids=["message", "control"])
+def test_the_last_line_may_lack_its_end(path: Path, last: bytes) -> None:
+    """As an editor may leave it, or another program write it."""
+    content = path.read_bytes()
+    path.write_bytes(content + last + b"}")
+    reader = opened(path)
+    assert list(control_lines(reader)) == [line.removesuffix(b"\n") for line in expected(reader)]
+    assert [found.line for found in ControlPlaces(reader).backward()] == list(control_lines(reader))[::-1]
+    reader.close()
