@@ -8,7 +8,7 @@ its order: what the last committed reset kept or brought, and what was appended 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -236,16 +236,34 @@ class Index:
         self.control_counts[kind] = self.control_counts.get(kind, 0) + number
 
 
+def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
+    """Give ordinals as runs of neighbours, in order; a block that is one run is recognised without a loop."""
+    run = range(0)
+    for at in range(0, len(ordinals), _BLOCK):
+        block = array("I", ordinals[at : at + _BLOCK])
+        whole = range(block[0], block[0] + len(block))
+        for part in (whole,) if block == array("I", whole) else _short_runs(block):
+            if run.stop == part.start and run:
+                run = range(run.start, part.stop)
+                continue
+            if run:
+                yield run
+            run = part
+    if run:
+        yield run
+
+
+def _short_runs(ordinals: Sequence[int]) -> Iterator[range]:
+    breaks = (position for position, (one, other) in enumerate(pairwise(ordinals), 1) if other - one != 1)
+    start = 0
+    for stop in (*breaks, len(ordinals)):
+        yield range(ordinals[start], ordinals[start] + stop - start)
+        start = stop
+
+
 def spans_of(ordinals: Sequence[int]) -> array[int]:
     """Write ordinals as runs of neighbours: the first one of each run, and how many there are."""
-    if not ordinals:
-        return array("I")
-    breaks = (position for position, (one, other) in enumerate(pairwise(ordinals), 1) if other - one != 1)
-    spans, start = array("I"), 0
-    for stop in (*breaks, len(ordinals)):
-        spans.extend((ordinals[start], stop - start))
-        start = stop
-    return spans
+    return array("I", [number for run in runs_of(ordinals) for number in (run.start, len(run))])
 
 
 def ordinals_of(spans: Sequence[int], count: int) -> array[int]:

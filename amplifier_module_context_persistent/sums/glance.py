@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
 from zlib import crc32
@@ -20,7 +21,7 @@ from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.checkpoint_file import read_note
 from ..log.filesystem import FileSystem
-from ..log.index import ASSISTANT, USER
+from ..log.index import ASSISTANT, USER, Index, runs_of
 from ..log.open_log import OpenLog
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, decode
@@ -37,6 +38,7 @@ VERSION = 2
 """To be raised whenever the same log gives something else."""
 
 SAMPLES = 128
+_RUN = 512  # so many records at most are gone through for a place in bytes
 _FIRST_USERS = 20  # so many messages of users are looked at for a human one
 _LINE_CHARS = 200
 _NEIGHBOURS = 20  # so many messages at either end are looked at for a time
@@ -73,6 +75,10 @@ def glance_at(log: ReadableLog, counter: TokenCounter) -> Glance:
     Raises:
         LogUnreadableError: its bytes changed.
     """
+    return _glance(log, counter, _first_line(log)[0])
+
+
+def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
     described, index, live = log.describe(), log.index, log.index.live
     return Glance(
         size_bytes=described.size_bytes,
@@ -82,7 +88,7 @@ def glance_at(log: ReadableLog, counter: TokenCounter) -> Glance:
         damage=len(index.damage),
         torn_bytes=described.torn_bytes,
         open_calls=_open_calls(log),
-        first_line=_first_line(log)[0],
+        first_line=first_line,
         first_message=_time_near(log, range(len(live))),
         last_message=_time_near(log, range(len(live) - 1, -1, -1)),
         model=_model(log),
@@ -92,7 +98,8 @@ def glance_at(log: ReadableLog, counter: TokenCounter) -> Glance:
 def note_of(log: LogReader) -> bytes | None:
     """What `noted_glance` reads: a glance, and where its first line stands in the place of that line."""
     index, (line, ordinal) = log.index, _first_line(log)
-    known = {name: value for name, value in asdict(glance_at(log, EstimateCounter())).items() if name != "first_line"}
+    known = asdict(_glance(log, EstimateCounter(), line))
+    del known["first_line"]
     place = []
     if line:
         content = next(iter(log.lines([ordinal])))[1]
@@ -145,14 +152,23 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
     live, lengths = log.index.live, log.index.lengths
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
-    ends = array("Q", accumulate(map(lengths.__getitem__, live)))
+    runs = [run[at : at + _RUN] for run in runs_of(live) for at in range(0, len(run), _RUN)]
+    ends = list(accumulate(sum(lengths[run.start : run.stop]) for run in runs))
     total = ends[-1]
     marks = ((2 * number + 1) * total // (2 * SAMPLES) for number in range(SAMPLES))
-    picked = Counter(live[bisect_right(ends, mark)] for mark in marks)  # a large message may be most of a log
+    picked = Counter(_record_at(mark, runs, ends, lengths) for mark in marks)  # a large message may be most of a log
     share = 0.0
     for (ordinal, times), message in zip(picked.items(), log.read(list(picked)), strict=True):
         share += times * tokens_of(message, counter) / lengths[ordinal]
     return round(total * share / SAMPLES)
+
+
+def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: array[int]) -> int:
+    """The record that a byte of all live ones is in, by where the runs of them end."""
+    at = bisect_right(ends, mark)
+    run = runs[at]
+    start = ends[at] - sum(lengths[run.start : run.stop])
+    return run[bisect_right(list(accumulate(lengths[run.start : run.stop])), mark - start)]
 
 
 def _open_calls(log: ReadableLog) -> int:
@@ -194,9 +210,16 @@ def _model(log: ReadableLog) -> str:
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
     """The first line that a person wrote, and the message's ordinal; empty and -1 if there is none."""
-    users = (ordinal for ordinal in log.index.live if log.index.roles[ordinal] == USER)
-    for ordinal in islice(users, _FIRST_USERS):
+    for ordinal in islice(_users(log.index), _FIRST_USERS):
         for message in log.read([ordinal]):
             if line := said_first(message):
                 return line, ordinal
     return "", -1
+
+
+def _users(index: Index) -> Iterator[int]:
+    for run in runs_of(index.live):
+        ordinal = index.roles.find(USER, run.start, run.stop)
+        while ordinal >= 0:
+            yield ordinal
+            ordinal = index.roles.find(USER, ordinal + 1, run.stop)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from ..log.index import ASSISTANT, Index
+from ..log.index import ASSISTANT, Index, runs_of
 from ..log.reader import LogReader
 from ..messages.message import Message
 from ..messages.metadata import given_id
@@ -107,7 +107,7 @@ class StoredSums:
         """So many bytes the live messages have that are not summed up yet."""
         index = self._reader.index
         known = self._position if index is self._index and index.generation == self._generation else 0
-        return sum(index.lengths[ordinal] for ordinal in index.live[known:])
+        return sum(sum(index.lengths[run.start : run.stop]) for run in runs_of(index.live[known:]))
 
     def total(self) -> tuple[Summary, RecordSums]:
         """All of it; only where `go_on` has come to the end."""

@@ -4,7 +4,16 @@ import random
 
 import pytest
 
-from amplifier_module_context_persistent.log.index import LIVE, PINNED, USER, Index, id_hash_of, ordinals_of, spans_of
+from amplifier_module_context_persistent.log.index import (
+    LIVE,
+    PINNED,
+    USER,
+    Index,
+    id_hash_of,
+    ordinals_of,
+    runs_of,
+    spans_of,
+)
 
 
 def add(index: Index, name: str, *, live: bool = True) -> int:
@@ -92,3 +101,27 @@ def test_ordinals_are_written_as_runs(seed: int) -> None:
     if ordinals:
         with pytest.raises(ValueError, match="beyond"):
             ordinals_of(spans, max(ordinals))
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [],
+        [(7, 1)],
+        [(0, 1), (2, 1), (1, 1), (3, 1)],
+        [(0, 20_000)],
+        [(5, 4_096), (4_200, 4_095), (9_000, 1), (9_001, 3)],
+        [(0, 4_096), (5_000, 4_096), (9_096, 1), (4_096, 904)],
+        [(100, 3), (50, 9_000), (20_000, 2), (20_003, 5_000), (3, 1)],
+    ],
+)
+def test_runs_are_as_long_as_they_can_be(runs: list[tuple[int, int]]) -> None:
+    """Wherever they begin and end, and neighbours that are given as two are one."""
+    ordinals = [ordinal for first, count in runs for ordinal in range(first, first + count)]
+    expected: list[range] = []
+    for ordinal in ordinals:
+        if expected and expected[-1].stop == ordinal:
+            expected[-1] = range(expected[-1].start, ordinal + 1)
+        else:
+            expected.append(range(ordinal, ordinal + 1))
+    assert list(runs_of(ordinals)) == expected

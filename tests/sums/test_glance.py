@@ -2,8 +2,9 @@
 
 import os
 import random
+from bisect import bisect_right
 from dataclasses import asdict
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.log.checkpoint_file import write_checkpoint
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.sums import glance
-from amplifier_module_context_persistent.sums.glance import Glance, glance_at, noted_glance
+from amplifier_module_context_persistent.sums.glance import SAMPLES, Glance, glance_at, noted_glance
 from amplifier_module_context_persistent.sums.notes import whole_notes
 from amplifier_module_context_persistent.sums.summary import tokens_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -111,6 +112,39 @@ def test_a_sample_of_a_long_log_is_counted(path: str, monkeypatch: pytest.Monkey
     found = noted_glance(path, None)
     assert found == looked_at(path)
     assert asdict(looked_at(path))["first_line"] == "message 0"
+
+
+@pytest.mark.parametrize("hidden", [[], [0], [600], [3, 4, 5, 511, 700, 1_199], list(range(0, 1_200, 2))])
+def test_the_sample_is_picked_at_even_distances_in_bytes(path: str, hidden: list[int]) -> None:
+    """Of the live messages in their order, whichever of them a reset hid."""
+    write_file(path, b"".join(sealed([body(number, text="word " * (number % 70)) for number in range(1_200)])))
+    reader = LogReader(path, trusting=False)
+    reader.follow()
+    try:
+        index = reader.index
+        index.replace_live([number for number in range(1_200) if number not in hidden])
+        ends = list(accumulate(index.lengths[ordinal] for ordinal in index.live))
+        marks = [(2 * number + 1) * ends[-1] // (2 * SAMPLES) for number in range(SAMPLES)]
+        picked = [index.live[bisect_right(ends, mark)] for mark in marks]
+        per_byte = [
+            tokens_of(m, COUNTER) / index.lengths[at] for at, m in zip(picked, reader.read(picked), strict=True)
+        ]
+        assert glance_at(reader, COUNTER).tokens == round(ends[-1] * sum(per_byte) / SAMPLES)
+    finally:
+        reader.close()
+
+
+def test_the_first_line_is_the_first_in_the_live_history(path: str) -> None:
+    """Not in the file: a reset may have brought a later message before it."""
+    write_file(path, b"".join(sealed([body(number) for number in range(6)])))
+    reader = LogReader(path, trusting=False)
+    reader.follow()
+    try:
+        for order in ([4, 5, 0, 1], [3], [2, 1]):
+            reader.index.replace_live(order)
+            assert glance_at(reader, COUNTER).first_line == f"message {order[0]}"
+    finally:
+        reader.close()
 
 
 def test_a_message_that_is_most_of_a_log_is_read_a_few_times(path: str) -> None:
