@@ -283,7 +283,6 @@ TESTED_ELSEWHERE = {
     "transcript.find_request": "tests/transcript/test_request_list.py: each request against a pass over the log",
     "tokens.on_demand": "tests/cli/test_stats.py: what counts, where there is something to count",
     "transcript.index_blocks": "tests/transcript/test_indexed_search.py: what an index is made of",
-    "transcript.outline": "tests/cli/test_show.py: a session turn by turn",
     "transfer.drafts": "tests/transfer/test_import.py: what an importer gives",
     "transcript.source_compactions": "tests/transfer/importers/test_claude_code.py: an import makes them",
     "transfer.exporters": "tests/transfer/exporters/test_round_trips.py: one session goes through all formats",

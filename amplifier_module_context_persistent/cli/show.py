@@ -65,7 +65,7 @@ def show(
             turns = transcript.turns()
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
-                chosen = [turn for turn in turns if start <= turn.start < stop]
+                chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
                 _show_outline(transcript, chosen, as_json=as_json)
             else:
                 for line in () if as_json else relatives_of(transcript.header).lines():
@@ -92,7 +92,7 @@ def _went_wrong(placed: Placed) -> bool:
     return (placed.ending is not None and placed.ending.is_error) or bool(placed.open_calls)
 
 
-def _show_outline(transcript: Transcript, turns: Sequence[Turn], *, as_json: bool) -> None:
+def _show_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
     lines = outline(transcript, open_counter("estimate"), turns)
     if as_json:
         for line in lines:

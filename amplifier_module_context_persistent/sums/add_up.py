@@ -25,8 +25,12 @@ class _NoTokens:
         return 0
 
 
-def count_failed(log: ReadableLog) -> int | None:
-    """How many results among the live messages tell of an error, where a checkpoint notes what most of them come to.
+def noted_sum(log: ReadableLog, counter: TokenCounter | None = None) -> Summary | None:
+    """Give the sum of the live messages, where a checkpoint notes what most of them come to.
+
+    Args:
+        log: the log.
+        counter: what must have counted the tokens; None for whatever did, if nobody looks at them.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -34,9 +38,17 @@ def count_failed(log: ReadableLog) -> int | None:
     name = counter_of(log.notes.get(NOTE, b"")) if isinstance(log, LogReader) else None
     if name is None or not isinstance(log, LogReader) or not StoredSums.can_be_stored(log):
         return None
-    sums = StoredSums(log, _NoTokens(name))
+    if counter is not None and counter.name != name:
+        return None
+    sums = StoredSums(log, counter or _NoTokens(name))
     sums.go_on()
-    return _failed(sums.total()[0])
+    return sums.total()[0]
+
+
+def count_failed(log: ReadableLog) -> int | None:
+    """How many results among the live messages tell of an error, where `noted_sum` says it; errors as there."""
+    summary = noted_sum(log)
+    return _failed(summary) if summary is not None else None
 
 
 def count_failed_among(messages: Iterable[Message]) -> int:

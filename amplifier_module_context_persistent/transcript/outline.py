@@ -1,4 +1,7 @@
-"""A session turn by turn: what each was about, how long it took, how its calls ended. One pass over the messages."""
+"""A session turn by turn: what each was about, how long it took, how its calls ended.
+
+It takes one pass over the messages; where a checkpoint notes what they come to, only the first ones of turns are read.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from heapq import nlargest
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import sub
 from typing import Any, TypeVar
 
@@ -62,8 +65,13 @@ def outline(
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
+    if turns is None and counter is not None:
+        from ..sums.add_up import noted_sum  # whoever shows messages needs no sums
+
+        if (summary := noted_sum(transcript.reader, counter)) is not None:
+            return read_lines(transcript, TurnTable(summary, {}))
     lines: list[TurnLine] = []
-    open_calls: dict[str, tuple[TurnLine, bool]] = {}
+    open_calls: dict[str, list[tuple[TurnLine, bool]]] = {}
     for turn in transcript.turns() if turns is None else turns:
         line = TurnLine(turn.number, turn.start + 1, turn.stop)
         lines.append(line)
@@ -76,7 +84,7 @@ def outline(
                 start, line.time = instant, timestamp_of(message)
             if (took := duration_s(start, instant)) is not None:
                 line.duration_s = max(took, line.duration_s or 0.0)
-    for line, _ in open_calls.values():
+    for line, _ in chain.from_iterable(open_calls.values()):
         line.open_calls += 1
     return lines
 
@@ -148,16 +156,20 @@ def read_lines(transcript: Transcript, table: TurnTable) -> list[TurnLine]:
     return lines
 
 
-def _count(line: TurnLine, message: Message, open_calls: dict[str, tuple[TurnLine, bool]]) -> None:
-    """Count a message; `open_calls` are the calls that wait, with their turns, and whether they ask."""
+def _count(line: TurnLine, message: Message, open_calls: dict[str, list[tuple[TurnLine, bool]]]) -> None:
+    """Count a message; `open_calls` are the calls that wait, by id, with their turns, and whether they ask.
+
+    A result answers the last call with its id that has none.
+    """
     calls = calls_of(message)
     asking = asking_calls(message) if calls else ()
     for call in calls:
         line.calls += 1
-        open_calls[call.id] = line, call.id in asking
+        open_calls.setdefault(call.id, []).append((line, call.id in asking))
     call_id = result_id_of(message)
     if call_id is not None:
-        of, asks = open_calls.pop(call_id, (line, False))
+        waiting = open_calls.get(call_id)
+        of, asks = waiting.pop() if waiting else (line, False)
         of.errors += outcome_of(message, asks=asks) != ANSWERED
     elif not line.line and is_human(message):
         line.line = _first_line(message)

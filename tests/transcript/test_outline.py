@@ -1,0 +1,72 @@
+"""A session turn by turn."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.outline import TurnLine, outline
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.busy_logs import steps
+from tests.support.checkpoints import always
+from tests.support.counted_reads import CountedReads
+from tests.support.logs import sealed
+from tests.support.sessions_of_a_home import write
+
+
+def lines_of(path: Path) -> list[TurnLine]:
+    with Transcript(path) as transcript:
+        return outline(transcript, EstimateCounter())
+
+
+def test_a_checkpoint_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of logs with something of everything, also after more was appended: the same lines as without it."""
+    always(monkeypatch)
+    compared = 0
+    for seed in range(20):
+        path, rng = tmp_path / f"{seed}.jsonl", random.Random(seed)
+        content = sealed([one for step in steps(25, rng) for one in step])
+        path.write_bytes(b"".join(content[:-5]))
+        path.chmod(0o600)
+        made = CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"])
+        with path.open("ab") as file:
+            file.write(b"".join(content[-5:] if seed % 2 else []))
+        beside = lines_of(path)
+        if made.exit_code == 0:
+            (tmp_path / f"{path.name}{SUFFIX}").unlink()
+            compared += bool(beside)
+        assert beside == lines_of(path)
+    assert compared > 10
+
+
+def test_beside_a_checkpoint_only_the_first_messages_of_turns_are_read(tmp_path: Path) -> None:
+    """What the others come to is noted."""
+    answers = [{"role": "assistant", "content": "word " * 4_000}] * 40
+    path = write(tmp_path / "log.jsonl", [{"role": "user", "content": "go"}, *answers] * 3)
+    path.chmod(0o600)
+    assert CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"]).exit_code == 0
+    read = CountedReads()
+    with Transcript(path, files=read) as transcript:
+        found = outline(transcript, EstimateCounter())
+    assert [(line.number, line.first, line.last, line.line) for line in found] == [
+        (1, 1, 41, "go"),
+        (2, 42, 82, "go"),
+        (3, 83, 123, "go"),
+    ]
+    assert all(line.tokens > 40 * 4_000 for line in found)
+    assert read.bytes_read < path.stat().st_size / 4
+
+
+def test_a_result_answers_the_last_call_of_its_id_that_has_none(tmp_path: Path) -> None:
+    """The one before it stays open, in the turn in which it was made."""
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "tool": "bash"}]}
+    asked = {"role": "user", "content": "go"}
+    result = {"role": "tool", "tool_call_id": "a", "content": "done"}
+    lines = lines_of(write(tmp_path / "log.jsonl", [asked, call, asked, call, result]))
+    assert [line.open_calls for line in lines] == [1, 0]
