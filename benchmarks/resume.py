@@ -21,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.measure import compile_package
 from benchmarks.sessions import write_session
 
 LIMITS = {"first view": 0.7, "first view, unplanned": 0.7, "get_messages": 1.3, "memory / file size": 0.25}
@@ -92,6 +93,7 @@ def main() -> None:
         name, path = options.worker
         print(json.dumps(WORKERS[name](path)))
         return
+    compile_package()
     with tempfile.TemporaryDirectory() as directory:
         planned, plain = os.path.join(directory, "planned.jsonl"), os.path.join(directory, "plain.jsonl")
         size = write_session(plain, options.messages)

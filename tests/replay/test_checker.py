@@ -338,6 +338,15 @@ def test_blank_human_message() -> None:
     assert [v.split(":")[0] for v in check_view([], history=history)] == ["last-human"]
 
 
+def test_what_the_log_stamps_a_message_with_is_no_change_of_it() -> None:
+    """A session may be played from messages without a time; the view has one."""
+    given = {"role": "user", "content": "Go.", "metadata": {"message_id": "m1"}}
+    stamped = {**given, "metadata": {"message_id": "m1", "timestamp": "2026-01-01T00:00:00.000Z"}}
+    assert check_view([stamped], history=[given]) == []
+    other = {**stamped, "metadata": {**stamped["metadata"], "source": "hook"}}
+    assert [v.split(":")[0] for v in check_view([other], history=[given])] == ["last-human"]
+
+
 @pytest.mark.parametrize(
     "message", [user(), user([text()]), user([text(), text("<system-reminder>")]), user(metadata={})]
 )

@@ -263,8 +263,15 @@ def _last_human(view: Messages, history: Messages, known: Places) -> Iterator[st
         candidates = [i for i, k in enumerate(known) if k == place]
     if not candidates:
         yield f"last-human: message {place} of history, the last human one, is not in the view"
-    elif not any(same({**view[i], "content": _shown(view[i])}, wanted) for i in candidates):
+    elif not any(same({**_unstamped(view[i], wanted), "content": _shown(view[i])}, wanted) for i in candidates):
         yield f"last-human: message {candidates[-1]}, the last human one, was altered"
+
+
+def _unstamped(message: dict[str, Any], original: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without the time that the log gave it, where the original has none."""
+    if "timestamp" in metadata_of(original) or "timestamp" not in metadata_of(message):
+        return message
+    return {**message, "metadata": {key: value for key, value in message["metadata"].items() if key != "timestamp"}}
 
 
 # --- reading messages ------------------------------------------------------------------------------------------------
