@@ -87,8 +87,10 @@ def say(text: str) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun: `1 message`, `2 messages`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    """A number with its noun: `1 message`, `2 messages`, `2 entries`."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("try") else f"{number:,} {what}s"
 
 
 def duration(seconds: float) -> str:

@@ -40,6 +40,7 @@ def test_an_output_that_lacks_a_character_gets_its_escape(monkeypatch: pytest.Mo
 def test_numbers_are_counted_in_words() -> None:
     """One of it, or more."""
     assert [counted(number, "message") for number in (0, 1, 1_234)] == ["0 messages", "1 message", "1,234 messages"]
+    assert [counted(number, "entry") for number in (0, 1, 2)] == ["0 entries", "1 entry", "2 entries"]
 
 
 def test_an_error_is_told_with_its_file_and_reason() -> None:
