@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks.measure import compile_package
+from benchmarks.session_turns import copy_synced
 from benchmarks.sessions import write_session
 
 LIMITS = {"first view": 0.7, "first view, unplanned": 0.7, "get_messages": 1.3, "memory / file size": 0.25}
@@ -102,7 +102,8 @@ def main() -> None:
         rows: dict[str, list[float]] = {name: [] for name in LIMITS}
         for _ in range(options.rounds):
             # `plain` is copied anew each time, as its first view would store a plan
-            copy = shutil.copyfile(plain, os.path.join(directory, "copy.jsonl"))
+            copy = os.path.join(directory, "copy.jsonl")
+            copy_synced(plain, copy)
             base = measure("parse", plain)["seconds"]
             with_plan = measure("view", planned)
             rows["first view"].append(with_plan["seconds"] / base)

@@ -56,6 +56,13 @@ def take_turns(*paths: str) -> None:
     print(json.dumps(asyncio.run(go())))
 
 
+def copy_synced(source: str, path: str) -> None:
+    """Copy a file and bring the copy to the disk; else the first sync of an append to it would do so."""
+    shutil.copy2(source, path)
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
 class _Appender:
     """A session on a copy of a log: blocks of appends, and what they take, the checkpoints that they bring included."""
 
@@ -68,7 +75,7 @@ class _Appender:
     async def begin(self) -> None:
         """Begin anew with the log as it was."""
         for suffix in ("", ".checkpoint"):
-            shutil.copy2(self._source + suffix, self._path + suffix)
+            copy_synced(self._source + suffix, self._path + suffix)
         self._manager, self._was_written, self._before = _opened(self._path), False, self._written()
         await self._manager.get_messages_for_request()
 
