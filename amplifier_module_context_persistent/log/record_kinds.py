@@ -36,6 +36,8 @@ class RecordKind:
     """Likewise, in objects: a key, and which keys of its object have names."""
     keyed_by_id: frozenset[str] = frozenset()
     """Keys with objects that hold texts by the ids of messages."""
+    foreign: frozenset[str] = frozenset()
+    """Keys with content of another format, in which nothing is a name."""
 
 
 _HEADER_NAMES = frozenset(
@@ -73,6 +75,7 @@ KINDS = {
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
     "appends": RecordKind(),
+    "source": RecordKind(foreign=frozenset({"entry"})),
 }
 _UNKNOWN = RecordKind()
 

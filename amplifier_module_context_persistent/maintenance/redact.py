@@ -23,6 +23,7 @@ Replace = Callable[[str], str]
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
 _CONTROL_NAMES = _NAMES | {"time"}
+_NO_NAMES = frozenset({""})  # keys stay, and all values are texts
 _ARGUMENTS = frozenset({"arguments", "input"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
@@ -50,6 +51,8 @@ def redact_control(record: Message, replace: Replace) -> Message:
     for key in kind.keyed_by_id:
         if isinstance(value := record.get(key), dict):
             redacted[key] = {one_id: _replace(item, replace, _NAMES) for one_id, item in value.items()}
+    for key in kind.foreign & record.keys():
+        redacted[key] = _replace(record[key], replace, _NO_NAMES)
     for key, inner in kind.names_inside.items():
         if isinstance(value := record.get(key), dict):
             redacted[key] |= {name: value[name] for name in inner if name in value}

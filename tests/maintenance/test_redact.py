@@ -113,6 +113,16 @@ def test_what_an_import_says_of_its_source_is_redacted(path: str) -> None:
     assert_sound(path)
 
 
+def test_an_entry_of_another_format_is_redacted_in_every_field(path: str) -> None:
+    """What an import kept as it stood has no ids of this log: a field `name` may be a title."""
+    entry = {"type": "session_info", "id": "e1", "name": "why hunter2 fails", "data": {"role": "hunter2", "n": [1]}}
+    write_log(path, encode_control("source", line=3, type="session_info", entry=entry), body(0))
+    purged(path, redact("hunter2"))
+    left = json.loads(content_of(path).splitlines()[1])
+    assert left["entry"] == {**entry, "name": "why [redacted] fails", "data": {"role": "[redacted]", "n": [1]}}
+    assert_sound(path)
+
+
 def test_a_purge_of_everything_takes_the_title_of_an_imported_session(path: str) -> None:
     """What a session was called says what it was about; where it came from stays."""
     source = {"key": "codex:a", "title": "Why hunter2 fails", "cwd": "/srv"}
