@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, compress, pairwise
+from itertools import chain, compress
 
 from ..config import Config
 from ..messages.elide import Cut, stays_whole
 from ..messages.message import Message
-from ..view.arrangement import Count, Fetch, stand_in
+from ..view.arrangement import Count, Fetch
 from ..view.entry import Entry
+from ..view.group_table import OPEN, GroupTable
+from ..view.inserted import stand_in
 from ..view.render import shorten
-from ..view.rules import Group, tool_groups, untouchable
+from ..view.rules import Group, tool_groups
+from .term_counts import shown_by
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
 _READ_TOGETHER = 32  # messages: one by one they take several times as long to read
@@ -27,7 +30,11 @@ class Draft:
     16 public methods: each is one change of a view, and all of them keep the same sums.
     """
 
+    table: GroupTable
     groups: list[Group]
+    """The tool groups of the view, those too that are left out."""
+    members: list[tuple[Entry, ...]]
+    """The messages of each group."""
     config: Config
     count: Count
     fetch: Fetch
@@ -40,18 +47,20 @@ class Draft:
     kept: list[bool] = field(default_factory=list)
     cuts: dict[str, Cut] = field(default_factory=dict)
     cut_tokens: dict[str, int] = field(default_factory=dict)
+    cut_groups: set[int] = field(default_factory=set)
+    """Positions of groups of which messages are cut, or were."""
     silent: set[str] = field(default_factory=set)
     """The ids of messages whose thinking is left out."""
     fixed: set[int] = field(default_factory=set)
     """Positions of groups that no step but the last one touches."""
+    last_words: list[int] | None = None
+    """Positions of the last words of finished turns, once they were looked for."""
     held: set[int] = field(default_factory=set)
     """Positions of groups that are not left out while anything else can go; they may be shortened."""
     opening: set[int] = field(default_factory=set)
     """Positions of those held groups that go last of all: without them a gap has no marker."""
     shorter: dict[int, Cut] = field(default_factory=dict)
     """By the position of a group, the only cut to which its message, or with calls its results, may be shortened."""
-    members: list[tuple[Entry, ...]] = field(default_factory=list)
-    """The messages of each group."""
     sizes: list[int] = field(default_factory=list)
     """The tokens of each group, cut as it is, with stand-ins for missing results."""
     total_tokens: int = 0
@@ -75,14 +84,16 @@ class Draft:
         cuts: Mapping[str, Cut],
         cut_tokens: Mapping[str, int],
         silent: Iterable[str] = (),
-        groups: list[Group] | None = None,
+        table: GroupTable | None = None,
     ) -> Draft:
-        """Begin with all that there is, cut as it was before; `groups` are the tool groups, where they are known."""
-        offloaded = [entry for entry in entries if entry.offload is not None]
-        groups = tool_groups(entries) if groups is None else groups
+        """Begin with all that there is, cut as it was before; `table` has the tool groups, where they are known."""
+        table = GroupTable.of(tool_groups(entries)) if table is None else table
+        offloaded = table.offloaded()
         goal_messages = None if config.max_messages is None else max(1, int(config.max_messages * config.target_usage))
         draft = cls(
-            groups=groups,
+            table=table,
+            groups=table.groups,
+            members=table.members,
             config=config,
             count=count,
             fetch=fetch,
@@ -90,15 +101,14 @@ class Draft:
             goal_tokens=target_tokens,
             target_tokens=target_tokens,
             goal_messages=goal_messages,
-            kept=[True] * len(groups),
+            kept=[True] * len(table.groups),
             cuts={entry.id: entry.offload for entry in offloaded if entry.offload} | dict(cuts),
             cut_tokens={entry.id: entry.tokens for entry in offloaded} | dict(cut_tokens),
             silent=set(silent),
-            fixed=untouchable(groups, preserve_system=config.preserve_system),
+            fixed=table.untouchable(preserve_system=config.preserve_system),
         )
-        draft.members = [group.entries() if group.results else (group.head,) for group in groups]
-        draft.total_messages = len(groups) + sum([len(results) for _, results in groups])
-        draft.sizes = draft._group_sizes()
+        draft.total_messages = len(table.groups) + sum([len(results) for _, results in table.groups])
+        draft._take_in_cuts()
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         return draft
 
@@ -124,20 +134,21 @@ class Draft:
         known = self.cuts.get(entry.id)
         return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
 
-    def _group_sizes(self) -> list[int]:
-        """The tokens of each group, with stand-ins for missing results."""
-        changed = self.cuts.keys() | self.silent
-        entries = chain.from_iterable(self.members)
-        tokens = [self.tokens_of(entry) if entry.id in changed else entry.tokens for entry in entries]
-        sums = list(accumulate(tokens, initial=0))
-        ends = accumulate(map(len, self.members), initial=0)
-        sizes = [sums[end] - sums[start] for start, end in pairwise(ends)]
-        for position, group in enumerate(self.groups) if len(tokens) < self.total_messages else ():
-            if None in group.results:
-                pairs = zip(group.head.calls, group.results, strict=True)
-                missing = [call for call, result in pairs if result is None]
-                sizes[position] += sum(self.count(stand_in(call.id, call.name)) for call in missing)
-        return sizes
+    def _take_in_cuts(self) -> None:
+        """Find the sizes of the groups, with stand-ins for missing results, and which groups have cuts."""
+        cuts, silent, sizes = self.cuts, self.silent, list(self.table.tokens)
+        changed = cuts.keys() | silent
+        members = enumerate(self.members)
+        for position, entry in [(at, entry) for at, some in members for entry in some if entry.id in changed]:
+            if entry.id in cuts:
+                self.cut_groups.add(position)
+            sizes[position] += self.tokens_of(entry) - entry.tokens
+        for position in self.table.calling(OPEN):
+            group = self.groups[position]
+            pairs = zip(group.head.calls, group.results, strict=True)
+            missing = [call for call, result in pairs if result is None]
+            sizes[position] += sum(self.count(stand_in(call.id, call.name)) for call in missing)
+        self.sizes = sizes
 
     def reserve(self, tokens: int) -> None:
         """Leave room for what is inserted."""
@@ -210,6 +221,18 @@ class Draft:
                 self._set_cut(position, entry, known, before)
         return taken_back
 
+    def cut_entries(self) -> list[Entry]:
+        """The messages that stay and are cut."""
+        positions = [position for position in self.cut_groups if self.kept[position]]
+        return [entry for position in positions for entry in self.members[position] if entry.id in self.cuts]
+
+    def shown_terms(self) -> list[tuple[str, ...]]:
+        """The terms that each group shows; one may be there several times."""
+        shown = list(self.table.terms)
+        for position in self.cut_groups:
+            shown[position] = tuple(chain.from_iterable([shown_by(e, self.cuts) for e in self.members[position]]))
+        return shown
+
     def _whole_tokens(self, entry: Entry) -> int:
         """What a message comes to, cut as it is, with its thinking."""
         return self.cut_tokens.get(entry.id, entry.tokens) if entry.id in self.cuts else entry.tokens
@@ -222,6 +245,7 @@ class Draft:
             self.cuts.pop(entry.id, None)
         else:
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
+            self.cut_groups.add(position)
 
     def silence(self, position: int) -> None:
         """Leave out the thinking of a group."""

@@ -13,14 +13,16 @@ Rules:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from operator import itemgetter
 
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
+from ..view.group_table import ASSISTANT, CALLS, HUMAN
 from ..view.plan import Gap
 from ..view.rules import first_human, last_human
 from .draft import Draft
@@ -107,7 +109,7 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
     The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
     """
     gaps = finder.find()
-    costs = sum([_cost(_count_only(gap.messages)) for gap in gaps])
+    costs = sum([_least_cost(gap.messages) for gap in gaps])
     most = _most(draft)
     if costs <= most:
         return
@@ -115,13 +117,15 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
         most,
         min(PEOPLE_TOKENS, max(LEAST_FOR_PEOPLE, int(PEOPLE_SHARE * draft.target_tokens)), draft.target_tokens // 4),
     )
-    stretches, kept, sizes, ranks = [], draft.kept, draft.sizes, _ranks(draft)
-    for one, other in pairwise(gaps):
-        between = [position for position in range(one.before, other.before) if kept[position]]
-        rank = max([ranks[position] for position in between])
+    left = draft.left()
+    ranks, sizes = list(compress(_ranks(draft), draft.kept)), list(compress(draft.sizes, draft.kept))
+    starts = [bisect_left(left, gap.before) for gap in gaps]
+    stretches = []
+    for (start, end), gap in zip(pairwise(starts), gaps[1:], strict=True):
+        rank = max(ranks[start:end])
         if rank < _STAYS:
-            first = between[0] if rank == _PEOPLE else sum([sizes[position] for position in between])
-            stretches.append((rank == _PEOPLE, first, between, _cost(_count_only(other.messages))))
+            first = left[start] if rank == _PEOPLE else sum(sizes[start:end])
+            stretches.append((rank == _PEOPLE, first, left[start:end], _least_cost(gap.messages)))
     for people, _, between, saved in sorted(stretches):
         if costs <= (most_for_people if people else most):
             continue
@@ -132,12 +136,13 @@ def merge_gaps(draft: Draft, finder: GapFinder) -> None:
 
 def _ranks(draft: Draft) -> list[int]:
     """By group, whether it goes as it is, with people's messages, or stays: what is held for anything else does."""
-    groups = draft.groups
-    ranks = [_PEOPLE if group.head.human else _GOES for group in groups]
+    groups, known = draft.groups, draft.table.traits
+    ranks = [_GOES] * len(groups)
+    for position in draft.table.positions(HUMAN):
+        ranks[position] = _PEOPLE
     for position in draft.held:
-        head = groups[position].head
-        if not head.human:
-            ranks[position] = _PEOPLE if head.role == "assistant" and not head.calls else _STAYS
+        if not known[position] & HUMAN:
+            ranks[position] = _PEOPLE if known[position] & ASSISTANT and not known[position] & CALLS else _STAYS
     first = first_human(groups)
     for position in draft.fixed if first is None else draft.fixed | {first}:
         ranks[position] = _STAYS
@@ -162,7 +167,7 @@ def mark_gaps(draft: Draft, request: PlanRequest, finder: GapFinder) -> Marked:
 
 def least_cost(marked: Marked) -> int:
     """About what the markers come to where they name nothing."""
-    return sum([_cost(_count_only(gap.messages)) for gap in marked.gaps if gap.before not in marked.unmarkable])
+    return sum([_least_cost(gap.messages) for gap in marked.gaps if gap.before not in marked.unmarkable])
 
 
 def name_in_markers(marked: Marked, draft: Draft, room_tokens: int, *, recall: bool) -> Marked:
@@ -234,6 +239,11 @@ def _text(gap: Gap, *, names: int, recall: bool) -> str:
 def _cost(text: str) -> int:
     """About what a marker comes to, rather more than less: a plan would spend most of its time with counting them."""
     return len(text) // 3 + _MESSAGE_TOKENS
+
+
+@lru_cache(maxsize=1024)
+def _least_cost(messages: int) -> int:
+    return _cost(_count_only(messages))
 
 
 def _within(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:

@@ -14,6 +14,7 @@ from ..messages.command_outcome import answers_no, answers_with_1
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
 from ..view.entry import Entry
+from ..view.group_table import FAILED, RUNS
 from ..view.rules import Group
 from .draft import Draft
 
@@ -26,9 +27,10 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The commands, the newest last; `known` are those of what earlier plans left out."""
     left_out: list[tuple[int, list[int]]] = []
-    for position, (group, kept) in enumerate(zip(draft.groups, draft.kept, strict=True)):
-        if kept or not group.results:
+    for position in draft.table.calling(FAILED):
+        if draft.kept[position]:
             continue
+        group = draft.groups[position]
         pairs = zip(group.head.uses, group.results, strict=False)
         failed = [number for number, (use, result) in enumerate(pairs) if use.kind == RUN and _failed(result)]
         if failed:
@@ -61,9 +63,8 @@ def _results(draft: Draft, asked: AbstractSet[bytes]) -> list[tuple[int, bytes, 
     """The results of some calls, by what these asked, each with the position of its group."""
     return [
         (position, call.asks, result)
-        for position, (head, results) in enumerate(draft.groups)
-        if results
-        for call, result in zip(head.calls, results, strict=True)
+        for position in draft.table.calling(RUNS)
+        for call, result in zip(draft.groups[position].head.calls, draft.groups[position].results, strict=True)
         if call.asks in asked and result is not None
     ]
 

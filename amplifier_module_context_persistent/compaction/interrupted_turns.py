@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ..messages.elide import Cut
+from ..view.group_table import HUMAN, SAID
 from .draft import Draft
 from .last_words import answers_by_human
 
@@ -29,8 +30,8 @@ def hold_interrupted_turns(draft: Draft, answers_tokens: int) -> None:
         draft: the view in the making; its last words are held.
         answers_tokens: what the last words come to.
     """
-    groups, answers = draft.groups, answers_by_human(draft.groups)
-    people = [position for position, group in enumerate(groups) if group.head.human]
+    groups, answers = draft.groups, answers_by_human(draft)
+    people = draft.table.positions(HUMAN)
     chosen: list[tuple[int, int]] = []
     alone = False
     for start, end in pairwise(people):
@@ -39,8 +40,8 @@ def hold_interrupted_turns(draft: Draft, answers_tokens: int) -> None:
         if answers.get(start) in draft.held:
             alone = False
             continue
-        said = [position for position in range(start + 1, end) if _spoke(draft, position)]
-        if alone and said:
+        said = [position for position in range(start + 1, end) if draft.table.traits[position] & SAID] if alone else []
+        if said:
             costs = [_least_tokens(draft, position) for position in said]
             best = -1 if costs[-1] <= _MUCH_TOKENS else costs.index(min(costs))
             chosen.append((said[best], costs[best]))
@@ -56,11 +57,6 @@ def hold_interrupted_turns(draft: Draft, answers_tokens: int) -> None:
         draft.held.add(position)
         if groups[position].results:
             draft.shorter[position] = _NOTHING
-
-
-def _spoke(draft: Draft, position: int) -> bool:
-    head = draft.groups[position].head
-    return head.role == "assistant" and head.id != "" and any(head.terms.text_chars)
 
 
 def _least_tokens(draft: Draft, position: int) -> int:

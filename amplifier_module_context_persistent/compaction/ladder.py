@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from ..messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from ..view.entry import Entry
+from ..view.group_table import CALLS, PINNED, THINKS
 from ..view.rules import first_human, last_human
 from .draft import Draft
 from .last_words import answers_by_human
@@ -31,10 +32,10 @@ def supersede_results(draft: Draft) -> None:
     """Step 0: a result goes, but for its reference, where the same tool was called with the same arguments later."""
     answered: set[bytes] = set()
     older: list[tuple[int, Entry]] = []
-    for position in reversed(draft.left()):
-        group = draft.groups[position]
-        if not group.results:
+    for position in reversed(draft.table.positions(CALLS)):
+        if not draft.kept[position]:
             continue
+        group = draft.groups[position]
         calls, results = group.head.calls, group.results
         pairs = zip(calls[::-1], results[::-1], strict=True) if len(calls) > 1 else ((calls[0], results[0]),)
         for call, result in pairs:
@@ -50,12 +51,10 @@ def supersede_results(draft: Draft) -> None:
 def silence_turns(draft: Draft) -> None:
     """Step 2: the thinking of finished turns goes, the oldest turn first; pins keep theirs."""
     turn = last_human(draft.groups) or 0
-    for position in draft.left():
-        if position >= turn:
+    for position in draft.table.positions(THINKS):
+        if position >= turn or draft.fits:
             return
-        if draft.groups[position].head.thinking_tokens and not draft.groups[position].pinned:
-            if draft.fits:
-                return
+        if draft.kept[position] and not draft.table.traits[position] & PINNED:
             draft.silence(position)
 
 
@@ -94,7 +93,7 @@ def narrow_protections(draft: Draft) -> None:
         lose_least(draft, share=share, spared=spared)
     draft.goal_tokens = max(draft.goal_tokens, draft.people_goal_tokens)
     shorten_for_people(draft)
-    first, answers = first_human(draft.groups), answers_by_human(draft.groups)
+    first, answers = first_human(draft.groups), answers_by_human(draft)
     humans = [position for position in draft.left() if draft.groups[position].head.human]
     humans = [position for position in humans if position not in draft.fixed]
     ordered = [position for position in humans if position != first] + [p for p in humans if p == first]

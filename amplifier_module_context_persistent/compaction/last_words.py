@@ -8,10 +8,11 @@ counts as other messages do: of two in succession one is held.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping
 
 from ..messages.elide import Cut
-from ..view.rules import Group, first_human
+from ..view.group_table import ASSISTANT, CALLS, HUMAN, SAID, GroupTable
 from .draft import Draft
 
 SHARE, MOST_SHARE = 0.25, 0.5
@@ -21,37 +22,34 @@ _MARKER_TOKENS = 16
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
 
 
-def last_words(groups: Sequence[Group]) -> list[int]:
+def last_words(draft: Draft) -> list[int]:
     """The positions of the last words of finished turns."""
+    if draft.last_words is None:
+        draft.last_words = _last_words(draft.table)
+    return draft.last_words
+
+
+def _last_words(table: GroupTable) -> list[int]:
     found: list[int] = []
-    candidate: int | None = None
-    for position, (head, _) in enumerate(groups):
-        if head.human:
-            if candidate is not None:
-                found.append(candidate)
-            candidate = None
-        elif head.role == "assistant":
-            said = not head.calls and head.id and any(head.terms.text_chars)
-            candidate = position if said else None
+    said, start = table.positions(ASSISTANT), -1
+    for end in table.positions(HUMAN):
+        number = bisect_left(said, end)
+        if number and said[number - 1] > start and table.traits[said[number - 1]] & (SAID | CALLS) == SAID:
+            found.append(said[number - 1])
+        start = end
     return found
 
 
-def answers_by_human(groups: Sequence[Group]) -> dict[int, int]:
+def answers_by_human(draft: Draft) -> dict[int, int]:
     """By the position of a person's message, that of the last words of its turn."""
-    answers: dict[int, int] = {}
-    human: int | None = None
-    ends = set(last_words(groups))
-    for position, group in enumerate(groups):
-        if group.head.human:
-            human = position
-        elif human is not None and position in ends:
-            answers[human] = position
-    return answers
+    people, ends = draft.table.positions(HUMAN), last_words(draft)
+    asked = [bisect_left(people, position) - 1 for position in ends]
+    return {people[turn]: position for turn, position in zip(asked, ends, strict=True) if turn >= 0}
 
 
 def hold_last_words(draft: Draft) -> int:
     """Hold the last words of finished turns, and say how they may be shortened; about what they come to then."""
-    positions = [p for p in last_words(draft.groups) if draft.kept[p] and p not in draft.fixed]
+    positions = [p for p in last_words(draft) if draft.kept[p] and p not in draft.fixed]
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[position] for position in positions])
     room = max(int(SHARE * draft.target_tokens), spare)
     known = [_known(draft, position) for position in positions]
@@ -81,16 +79,19 @@ def leave_nobody_unanswered(draft: Draft) -> None:
 
     The first person's message stays, so the next ones may have lost their answers.
     """
-    if not any(group.head.human and not kept for group, kept in zip(draft.groups, draft.kept, strict=True)):
+    people = draft.table.positions(HUMAN)
+    left = [position for position in people if draft.kept[position]]
+    if len(left) == len(people):
         return
-    first, run = first_human(draft.groups), list[int]()
-    for position in draft.left():
-        head = draft.groups[position].head
-        if not head.human:
-            run = [] if head.role == "assistant" else run
-            continue
-        if run and draft.groups[run[-1]].head.ordinal + 1 == head.ordinal:  # nobody spoke between them
+    said = [position for position in draft.table.positions(ASSISTANT) if draft.kept[position]]
+    first, run, before = people[0], list[int](), -1
+    for position in left:
+        number = bisect_left(said, position)
+        if number and said[number - 1] > before:
             run = []
+        before = position
+        if run and draft.groups[run[-1]].head.ordinal + 1 == draft.groups[position].head.ordinal:
+            run = []  # nobody spoke between them
         run.append(position)
         if len(run) > 2 and run[1] not in draft.fixed and run[1] != first:
             draft.drop(run.pop(1))
@@ -108,8 +109,8 @@ def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[in
         excess: how many tokens are too many.
     """
     found = set[int]()
-    by_human = answers_by_human(draft.groups)
-    answers = [by_human.get(position) for position in draft.left() if draft.groups[position].head.human]
+    by_human = answers_by_human(draft)
+    answers = [by_human.get(position) for position in draft.table.positions(HUMAN) if draft.kept[position]]
     shown = [position is not None and draft.kept[position] for position in answers]
     for turn, position in enumerate(answers[:-2]):
         if excess <= 0:

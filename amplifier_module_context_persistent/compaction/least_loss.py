@@ -24,6 +24,7 @@ from math import inf
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
+from ..view.group_table import CALLS, HUMAN
 from .draft import MIN_SAVED_TOKENS, Draft
 from .term_counts import TermCounts, shown_by, shown_only_by
 
@@ -51,8 +52,8 @@ class Candidates:
     """What may be done with the groups of a draft, and what it costs."""
 
     draft: Draft
-    elidable: set[int]
-    """Ordinals of the messages that may be cut."""
+    spared: tuple[int, int]
+    """The position of the last group with results that may be cut, and how many of them."""
     lengths: tuple[tuple[int, Cut], ...]
     """The lengths that a result may be cut to, with their cuts."""
     marked: set[str]
@@ -130,13 +131,17 @@ class Candidates:
 
     def _options(self, position: int) -> list[tuple[Entry, list[_Length]]]:
         """The messages of a group that may be cut, each with how."""
-        elidable, members, cut = self.elidable, self.draft.members[position], self.draft.shorter.get(position)
-        found = [
-            (entry, self.estimate(entry, self.lengths if cut is None else [(cut.head_chars, cut)]))
-            for entry in members
-            if entry.ordinal in elidable and entry.tokens >= _LEAST_CUT_TOKENS
-        ]
-        self.options[position] = found
+        members, cut, lengths = self.draft.members[position], self.draft.shorter.get(position), self.lengths
+        if cut is not None:
+            lengths = ((cut.head_chars, cut),)
+        if len(self.draft.groups[position].results):
+            last, number = self.spared
+            members = members[1:] if position < last else members[1 : number + 1] if position == last else ()
+            members = tuple([result for result in members if result.id and result.terms.text_chars])
+        elif cut is None:
+            members = ()
+        ways = [(entry, self.estimate(entry, lengths)) for entry in members if entry.tokens >= _LEAST_CUT_TOKENS]
+        self.options[position] = found = [one for one in ways if one[1]]
         return found
 
     def _lost(self, position: int, result: Entry, shown: set[str], names: tuple[str, ...]) -> set[str]:
@@ -205,9 +210,9 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
     if draft.fits:
         return
     start = draft.recent_start(draft.config.protected_recent if share is None else share)
-    groups, fixed = draft.groups, draft.fixed
-    positions = [p for p in draft.left() if p < start and p not in fixed and not groups[p].head.human]
-    positions = [p for p in positions if p not in draft.held or p in draft.shorter or groups[p].results]
+    stays = draft.held.difference(draft.shorter, draft.table.positions(CALLS))
+    stays |= draft.fixed.union(draft.table.positions(HUMAN))
+    positions = [position for position in compress(range(start), draft.kept) if position not in stays]
     choice = _choice(draft, positions, draft.config.protected_tool_results if spared is None else spared)
     heap = [(choice.best(position)[0], position) for position in positions]
     heapq.heapify(heap)
@@ -238,23 +243,29 @@ def lose_least(draft: Draft, *, share: float | None = None, spared: int | None =
 
 
 def _choice(draft: Draft, positions: Sequence[int], spared: int) -> Candidates:
-    alive = [members for members in compress(draft.members, draft.kept) if len(members) > 1]
-    results = [result for members in alive for result in members[1:]]
-    old = results[: max(0, len(results) - spared)]
     kept = draft.config.truncate_chars
     least = kept // 4 if kept // 4 >= LEAST_SHOWN_CHARS else 0
     lengths = [word_cut_for(chars) for chars in (kept * 5 // 2, kept, least, 0)]
-    shown = shown_only_by(positions, draft.members, draft.kept, draft.cuts)
-    answers = [p for p in draft.shorter if draft.kept[p] and not draft.groups[p].results]
-    heads = [draft.groups[position].head for position in answers]
+    shown = shown_only_by(positions, draft.shown_terms(), draft.kept)
     return Candidates(
         draft,
-        elidable={result.ordinal for result in old if result.id and result.terms.text_chars}
-        | {head.ordinal for head in heads},
-        marked={entry.id for members in compress(draft.members, draft.kept) for entry in members} & draft.cuts.keys(),
+        spared=_last_result(draft, spared),
+        marked={entry.id for entry in draft.cut_entries()},
         most_marked=max(LEAST_MARKED, int(MARKERS_SHARE * draft.target_tokens / _MARKER_TOKENS)),
         shown=shown,
         terms=TermCounts(shown.values()),
-        needed=frozenset().union(*[group.head.terms.used for group in draft.groups if group.results]),
+        needed=frozenset().union(
+            *[draft.groups[position].head.terms.used for position in draft.table.positions(CALLS)]
+        ),
         lengths=tuple((cut.head_chars + cut.tail_chars, cut) for cut in dict.fromkeys(lengths)),
     )
+
+
+def _last_result(draft: Draft, spared: int) -> tuple[int, int]:
+    """Of the kept results but for so many of the newest ones, the last: the position of its group, and its number."""
+    for position in reversed(draft.left()):
+        number = len(draft.members[position]) - 1
+        if number > spared:
+            return position, number - spared
+        spared -= number
+    return -1, 0

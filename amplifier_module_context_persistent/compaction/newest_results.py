@@ -21,7 +21,7 @@ def hold_newest_results(draft: Draft) -> None:
     """Hold the groups of the newest results, and shorten these where they are too large."""
     positions = _with_short_calls(draft, newest_results(draft))
     draft.held.update(positions)
-    room = draft.target_tokens - draft.fixed_tokens - sum(draft.sizes[p] for p in draft.left() if p in draft.fixed)
+    room = draft.target_tokens - draft.fixed_tokens - sum(draft.sizes[p] for p in draft.fixed if draft.kept[p])
     excess = sum(draft.sizes[position] for position in positions) - int(SHARE * max(0, room))
     if excess <= 0 or draft.fits:
         return

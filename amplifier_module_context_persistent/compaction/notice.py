@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..config import Config
-from ..view.arrangement import Count, inserted_message
+from ..view.arrangement import Count
+from ..view.inserted import inserted_message
 from .file_names import files_text
 from .gap_markers import Marked
 

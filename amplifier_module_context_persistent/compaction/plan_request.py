@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from ..config import SUMMARIZE, Config
@@ -76,7 +77,9 @@ class PlanRequest:
 
     def draft(self) -> Draft:
         """A draft that begins with all entries, cut as they were so far."""
-        cuts, cut_tokens = self._unmarked()
+        arranged = self.arranged if self.arranged is not None else Arrangement()
+        table = arranged.table_of(self.entries)
+        cuts, cut_tokens = self._unmarked({entry.id for entry in table.offloaded()})
         return Draft.of(
             self.entries,
             config=self.config,
@@ -87,16 +90,14 @@ class PlanRequest:
             cuts=cuts,
             cut_tokens=cut_tokens,
             silent=self.previous.silent if self.previous else (),
-            groups=self.arranged.groups_of(self.entries) if self.arranged is not None else None,
+            table=table,
         )
 
-    def _unmarked(self) -> tuple[dict[str, Cut], dict[str, int]]:
+    def _unmarked(self, offloaded: AbstractSet[str]) -> tuple[dict[str, Cut], dict[str, int]]:
         """The cuts so far without the lines that mark gaps, and about what the messages come to then."""
         cuts, tokens = dict(self.previous.cuts if self.previous else {}), dict(self.cut_tokens)
-        offloaded = {entry.id for entry in self.entries if entry.offload is not None}
-        for message_id, cut in list(cuts.items()):
-            if not cut.then:
-                continue
+        marked = [(message_id, cut) for message_id, cut in cuts.items() if cut.then]
+        for message_id, cut in marked:
             plain = replace(cut, then="")
             if plain == WHOLE and message_id not in offloaded:
                 del cuts[message_id]

@@ -9,13 +9,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress, takewhile
+from itertools import accumulate, chain, compress, takewhile
+from operator import attrgetter
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
-from ..messages.tool_kinds import TODO
-from ..view.arrangement import Arrangement, arrange, inserted_message
+from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, media_left_out
+from ..view.group_table import PLANS
+from ..view.inserted import inserted_message
 from ..view.plan import Plan
 from ..view.render import shorten
 from ..view.rules import closed_calls, last_human
@@ -115,7 +117,7 @@ def _hold(draft: Draft, request: PlanRequest) -> None:
     if request.strategy == "sliding_window":
         return
     hold_interrupted_turns(draft, hold_last_words(draft))
-    todo = [p for p, (head, _) in enumerate(draft.groups) for use in head.uses if use.kind == TODO and draft.kept[p]]
+    todo = [position for position in draft.table.calling(PLANS) if draft.kept[position]]
     draft.held.update(todo[-1:])
 
 
@@ -144,6 +146,7 @@ class _Fitted:
     """Their ordinals."""
     cuts: dict[str, Cut]
     cut_tokens: dict[str, int]
+    silent: frozenset[str]
     marked: Marked
     dropped: int
     notice: str
@@ -198,10 +201,11 @@ def _arranged(
 ) -> _Fitted:
     """Arrange the view of a draft."""
     entries = request.entries
-    kept = frozenset([entry.ordinal for members in compress(draft.members, draft.kept) for entry in members])
-    alive = [entry for entry in entries if entry.ordinal in kept]
+    kept = frozenset(chain.from_iterable(compress(draft.table.ordinals, draft.kept)))
+    alive = list(compress(entries, map(kept.__contains__, map(attrgetter("ordinal"), entries))))
     dropped = request.left_out + len(entries) - len(kept)
-    cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
+    cut = sorted(draft.cut_entries(), key=lambda entry: request.index_of(entry.ordinal))  # as the history has them
+    cuts = {entry.id: draft.cuts[entry.id] for entry in cut}
     marked, notice = write_inserted(
         draft,
         request,
@@ -214,24 +218,26 @@ def _arranged(
     )
     summary = request.summary_so_far if with_summary else ""
     placed = place_notice(marked, notice, summary_text(summary) if summary else "", _first_after_gap(draft, request))
-    cut_tokens = _with_lines(draft, request, alive, cuts, placed.lines)
+    counted = _with_lines(draft, request, alive, cuts, placed.lines)
+    cut_tokens = {message_id: counted[message_id] for message_id in cuts}
+    table = draft.table.left(draft.kept)
+    silent = frozenset(draft.silent.intersection(table.ids))
     arrangement = arrange(
         alive,
         request.count,
         cuts=cuts,
         cut_tokens=cut_tokens,
-        silent=draft.silent,
+        silent=silent,
         notice=placed.notice,
         notice_before=placed.before,
         gaps=marked.gaps,
         reader=request.reader,
         after=request.arranged,
-        groups=list(compress(draft.groups, draft.kept)),
+        table=table,
     )
     tokens = request.fixed_tokens + arrangement.tokens
-    cut_tokens = {message_id: cut_tokens[message_id] for message_id in cuts}
     return _Fitted(
-        step, alive, kept, cuts, cut_tokens, marked, dropped, placed.notice, placed.before, arrangement, tokens
+        step, alive, kept, cuts, cut_tokens, silent, marked, dropped, placed.notice, placed.before, arrangement, tokens
     )
 
 
@@ -243,9 +249,8 @@ def _with_lines(
     before = request.previous.cuts if request.previous is not None else {}
     changed = []
     said = {message_id for message_id, cut in before.items() if cut.then}
-    for entry in alive:
-        if entry.id not in lines and entry.id not in said:
-            continue
+    touched = said.union(lines)
+    for entry in [entry for entry in alive if entry.id in touched]:
         line = lines.get(entry.id, "")
         if line:
             cuts[entry.id] = replace(cuts.get(entry.id) or entry.offload or WHOLE, then=line)
@@ -262,14 +267,13 @@ def _with_lines(
 
 
 def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before: int) -> Plan:
-    kept = [entry.id for entry in fitted.alive if entry.id]
     return Plan(
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
-        keep=tuple(kept),
+        keep=tuple(filter(None, map(attrgetter("id"), fitted.alive))),
         cuts=fitted.cuts,
-        silent=frozenset(draft.silent.intersection(kept)),
-        closed=closed_calls(draft.groups, draft.kept),
+        silent=fitted.silent,
+        closed=closed_calls(draft.groups, draft.kept) if draft.table.has_open else {},
         media=media_left_out(fitted.alive),
         gaps=fitted.marked.gaps,
         changed=fitted.marked.changed,
@@ -298,9 +302,8 @@ def _sealed(draft: Draft, previous: Plan | None) -> int:
     """How many of the first groups the provider has in its cache and the plan leaves alone as long as it can."""
     if previous is None:
         return 0
-    kept = set(previous.keep)
-    known = list(takewhile(lambda position: draft.groups[position].head.id in kept, range(len(draft.groups))))
-    sums = list(accumulate(draft.sizes[position] for position in known))
+    known = list(takewhile(set(previous.keep).__contains__, draft.table.ids))
+    sums = list(accumulate(draft.sizes[: len(known)]))
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0
 
 
@@ -308,9 +311,8 @@ def _first_after_gap(draft: Draft, request: PlanRequest) -> str:
     """The id of the first kept message after the last group that was left out, by this plan or the one before it."""
     groups, previous = draft.groups, request.previous
     start = next((position + 1 for position in reversed(range(len(groups))) if not draft.kept[position]), 0)
-    if previous is not None and previous.notice_before:
-        known = (position for position, group in enumerate(groups) if group.head.id == previous.notice_before)
-        start = max(start, next(known, 0))
+    if previous is not None and previous.notice_before and previous.notice_before in draft.table.ids:
+        start = max(start, draft.table.ids.index(previous.notice_before))
     turn = last_human(groups)
     if turn is not None and start > turn and not request.summary_so_far:  # after it a notice would begin a new turn
         start = turn

@@ -15,6 +15,7 @@ from ..messages.elide import Cut, texts_of
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import CHANGE, READ, Replaced, calls_with_arguments, file_name, replaced_by, same_file
 from ..view.entry import Entry
+from ..view.group_table import FILES
 from ..view.render import shorten
 from .draft import Draft
 
@@ -45,9 +46,8 @@ class FileUses(NamedTuple):
         """Look at all groups, those too that are left out."""
         reads: list[FileUse] = []
         changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-        for position, (head, results) in enumerate(draft.groups):
-            if not results:
-                continue
+        for position in draft.table.calling(FILES):
+            head, results = draft.groups[position]
             for number, use in enumerate(head.uses):
                 if use.kind not in (READ, CHANGE) or number >= len(results):
                     continue

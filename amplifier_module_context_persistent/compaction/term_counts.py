@@ -44,23 +44,21 @@ class TermCounts:
 
 
 def shown_only_by(
-    positions: Sequence[int], members: Sequence[Sequence[Entry]], kept: Sequence[bool], cuts: Mapping[str, Cut]
+    positions: Sequence[int], shown: Sequence[Sequence[str]], kept: Sequence[bool]
 ) -> dict[int, set[str]]:
     """By group, the terms that it shows and no kept group shows that is not among these.
 
     Args:
         positions: of the groups, which are kept.
-        members: the messages of all groups.
+        shown: the terms that each of all groups shows.
         kept: which groups are kept.
-        cuts: by message id, how messages are shortened.
     """
     others = list(kept)
     for position in positions:
         others[position] = False
-    shown = {position: [shown_by(entry, cuts) for entry in members[position]] for position in positions}
-    only = set(chain.from_iterable(chain.from_iterable(shown.values())))
-    only.difference_update(*[shown_by(entry, cuts) for entry in chain.from_iterable(compress(members, others))])
-    return {position: only.intersection(chain.from_iterable(names)) for position, names in shown.items()}
+    only = set(chain.from_iterable([shown[position] for position in positions]))
+    only.difference_update(*compress(shown, others))
+    return {position: only.intersection(shown[position]) for position in positions}
 
 
 def shown_by(entry: Entry, cuts: Mapping[str, Cut]) -> tuple[str, ...]:

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from operator import is_
+from operator import attrgetter, is_
 from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
-from ..messages.metadata import COMPACTION_SOURCE
 from .entry import INSTRUCTING, Entry
+from .group_table import GroupTable
+from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import Gap
 from .provider_bonds import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
-
-INTERRUPTED = "[interrupted: this call has no result]"
-CONTINUED = "[continued]"
 
 Count = Callable[[Message], int]
 Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
@@ -49,7 +47,10 @@ class _Settled:
     """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
 
     entries: list[Entry]
-    groups: list[Group]
+    table: GroupTable
+    """Of its first groups, as far as a plan looked at them."""
+    later: list[Group]
+    """Its other groups."""
     how: _How
     items: list[Item]
     as_stored: list[bool]
@@ -69,16 +70,18 @@ class Arrangement:
     as_stored: list[bool] = field(default_factory=list, compare=False, repr=False)
     """By item, whether it is handed out as it was stored."""
     settled: _Settled | None = field(default=None, compare=False, repr=False)
-    text_tokens: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
-    """By text, what the user's messages come to that are inserted."""
+    texts: Mapping[str, Item] = field(default_factory=dict, compare=False, repr=False)
+    """By text, the user's messages that are inserted."""
 
-    def groups_of(self, entries: Sequence[Entry]) -> list[Group]:
+    def table_of(self, entries: Sequence[Entry]) -> GroupTable:
         """The tool groups of entries, taken over where they were arranged here: they have to be the very same."""
         settled, known = self.settled, len(self.settled.entries) if self.settled else 0
         if settled is None or known > len(entries) or not all(map(is_, settled.entries, entries)):
-            return tool_groups(entries)
+            return GroupTable.of(tool_groups(entries))
         later = entries[known:]
-        return tool_groups(entries) if _answer(settled.open_calls, later) else settled.groups + tool_groups(later)
+        if _answer(settled.open_calls, later):
+            return GroupTable.of(tool_groups(entries))
+        return settled.table.and_later([*settled.later, *tool_groups(later)])
 
     @property
     def is_settled(self) -> bool:
@@ -92,9 +95,11 @@ class Arrangement:
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
         settled = (
-            replace(self.settled, entries=[], groups=[], items=[], as_stored=[], tokens=0) if self.settled else None
+            replace(self.settled, entries=[], table=GroupTable(), later=[], items=[], as_stored=[], tokens=0)
+            if self.settled
+            else None
         )
-        return Arrangement(settled=settled, text_tokens=self.text_tokens)
+        return Arrangement(settled=settled, texts=self.texts)
 
     def part(self, start: int, stop: int) -> Arrangement:
         """The items from one position to before another, to be rendered by themselves."""
@@ -131,7 +136,7 @@ def arrange(
     gaps: Sequence[Gap] = (),
     reader: Reader | None = None,
     after: Arrangement | None = None,
-    groups: Sequence[Group] | None = None,
+    table: GroupTable | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
@@ -147,35 +152,36 @@ def arrange(
         reader: who gets the view; what others made for themselves alone is left out.
         after: an arrangement made before with the same counter; where it began alike, only what came since is
             arranged, and what it inserted is not counted again. The same comes out.
-        groups: the tool groups of the entries, where the caller knows them.
+        table: the tool groups of the entries, where the caller knows them.
     """
     how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
-    if groups is None or settled is not None:
-        groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
-    return _Arranger(count, how, settled, after.text_tokens if after is not None else {}).arrange(entries, groups)
+    texts = after.texts if after is not None else {}
+    return _Arranger(count, how, settled, texts).arrange(entries, table if settled is None else None)
 
 
 class _Arranger:
     """Makes one arrangement: from nothing, or from the settled beginning of one that was made before."""
 
-    def __init__(self, count: Count, how: _How, settled: _Settled | None, text_tokens: Mapping[str, int]) -> None:
+    def __init__(self, count: Count, how: _How, settled: _Settled | None, texts: Mapping[str, Item]) -> None:
         self._count, self._how, self._settled = count, how, settled
         self._cuts, self._cut_tokens = how.cuts or {}, how.cut_tokens or {}
+        self._changed = self._cuts.keys() | how.silent
         self._items: list[Item] = list(settled.items) if settled else []
         self._as_stored: list[bool] = list(settled.as_stored) if settled else []
         self._call_ids = set(settled.call_ids) if settled else set()
         self._previous = settled.previous if settled else None
         self._answered = settled.answered if settled else False
         self._open_calls = set(settled.open_calls) if settled else set()
-        self._known_tokens = text_tokens
-        self._text_tokens: dict[str, int] = dict(text_tokens) if settled else {}
+        self._known_texts = texts
+        self._texts = dict(texts) if settled else {}
 
-    def arrange(self, entries: list[Entry], groups: Sequence[Group]) -> Arrangement:
+    def arrange(self, entries: list[Entry], table: GroupTable | None) -> Arrangement:
         """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
         settled, how, begun = self._settled, self._how, len(self._items)
+        groups = tool_groups(entries[len(settled.entries) :] if settled else entries) if table is None else table.groups
         renamed = unique_call_ids(groups, self._call_ids)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
@@ -194,12 +200,13 @@ class _Arranger:
                 if head.late or head.role not in INSTRUCTING:
                     self._previous, self._answered = head, False
         new, items = self._items[begun:], self._items
-        tokens = sum([item.tokens for item in new], settled.tokens if settled else 0)
+        tokens = sum(map(attrgetter("tokens"), new), settled.tokens if settled else 0)
         placed = settled is not None or not how.notice or _holds(entries, how.notice_before)
         if placed and not (groups and groups[newest_group(groups)].unanswered):
             settled = _Settled(
-                entries,
-                [*settled.groups, *groups] if settled else list(groups),
+                settled.entries + entries[len(settled.entries) :] if settled else entries,
+                settled.table if settled else table or GroupTable(),
+                [*settled.later, *groups] if settled else [] if table else list(groups),
                 how,
                 items,
                 self._as_stored,
@@ -209,7 +216,7 @@ class _Arranger:
                 previous=self._previous,
                 answered=self._answered,
             )
-        return Arrangement(items, tokens, self._as_stored, settled, self._text_tokens)
+        return Arrangement(items, tokens, self._as_stored, settled, self._texts)
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
@@ -226,7 +233,7 @@ class _Arranger:
         self._store(head, more, changed, None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
-                self._insert(stand_in(call_id, call.name))
+                self._put_in(self._inserted(stand_in(call_id, call.name)))
                 self._open_calls.add(call.id)
             else:
                 named = result.named and call_id == call.id
@@ -234,36 +241,36 @@ class _Arranger:
                 self._store(result, more, (), (call_id, call.name))
         self._previous, self._answered = head, True
 
-    def _insert(self, message: Message) -> None:
-        self._put_in(message, self._count(message))
+    def _inserted(self, message: Message) -> Item:
+        return Item(inserted=message, tokens=self._count(message))
 
     def _insert_text(self, text: str) -> None:
-        """Insert a user's message; many markers of gaps are the same text, which is counted once."""
-        message = inserted_message("user", text)
-        tokens = self._text_tokens.get(text)
-        if tokens is None:
-            known = self._known_tokens.get(text)
-            tokens = self._text_tokens[text] = self._count(message) if known is None else known
-        self._put_in(message, tokens)
+        """Insert a user's message; many markers of gaps are the same text, which is made and counted once."""
+        item = self._texts.get(text)
+        if item is None:
+            item = self._known_texts.get(text) or self._inserted(inserted_message("user", text))
+            self._texts[text] = item
+        self._put_in(item)
 
-    def _put_in(self, message: Message, tokens: int) -> None:
-        self._items.append(Item(inserted=message, tokens=tokens))
+    def _put_in(self, item: Item) -> None:
+        self._items.append(item)
         self._as_stored.append(False)
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
         """Add a stored message, whose call ids or name come to `more` tokens than its own."""
-        how = self._how
-        tokens, silent, bare, reader = entry.tokens, entry.id in how.silent, "", how.reader
-        as_stored = entry.as_stored and not call_ids
-        cut = self._cuts.get(entry.id)
-        if cut is not None:
-            tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
-        if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
-            bare = "text" if reader.takes_plain_thinking else "all"
-        if silent or bare:
-            thinking = entry.thinking_tokens if silent or bare == "all" else 0
-            silent, tokens = silent and thinking > 0, tokens - thinking
-            as_stored = as_stored and not silent and not bare
+        cut: Cut | None = None
+        tokens, silent, bare, as_stored = entry.tokens, False, "", entry.as_stored and not call_ids
+        if entry.bond is not None or entry.id in self._changed:
+            how, reader = self._how, self._how.reader
+            cut, silent = self._cuts.get(entry.id), entry.id in how.silent
+            if cut is not None:
+                tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
+            if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
+                bare = "text" if reader.takes_plain_thinking else "all"
+            if silent or bare:
+                thinking = entry.thinking_tokens if silent or bare == "all" else 0
+                silent, tokens = silent and thinking > 0, tokens - thinking
+                as_stored = as_stored and not silent and not bare
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
         self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more)))
@@ -299,16 +306,6 @@ def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:
     if call_id == call.id and not name:
         return 0
     return count({"tool_call_id": call_id, "name": name}) - count({"tool_call_id": call.id})
-
-
-def inserted_message(role: str, text: str, **keys: str) -> Message:
-    """A message that exists only in views; its metadata says so."""
-    return {"role": role, **keys, "content": text, "metadata": {"source": COMPACTION_SOURCE}}
-
-
-def stand_in(call_id: str, name: str) -> Message:
-    """The result of a call that has none."""
-    return inserted_message("tool", INTERRUPTED, tool_call_id=call_id, name=name)
 
 
 def _notice_position(groups: Sequence[Group], before: str) -> int:

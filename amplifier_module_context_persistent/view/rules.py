@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .entry import INSTRUCTING, Entry
+from .entry import Entry
 
 
 class Group(NamedTuple):
@@ -100,28 +100,7 @@ def first_human(groups: Sequence[Group]) -> int | None:
     return next((position for position, group in enumerate(groups) if group.head.human), None)
 
 
-def untouchable(groups: Sequence[Group], *, preserve_system: bool = True) -> set[int]:
-    """What no step of the ladder touches: system text, pins, the last human message, open calls, the newest group.
-
-    The newest group is one that a person or the model began: a reminder after it does not take its place. The last
-    message stays as well, whatever it is.
-    """
-    turn = last_human(groups)
-    fixed = set[int]()
-    for position, (head, results) in enumerate(groups):
-        if head.pinned or head.protected or (head.role in INSTRUCTING and (preserve_system or position == 0)):
-            fixed.add(position)
-        else:
-            for entry in results:
-                if entry is not None and (entry.pinned or entry.protected):
-                    fixed.add(position)
-    if turn is not None:
-        fixed.add(turn)
-        fixed.update(position for position in _open_calls(groups) if position >= turn)
-    return fixed | {newest_group(groups), len(groups) - 1} if groups else fixed
-
-
-def _open_calls(groups: Sequence[Group]) -> set[int]:
+def open_calls(groups: Sequence[Group]) -> set[int]:
     """Groups with calls that a result may still answer: those whose id no later call has, and that are not closed."""
     unanswered = [(position, group) for position, group in enumerate(groups) if None in group.results]
     if not unanswered:
@@ -167,6 +146,10 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str]) -> dict[tuple[int, 
 
     `seen` are the ids that occurred before the groups; theirs are added.
     """
+    ids = [call.id for group in groups for call in group.head.calls]
+    if len(set(ids)) == len(ids) and seen.isdisjoint(ids):
+        seen.update(ids)
+        return {}
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
         for position, call in enumerate(group.head.calls):

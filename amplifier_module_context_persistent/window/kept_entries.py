@@ -151,7 +151,7 @@ class KeptEntries:
         self._taken = len(log.index.live)
         entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
         entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
-        self.state, self._far_budget = PlanState(entries, made.plan, dict(made.cut_tokens), left_out), 0
+        self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out), 0
         self._dropped -= made.kept_ordinals
         self._dropped |= self._source.extras.ordinals() - made.kept_ordinals
 

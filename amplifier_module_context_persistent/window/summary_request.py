@@ -16,8 +16,9 @@ from ..config import Config
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..messages.text import full_text
-from ..view.arrangement import Arrangement, Count, Fetch, inserted_message
+from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
+from ..view.inserted import inserted_message
 from ..view.render import render
 from .plan_state import PlanState
 from .request import ViewRequest

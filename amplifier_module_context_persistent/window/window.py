@@ -263,6 +263,7 @@ class ViewState:
             return None
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         self._breaker.follow_plan(made)
+        self._arranged = made.arrangement
         return made
 
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState, entries: list[Entry]) -> Compaction:

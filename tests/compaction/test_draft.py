@@ -14,7 +14,7 @@ from tests.support.drafts import check_total, draft, named, request_of
 
 
 def shown(made: Draft) -> dict[int, set[str]]:
-    return shown_only_by(made.left(), made.members, made.kept, made.cuts)
+    return shown_only_by(made.left(), made.shown_terms(), made.kept)
 
 
 def test_an_estimated_cut_is_counted_when_it_is_settled() -> None:

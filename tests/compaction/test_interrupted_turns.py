@@ -61,7 +61,7 @@ def test_of_two_turns_in_succession_something_is_held(turns: list[str]) -> None:
     """Where they take no more than their share, whatever the turns are."""
     made = draft(" ".join(["u:3", *turns, "u:3"]), 20_000)
     hold_interrupted_turns(made, hold_last_words(made))
-    ends = answers_by_human(made.groups)
+    ends = answers_by_human(made)
     people = [position for position, group in enumerate(made.groups) if group.head.human]
     spoken = [(start, end) for start, end in pairwise(people) if end > start + 1]
     shown = [bool(made.held.intersection(range(start, end))) for start, end in spoken]

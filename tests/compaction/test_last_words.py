@@ -18,8 +18,8 @@ from tests.support.view_properties import examples
 def test_they_are_the_last_text_before_a_person_speaks() -> None:
     """Not what was said on the way, nor a turn that ends with a call, nor the turn in progress."""
     made = draft("u:10 a:20 t:30 a:20 u:10 t:30 u:10 a:5", 1_000)
-    assert last_words(made.groups) == [3]
-    assert answers_by_human(made.groups) == {0: 3}
+    assert last_words(made) == [3]
+    assert answers_by_human(made) == {0: 3}
 
 
 def test_they_are_held_within_a_quarter_of_the_target_shortened_as_far_as_needed() -> None:
@@ -54,7 +54,7 @@ def test_of_two_in_succession_one_is_held(turns: list[str], target: int) -> None
     """Whatever they come to; and all are, where all of them shortened fit half of the target."""
     made = draft(" ".join(["u:3 t:9000", *turns, "u:3 a:9"]), target)
     hold_last_words(made)
-    ends = answers_by_human(made.groups)
+    ends = answers_by_human(made)
     people = [position for position, group in enumerate(made.groups) if group.head.human]
     shown = [ends.get(position) in made.held for position in people]
     for turn, position in enumerate(people[:-1]):

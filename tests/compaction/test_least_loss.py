@@ -213,7 +213,7 @@ def test_what_the_choice_remembers_is_what_it_would_find_anew(
 
     def assert_counted(made: choice.Candidates) -> None:
         draft, some = made.draft, [position for position in made.shown if made.draft.kept[position]]
-        shown = shown_only_by(some, draft.members, draft.kept, draft.cuts)
+        shown = shown_only_by(some, draft.shown_terms(), draft.kept)
         assert {position: made.shown[position] for position in some} == shown
         counts = Counter(chain.from_iterable(shown.values()))
         assert {name: count for name, count in made.terms.counts.items() if count} == counts

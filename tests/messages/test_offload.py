@@ -143,7 +143,7 @@ def test_planning_knows_what_is_hidden() -> None:
     )
     assert draft.cuts == {"m1": entry.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
-    (shown,) = shown_only_by([0], draft.members, draft.kept, draft.cuts).values()
+    (shown,) = shown_only_by([0], draft.shown_terms(), draft.kept).values()
     assert "shown_place" in shown
     assert "hidden_place" not in shown
 

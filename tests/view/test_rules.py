@@ -10,7 +10,6 @@ from amplifier_module_context_persistent.view.rules import (
     needs_user_before,
     tool_groups,
     unique_call_ids,
-    untouchable,
 )
 from tests.support.entries import entries, entry
 
@@ -50,28 +49,6 @@ def test_tool_groups(words: str, groups: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "fixed"),
-    [
-        ("", set()),
-        ("s u a u a", {0, 3, 4}),
-        ("u a! a u a", {1, 3, 4}),
-        ("u c:x t:x! a u a", {1, 3, 4}),  # groups: u, c+t, a, u, a
-        ("u c:x u c:y a", {2, 3, 4}),  # only the turn in progress has open calls
-        ("u c:x a c:x t:x a", {0, 4}),  # nothing can answer the first call any more
-        ("u c:x#x a a", {0, 3}),  # nor a closed one
-        ("a a a", {2}),
-        ("s s", {0, 1}),
-        ("u c:x t:x r", {0, 1, 2}),  # a reminder does not take the newest group's place
-        ("u a c:x t:x r r s r", {0, 2, 5, 6}),
-        ("r r", {1}),
-    ],
-)
-def test_what_no_step_touches(words: str, fixed: set[int]) -> None:
-    """System text, pins, the last human message, open calls of its turn, the newest group and the last message."""
-    assert untouchable(tool_groups(entries(words))) == fixed
-
-
-@pytest.mark.parametrize(
     ("words", "kept", "closed"),
     [
         ("c:x a", "yn", ""),
@@ -96,12 +73,6 @@ def test_every_open_call_is_closed_where_the_end_is_not_known() -> None:
     """A call whose id any later one may have taken."""
     groups = tool_groups(entries("c:x+y t:x a"))
     assert closed_calls(groups, [True, True], to_the_end=False) == {"m0": {"y"}}
-
-
-def test_system_text_that_need_not_be_preserved() -> None:
-    """Without `preserve_system` only the one that heads the view is."""
-    groups = tool_groups(entries("s u s a a"))
-    assert untouchable(groups, preserve_system=False) == {0, 1, 4}
 
 
 def test_the_first_and_the_last_human() -> None:
