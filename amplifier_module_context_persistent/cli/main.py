@@ -31,6 +31,7 @@ class Commands(click.Group):
 
     def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
         """Run as a process's command, or with given arguments."""
+        _open_what_is_closed()
         try:
             return super().main(args, *more, **options)
         finally:
@@ -43,6 +44,12 @@ class Commands(click.Group):
             return super().make_context(*arguments, **options)
         except KeyboardInterrupt:
             raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _let_go_of_output()
+            raise SystemExit(NO_READER) from None
+        except OSError as error:  # the help could not be printed
+            _let_go_of_output()
+            raise _unusable(error) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -56,11 +63,22 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
         except OSError as error:
-            from .terminal import UnusableError, reason
-
-            raise UnusableError(f"cannot continue: {reason(error)}") from error
+            raise _unusable(error) from error
         finally:
             _let_go_of_output()
+
+
+def _unusable(error: OSError) -> click.ClickException:
+    from .terminal import UnusableError, reason
+
+    return UnusableError(f"cannot continue: {reason(error)}")
+
+
+def _open_what_is_closed() -> None:
+    """Let what a shell closed (`>&-`) lead nowhere: a file that is opened must not take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
 
 
 def _let_go_of_output() -> None:

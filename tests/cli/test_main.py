@@ -90,6 +90,39 @@ def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) 
     assert errors == b"Error: cannot continue: No space left on device\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        ("show", ">&-"),
+        ("show", "<&-"),
+        ("replay --json", "2>&-"),
+        ("compare --budget 20000 --tokenizer estimate", "2>&-"),
+        ("report", "<&- >&- 2>&-"),
+    ],
+)
+def test_closed_streams_lead_nowhere(tmp_path: Path, closed: str, command: str) -> None:
+    """As a shell closes them; no file that is opened takes their places."""
+    log = write(tmp_path / "log.jsonl")
+    before = log.read_bytes()
+    line = f'"$0" {command} "$1" {closed}'
+    program = Path(sys.executable).with_name("context-persistent")
+    done = subprocess.run(["sh", "-c", line, program, log], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["show", "--help"], ["--version"]])
+def test_help_on_a_full_disk_is_an_error_of_one_line(arguments: list[str]) -> None:
+    """As with any other output."""
+    if not Path("/dev/full").exists():
+        pytest.skip("the system has no device that is always full")
+    with open("/dev/full", "wb") as full:
+        done = start(*arguments, stdout=full)
+        _, said = done.communicate(timeout=60)
+    assert (done.returncode, said.count(b"\n")) == (2, 1)
+    assert b"No space left" in said
+
+
 def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
     """The exit code is that of an interrupt."""
     done = start("show", large, stdout=subprocess.PIPE)
