@@ -59,7 +59,7 @@ class TornTail:
 class Index:
     """Columns over the message records, control records of interest, and the live history.
 
-    14 public methods: how the columns are filled, and each way in which they are asked.
+    15 public methods: how the columns are filled, and each way in which they are asked.
     """
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
@@ -182,14 +182,17 @@ class Index:
 
         The caller compares the id itself where a stranger could have chosen it.
         """
-        hashed = id_hash_of(message_id.encode("utf-8", "surrogatepass"))
+        return self.find_hashed(id_hash_of(message_id.encode("utf-8", "surrogatepass")))
+
+    def find_hashed(self, hashed: int) -> int | None:
+        """Find the last record whose message id has a hash, as `find` does."""
         if not self.unknown_end:
             self.id_table.catch_up(self.id_hashes)
         positions = self.id_table.positions(hashed, self.id_hashes)
         found = next((one for one in positions if not self.flags[one] & UNHELD), -1)
         if self.unknown_end > max(found, 0):
             self.know_ids()
-            return self.find(message_id)
+            return self.find_hashed(hashed)
         return found if found >= 0 else None
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:

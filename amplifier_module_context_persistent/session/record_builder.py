@@ -17,9 +17,10 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..log.reset_writer import NewMessage, ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..window.ephemeral import Extras
-from .deduplicate import TimestampReplays, find_by_id, free_id_for
+from .deduplicate import find_by_id, free_id_for
 from .memory_files import is_memory_file
 from .recognise import Taken, has_removals
+from .timestamp_replays import TimestampReplays
 
 logger = logging.getLogger(__name__)
 
