@@ -65,14 +65,12 @@ class TimestampReplays:
 
 
 def _replayed(log: Log, hashed: int, message: Message, timestamp: str) -> str | None:
-    """The id of the record whose id has a hash, if it has this timestamp, and this content unless it is hidden."""
+    """The id of the record whose id has a hash, if it has this timestamp and this content; it may be hidden by now."""
     ordinal = log.index.find_hashed(hashed)
     if ordinal is None:
         return None
     (stored,) = log.read([ordinal])
-    if timestamp_of(stored) != timestamp or (log.index.is_live(ordinal) and not same_content(stored, message)):
-        return None
-    return given_id(stored)
+    return given_id(stored) if timestamp_of(stored) == timestamp and same_content(stored, message) else None
 
 
 def _hash_of(text: str) -> int:

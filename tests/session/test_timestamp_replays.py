@@ -72,12 +72,13 @@ def test_timestamps_with_the_same_hash_are_told_apart() -> None:
 
 
 def test_a_record_that_was_hidden_meanwhile_still_answers() -> None:
-    """What a host sends again of it is not said anew."""
+    """What a host sends again of it is not said anew; other words of the same time are."""
     log = log_of(said(1, stamp(1)), said(2, stamp(2)))
     replays = TimestampReplays(2)
     assert replays.find(log, said(1, stamp(1))) == "m0"
     log.index.replace_live([1])
     assert replays.find(log, said(1, stamp(1))) == "m0"
+    assert replays.find(log, said(3, stamp(1))) is None
     assert replays.find(log, said(1, stamp(2))) is None
 
 
