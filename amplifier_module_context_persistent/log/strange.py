@@ -14,6 +14,7 @@ from .base import ReadableLog
 from .location import is_postgres
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
+_FIRST_BYTES = 64  # as many NUL bytes are what a power cut leaves, not the beginning of some other file
 
 
 def check_is_log(reader: ReadableLog) -> None:
@@ -22,16 +23,50 @@ def check_is_log(reader: ReadableLog) -> None:
     Raises:
         NotALogError: no line of it is a record, and it does not begin with the beginning of one.
     """
-    index = reader.index
-    described = reader.describe()
+    if _may_be_strange(reader) and not _begins_as_record(_first_bytes(reader)):
+        raise _not_a_log(reader)
+
+
+def check_may_be_written(log: ReadableLog) -> None:
+    """Check that a session may append to a file: it is a log, or what a power cut or one flipped bit left of one.
+
+    Raises:
+        NotALogError: as `check_is_log`.
+    """
+    if not _may_be_strange(log):
+        return
+    first = _first_bytes(log)
+    if not _begins_as_record(first) and not _nearly_begins_as_record(first) and first.strip(b"\0 \t\r\n"):
+        raise _not_a_log(log)
+
+
+def _may_be_strange(reader: ReadableLog) -> bool:
+    index, described = reader.index, reader.describe()
     if len(index) or index.control_counts or index.headers or not described.size_bytes:
-        return
-    if is_postgres(described.location) or _begins_as_record(described.location):
-        return
+        return False
+    return bool(described.location) and not is_postgres(described.location)
+
+
+def _not_a_log(reader: ReadableLog) -> NotALogError:
     why = "this is not a log: no line of it is a record; context-persistent import knows other formats"
-    raise NotALogError(errno.EINVAL, why, described.location)
+    return NotALogError(errno.EINVAL, why, reader.describe().location)
 
 
-def _begins_as_record(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(max(map(len, _BEGINNINGS))).startswith(_BEGINNINGS)
+def _first_bytes(reader: ReadableLog) -> bytes:
+    try:
+        with open(reader.describe().location, "rb") as file:
+            return file.read(_FIRST_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _begins_as_record(first: bytes) -> bool:
+    return first.startswith(_BEGINNINGS)
+
+
+def _nearly_begins_as_record(first: bytes) -> bool:
+    """Whether all bytes but one are those of a record's beginning."""
+    return any(
+        sum(a != b for a, b in zip(first, beginning, strict=False)) + max(0, len(beginning) - len(first)) <= 1
+        for beginning in _BEGINNINGS
+    )

@@ -16,6 +16,7 @@ from ..errors import LogCreateError, LogError
 from ..log.base import Log, Prepare
 from ..log.file import FileLog
 from ..log.group_commit import GroupCommit
+from ..log.strange import check_may_be_written
 from ..messages.message import Message
 from ..sums.notes import keep_notes
 from ..tokens.counter import open_counter
@@ -184,6 +185,7 @@ class Store:
 
     def _begin(self, log: Log, commit: GroupCommit, extras: Extras) -> Session:
         log.follow()
+        check_may_be_written(log)
         name = self._config.tokenizer
         counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
         self._meter.load(log.index.usage)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import NotALogError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_message, seal
@@ -59,3 +60,32 @@ def test_a_file_without_a_record_is_none(tmp_path: Path, content: bytes) -> None
         check(tmp_path / "other", content)
     assert caught.value.filename == str(tmp_path / "other")
     assert (tmp_path / "other").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"root:*:19000:0:99999:7:::\n" * 20, b"a note", b"SQLite format 3\0" + bytes(4_000), b"[1]\n"]
+)
+async def test_a_session_does_not_begin_in_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
+    """It is an error, not an empty session, and the file stays as it is."""
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    manager = PersistentContextManager(str(path))
+    with pytest.raises(NotALogError, match="no line of it is a record"):
+        await manager.get_messages()
+    with pytest.raises(NotALogError):
+        await manager.add_message({"role": "user", "content": "hello"})
+    await manager.close()
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", bytes(5_000), RECORD[:7], b'{"_record":"header","ver', b'{"rolm":"user"}\n']
+)
+async def test_a_session_goes_on_after_what_a_crash_left(tmp_path: Path, content: bytes) -> None:
+    """Nothing, NUL bytes, a torn first record, or a first record with a damaged byte."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    async with PersistentContextManager(str(path)) as manager:
+        await manager.add_message({"role": "user", "content": "hello"})
+    async with PersistentContextManager(str(path)) as manager:
+        assert [message["content"] for message in await manager.get_messages()] == ["hello"]
