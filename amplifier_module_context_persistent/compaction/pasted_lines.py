@@ -43,28 +43,30 @@ def cut_with_lines(draft: Draft, entry: Entry, keep_chars: int) -> Cut:
 
 def standing_out(text: str) -> list[tuple[int, int]]:
     """The spans of the lines of a text that stand out, those first that do so most."""
-    spans: list[tuple[int, int]] = []
+    if text.count("\n") < LEAST_LINES - 1:
+        return []
+    written: list[tuple[int, str]] = []
     at = 0
     for line in text.split("\n"):
-        spans.append((at, at + len(line)))
+        if line and not line.isspace():
+            written.append((at, line))
         at += len(line) + 1
-    written = [(first, last) for first, last in spans if text[first:last].strip()]
     if len(written) < LEAST_LINES:
         return []
-    shapes = Counter(_shape(text[first:last]) for first, last in written)
+    shapes = [_shape(line) for _, line in written]
+    counts = Counter(shapes)
     most = max(1, int(RARE_SHARE * len(written)))
     found: list[tuple[int, int, tuple[int, int]]] = []
-    for number, (first, last) in enumerate(written):
-        line = text[first:last]
-        times = shapes[_shape(line)]
+    for number, ((first, line), shape) in enumerate(zip(written, shapes, strict=True)):
+        times = counts[shape]
         if times <= most and len(line) <= MOST_LINE_CHARS and _reads_as_a_sentence(line):
-            found.append((times, number, (first, last)))
+            found.append((times, number, (first, first + len(line))))
     return [span for _, _, span in sorted(found)]
 
 
 def _shape(line: str) -> str:
     """How a line begins: its first words, every number the same."""
-    return " ".join(_DIGITS.sub("0", line).split()[:2])
+    return _DIGITS.sub("0", " ".join(line.split(None, 2)[:2]))
 
 
 def _reads_as_a_sentence(line: str) -> bool:
