@@ -18,6 +18,7 @@ _CACHED_APART = ("cache_read_input_tokens", "cacheRead")
 _CACHED_WITHIN = ("cache_read_tokens", "cached_tokens", "cached")
 _WRITTEN = ("cache_creation_input_tokens", "cache_write_tokens", "cacheWrite")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_MOST_TOKENS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    """A count that is one: a larger number is no count of tokens, and sums of such are beyond what can be stored."""
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
 def _text(first: Mapping[str, Any], second: Mapping[str, Any], key: str) -> str:

@@ -46,7 +46,17 @@ def test_every_form_is_read_apart(usage: dict[str, Any], expected: tuple[int, in
 
 
 @pytest.mark.parametrize(
-    "usage", [None, [], {}, "12", {"input_tokens": "12"}, {"input_tokens": -1}, {"input_tokens": True}, {"other": 3}]
+    "usage",
+    [
+        None,
+        [],
+        {},
+        "12",
+        {"input_tokens": "12"},
+        {"input_tokens": -1},
+        {"input_tokens": True},
+        {"input_tokens": 10**30},
+    ],
 )
 def test_what_is_no_report_is_none(usage: Any) -> None:
     """Damaged or foreign values are not taken for numbers."""
@@ -61,7 +71,7 @@ def test_a_record_is_read() -> None:
     assert usage_of_record(newer) == ReportedUsage(10, 60, 30, 5, "p", "m")
 
 
-@pytest.mark.parametrize("actual", [0, None, "x", -5])
+@pytest.mark.parametrize("actual", [0, None, "x", -5, 1 << 40, 10**30])
 def test_a_refusal_reports_nothing(actual: Any) -> None:
     """A record of a refused view has no tokens."""
     assert usage_of_record({"actual_tokens": actual}) is None
