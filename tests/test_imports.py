@@ -232,7 +232,6 @@ def test_every_module_has_its_test_file() -> None:
 
 
 TESTED_ELSEWHERE = {
-    "cli.copy": "tests/cli/test_stored_sessions.py: sessions are copied into a database and back",
     "cli.exit_codes": "tests/cli/test_main.py: numbers, which commands return",
     "cli.import_": "tests/cli/test_export.py: an import is checked by an export",
     "cli.import_report": "tests/cli/test_export.py: what an import says",

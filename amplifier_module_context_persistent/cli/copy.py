@@ -14,7 +14,7 @@ from ..log.location import is_postgres, without_password
 from ..transfer.copy_log import copy_log, copy_target
 from .progress import progress
 from .session_argument import complete, path_of, storage_option
-from .terminal import UnusableError, counted, one_line, reason, say
+from .terminal import UnusableError, about, counted, reason, say
 
 
 @click.command("copy")
@@ -35,7 +35,7 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
         with progress(path, title="copying", passes=2) as files:
             done = copy_log(path, location, files=files)
     except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
     if as_json:
         click.echo(json.dumps(done.to_json()))
         return

@@ -67,7 +67,9 @@ class FileWriter:
                 files.truncate(fd, before)
         except OSError as stuck:
             self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
-        reason = f"the write was refused ({error.strerror}); nothing was stored"
+        is_read_only = error.errno == errno.EBADF  # so it was opened: `open_file` could not open it for writing
+        why = "this process may only read it; change its mode or owner" if is_read_only else error.strerror
+        reason = f"the write was refused ({why}); nothing was stored"
         raise AppendError(error.errno or errno.EIO, reason, self._reader.path) from error
 
     def sync(self) -> None:

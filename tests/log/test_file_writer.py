@@ -9,6 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
 from amplifier_module_context_persistent.log.file_writer import FileWriter
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append_to, content_of, saved_tails
@@ -85,3 +86,19 @@ def test_a_torn_tail_is_cut_only_once_it_is_saved(reader: LogReader, files: Fake
     writer.repair(torn)
     assert content_of(reader.path) == sound
     assert len(saved_tails(reader.path)) >= 1
+
+
+def test_a_file_that_may_only_be_read_is_told(tmp_path: Path) -> None:
+    """In words of what to do, not of descriptors."""
+
+    class ReadOnly(FileSystem):
+        def open_log(self, path: str, *, create: bool) -> int:
+            raise PermissionError(errno.EACCES, "not yours", path)
+
+    path = str(tmp_path / "log.jsonl")
+    append_to(path, 0)
+    reader = LogReader(path, files=ReadOnly(), writable=True)
+    reader.follow()
+    with pytest.raises(AppendError, match="may only read it; change its mode or owner"):
+        FileWriter(reader).write(b"some bytes\n")
+    reader.close()
