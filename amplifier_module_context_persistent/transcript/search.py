@@ -20,6 +20,9 @@ from ..search.words import AllWords
 from .transcript import Placed, Transcript
 
 _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
+_WORD = re.compile(rb"[A-Za-z0-9_]+")
+_WRITTEN_ANEW = re.compile(rb"[0-9e]+", re.IGNORECASE)  # a number in an argument may be written in another way
+_ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # within arguments that are JSON in a text
 
 MOST_SPANS = 1_000
 """Of more matches in one line, these are told: a line may have millions of characters."""
@@ -68,9 +71,15 @@ def search(
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
+    words = _words_of(pattern)
 
     def may_match(line: bytes) -> bool:
-        return pattern.may_match(line) or _CALLS.search(line) is not None  # calls are searched as text, not as JSON
+        if pattern.may_match(line):
+            return True
+        if _CALLS.search(line) is None:
+            return False
+        line = line.lower()  # calls are searched as text, not as JSON: what is between their words may differ
+        return all(word in line for word in words) or _ESCAPED_LETTER.search(line) is not None
 
     asked = may_match if pattern.needle else None
     for placed in transcript.placed(role=role, tool=tool, may_match=asked, among=among):
@@ -78,6 +87,13 @@ def search(
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
             yield Found(placed, list(matching_lines(text, spans, context=context)), is_whole)
+
+
+def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
+    """Words in lower case that the line of a call holds if the call matches as text; none crosses a JSON boundary."""
+    terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
+    words = {word.lower() for term in terms for word in _WORD.findall(term.needle)}
+    return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word not in b"infinity"]
 
 
 def searched_text(message: Message, tool: str | None = None) -> str:

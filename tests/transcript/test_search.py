@@ -1,5 +1,6 @@
 """Which lines of a message match, and what stands around them."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -8,9 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
-from amplifier_module_context_persistent.transcript.search import MOST_SPANS, Line, matching_lines, search
+from amplifier_module_context_persistent.transcript.search import (
+    MOST_SPANS,
+    Line,
+    matching_lines,
+    search,
+    searched_text,
+)
 from amplifier_module_context_persistent.transcript.transcript import Transcript
+from tests.support.logs import append_bodies
 
 TEXT = "one\ntwo two\nthree\nfour\nfive\nsix\ntwo"
 
@@ -88,3 +98,50 @@ def test_a_message_on_which_an_expression_takes_too_long_is_given_as_not_whole(t
         (2, [1], False),
         (3, [1], True),
     ]
+
+
+ARGUMENTS: list[object] = [
+    {"path": "src/app.py", "lines": [1, 20], "deep": {"kind": "a b", "all": True}},
+    '{"path": "src\\/app.py", "text": "caf\\u00e9s \\u0041nton", "n": 1E5, "most": 1e999}',
+    '{"old": "x = \\"one\\"\\n\\ty = 2"}',
+    "no JSON: src/app.py",
+    ["src", 1e-7],
+    {"text": 'say "no"\nand \\ go', "n": 1e5, "none": None},
+]
+
+
+@pytest.mark.parametrize("ignore_case", [False, True])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *("path: src/app.py", "src/app.py", "lines: [1, 20]", '"kind": "a b"', "Anton", "anton"),
+        *("cafés Anton", "100000", "100000.0", "Infinity", "most: Inf", "none: null", "1e-07"),
+        *('x = "one"', "y = 2", "old:", "bash c1", "say", 'say "no"', "and \\ go"),
+        *("no such word", "pathsrc", "src app"),
+    ],
+)  # fmt: skip
+def test_calls_are_found_by_their_text_however_their_arguments_are_written(
+    tmp_path: Path, wanted: str, ignore_case: bool
+) -> None:
+    """No line is left unparsed whose text matches."""
+    path = tmp_path / "log.jsonl"
+    with contextlib.closing(FileLog(str(path))) as log:
+        bodies = [
+            encode_message(
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "tool_calls": [{"id": f"c{number}", "function": {"name": "bash", "arguments": arguments}}],
+                },
+                message_id=f"m{number}",
+                timestamp="2026-01-01T00:00:00.000Z",
+            )
+            for number, arguments in enumerate(ARGUMENTS)
+        ]
+        append_bodies(log, *bodies)
+    pattern = text_pattern(wanted, ignore_case=ignore_case)
+    with Transcript(str(path)) as transcript:
+        expected = [
+            placed.number for placed in transcript.placed() if list(pattern.spans(searched_text(placed.message)))
+        ]
+        assert [found.placed.number for found in search(transcript, pattern)] == expected
