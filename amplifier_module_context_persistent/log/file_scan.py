@@ -21,8 +21,8 @@ def scan_file(file: OpenLog, scanner: Scanner, size: int) -> int:
     want = CHUNK_BYTES
     while scanner.offset < size:
         block = file.read(scanner.offset, min(want, size - scanner.offset))
-        if whole := block.rfind(b"\n") + 1:
-            scanner.feed(block[:whole])
+        if b"\n" in block:
+            scanner.feed(block)
             want = CHUNK_BYTES
         elif scanner.offset + len(block) >= size or len(block) < want:
             size = scanner.offset + len(block)

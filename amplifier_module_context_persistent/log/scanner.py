@@ -71,7 +71,7 @@ class Scanner:
         return self._chain.stored
 
     def feed(self, block: bytes) -> None:
-        """Scan a block of whole lines that begins at `offset`; it must end with LF."""
+        """Scan the whole lines of a block that begins at `offset`; what stands after its last LF is left."""
         index, crc, roles, limit = self.index, crc32, ROLE_BY_HEAD, self.max_record_bytes
         offset, seed, line_number, chain = self.offset, self._chain.stored, self.line, self._chain
         builder, from_bytes, asked = self.builder, int.from_bytes, self.builder.asked
