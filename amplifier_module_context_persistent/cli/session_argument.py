@@ -82,7 +82,7 @@ def path_of(name: str) -> str:
         return find_path(name)
     except (SessionNameError, ValueError, OSError) as error:
         shown = "the location" if is_postgres(name) else one_line(name)
-        raise UnusableError(f"{shown}: {reason(error)}") from error
+        raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
 
 
 def last_path() -> str:

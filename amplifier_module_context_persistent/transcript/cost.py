@@ -104,8 +104,10 @@ class Prices:
         """
         try:
             table = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise PricesError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        except OSError as error:
+            raise PricesError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise PricesError(f"{path}: this is no JSON: {error}") from error
         if not isinstance(table, dict):
             raise PricesError(f"{path}: this is no JSON object of models with prices")
         return cls({model: _price(model, given) for model, given in table.items()})

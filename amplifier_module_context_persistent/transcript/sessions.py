@@ -22,6 +22,7 @@ _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
 _HEAD_BYTES = 1 << 16  # so much of a first line is looked at
 _MOST_NAMED = 5  # candidates for an ambiguous name
+_NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list` shows the logs in one"
 
 
 class SessionNameError(ContextPersistentError, ValueError):
@@ -154,10 +155,15 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         if not name.partition("#")[2]:
             raise SessionNameError("a location in a database names its log after #; or give it as --storage")
         return name
+    if not name:
+        raise SessionNameError("a session's name is empty")
     path = Path(name)
-    if path.is_dir() and (path / LOG_NAME).exists():
+    is_directory = path.is_dir()
+    if is_directory and (path / LOG_NAME).exists():
         return path / LOG_NAME
-    if os.path.lexists(path) or (os.sep in name and storage is None):
+    if is_directory and (os.sep in name or name.strip(".") == ""):
+        raise SessionNameError(_NO_LOG)
+    if not is_directory and (os.path.lexists(path) or (os.sep in name and storage is None)):
         return path
     for project in (project_slug(working_dir), None):
         found = session_files(project, storage=storage)
@@ -168,6 +174,8 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
             return first.path
         if ids:
             raise SessionNameError(f"more than one session has that name: {_listed(ids)}; give more of it")
+    if is_directory:
+        raise SessionNameError(_NO_LOG)
     raise SessionNameError(f"there is no such file or session{_there(storage)}; see `context-persistent list --all`")
 
 

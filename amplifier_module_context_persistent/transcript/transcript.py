@@ -274,6 +274,8 @@ class Transcript:
             if found is None:
                 count = len(self.book.requests)
                 wanted = number if number > 0 else count + 1 + number
+                if not count:
+                    raise IndexError("the log has no receipts: no view was requested, or `receipts` is off")
                 if number == 0 or not 1 <= wanted <= count:
                     raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
                 found = Requested(wanted, count, self.book.requests[wanted - 1], self.book)

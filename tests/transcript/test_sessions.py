@@ -75,6 +75,19 @@ def test_a_path_is_a_path(home: Path) -> None:
     assert find_session(str(directory)) == directory / LOG_NAME
 
 
+@pytest.mark.usefixtures("home")
+def test_a_directory_without_a_log_is_no_session() -> None:
+    """It does not hide the session whose id it has; by itself it is told what it lacks, and so is an empty name."""
+    Path("fist").mkdir()
+    assert find_session("fist").parent.name == "fist"
+    Path("empty").mkdir()
+    for name in ("empty", "./empty", "."):
+        with pytest.raises(SessionNameError, match=f"no {LOG_NAME} in this directory"):
+            find_session(name)
+    with pytest.raises(SessionNameError, match="name is empty"):
+        find_session("")
+
+
 def test_the_last_session_is_this_projects(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project without one is an error."""
     assert last_session().id == "both-1"

@@ -80,6 +80,15 @@ def test_views_are_made_again(path: Path) -> None:
                 transcript.view(number)
 
 
+def test_without_receipts_there_is_no_view(tmp_path: Path) -> None:
+    """That is said, whatever number was asked for."""
+    (tmp_path / "log.jsonl").write_bytes(b'{"role":"user","content":"go"}\n')
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        for number in (-1, 0, 1):
+            with pytest.raises(IndexError, match="no receipts"):
+                transcript.view(number)
+
+
 @pytest.mark.parametrize("content", [[], [{"role": "assistant", "content": "Alone."}]])
 def test_a_history_without_a_human_is_one_turn_or_none(tmp_path: Path, content: list[dict[str, str]]) -> None:
     """An empty log has no turn, and one without a human message has one."""
