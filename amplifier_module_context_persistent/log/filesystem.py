@@ -27,7 +27,7 @@ WINDOWS = sys.platform == "win32"
 class FileSystem:
     """The real file system.
 
-    17 public methods: one for each system call, so that a test can count, fail and tear any of them.
+    14 public methods: one for each system call, so that a test can count, fail and tear any of them.
     """
 
     def open_log(self, path: str, *, create: bool) -> int:

@@ -46,7 +46,7 @@ class ControlPlaces:
 class IndexBuilder:
     """Fill an index from records, in their order.
 
-    14 public methods: one for each thing that a scan can meet, and what a checkpoint takes and gives back.
+    17 public methods: one for each thing that a scan can meet, and what a checkpoint takes and gives back.
 
     Args:
         index: one to go on with; else an empty one.
