@@ -107,7 +107,7 @@ class Draft:
             silent=set(silent),
             fixed=table.untouchable(preserve_system=config.preserve_system),
         )
-        draft.total_messages = len(table.groups) + sum([len(results) for _, results in table.groups])
+        draft.total_messages = sum(map(len, table.members))
         draft._take_in_cuts()
         draft.total_tokens = fixed_tokens + sum(draft.sizes)
         return draft
@@ -147,6 +147,7 @@ class Draft:
             group = self.groups[position]
             pairs = zip(group.head.calls, group.results, strict=True)
             missing = [call for call, result in pairs if result is None]
+            self.total_messages += len(missing)
             sizes[position] += sum(self.count(stand_in(call.id, call.name)) for call in missing)
         self.sizes = sizes
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import compress
 
 from ..messages.tool_kinds import CHANGE, READ, RUN, TODO
 from .entry import INSTRUCTING, Entry
@@ -48,16 +48,17 @@ class GroupTable:
     @classmethod
     def of(cls, groups: list[Group]) -> GroupTable:
         """Look at groups."""
-        members = [group.entries() if group.results else (group.head,) for group in groups]
+        rows = [_row(head, results) for head, results in groups]
+        members, ids, ordinals, tokens, terms, traits, tools = zip(*rows, strict=True) if rows else ((),) * 7
         return cls(
             groups,
-            members,
-            ids=[head.id for head, _ in groups],
-            ordinals=[tuple([entry.ordinal for entry in some]) for some in members],
-            tokens=[sum([entry.tokens for entry in some]) for some in members],
-            terms=[_terms(some) for some in members],
-            traits=bytes([_traits(some[0], some) for some in members]),
-            tools=bytes([_tools(*group) if group.results else 0 for group in groups]),
+            list(members),
+            ids=list(ids),
+            ordinals=list(ordinals),
+            tokens=list(tokens),
+            terms=list(terms),
+            traits=bytes(traits),
+            tools=bytes(tools),
         )
 
     def and_later(self, groups: list[Group]) -> GroupTable:
@@ -129,12 +130,36 @@ def _having(bits: int) -> bytes:
     return bytes([byte & bits != 0 for byte in range(256)])
 
 
-def _terms(members: Sequence[Entry]) -> tuple[str, ...]:
-    named = [entry.terms.names for entry in members if entry.terms.names]
-    return tuple(chain.from_iterable(named)) if len(named) > 1 else named[0] if named else ()
+_Row = tuple[tuple[Entry, ...], str, tuple[int, ...], int, tuple[str, ...], int, int]
 
 
-def _traits(head: Entry, members: Sequence[Entry]) -> int:
+def _row(head: Entry, results: Sequence[Entry | None]) -> _Row:
+    """What the columns say of a group: members, id, ordinals, tokens, terms, traits and tools."""
+    if not results:
+        return (head,), head.id, (head.ordinal,), head.tokens, head.terms.names, _traits(head), 0
+    tokens, terms, traits, tools = head.tokens, head.terms.names, _traits(head), 0
+    members, ordinals = [head], [head.ordinal]
+    for use in head.uses:
+        tools |= _TOOLS.get(use.kind, 0)
+    for result in results:
+        if result is None:
+            tools |= OPEN
+            continue
+        members.append(result)
+        ordinals.append(result.ordinal)
+        tokens += result.tokens
+        if result.terms.names:
+            terms = terms + result.terms.names if terms else result.terms.names
+        if result.failed_run:
+            tools |= FAILED
+        if result.offload is not None:
+            tools |= OFFLOADED
+        if result.pinned or result.protected:
+            traits |= PINNED
+    return tuple(members), head.id, tuple(ordinals), tokens, terms, traits, tools
+
+
+def _traits(head: Entry) -> int:
     traits, role = 0, head.role
     if role == "assistant":
         traits = ASSISTANT | IN_LOG | SAID if any(head.terms.text_chars) else ASSISTANT | IN_LOG
@@ -148,22 +173,4 @@ def _traits(head: Entry, members: Sequence[Entry]) -> int:
         traits &= ~(IN_LOG | SAID)
     if head.thinking_tokens:
         traits |= THINKS
-    for entry in members:
-        if entry.pinned or entry.protected:
-            return traits | PINNED
-    return traits
-
-
-def _tools(head: Entry, results: Sequence[Entry | None]) -> int:
-    tools = 0
-    for use in head.uses:
-        tools |= _TOOLS.get(use.kind, 0)
-    for result in results:
-        if result is None:
-            tools |= OPEN
-        else:
-            if result.failed_run:
-                tools |= FAILED
-            if result.offload is not None:
-                tools |= OFFLOADED
-    return tools
+    return traits | PINNED if head.pinned or head.protected else traits
