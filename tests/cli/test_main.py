@@ -123,6 +123,23 @@ def test_help_on_a_full_disk_is_an_error_of_one_line(arguments: list[str]) -> No
     assert b"No space left" in said
 
 
+@pytest.mark.parametrize("command", ["list", "show nobody", "search x"])
+def test_a_current_directory_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+    """Commands that need none work without it."""
+    log = write(tmp_path / "log.jsonl")
+    gone = 'mkdir gone && cd gone && rmdir ../gone && "$0"'
+    program = Path(sys.executable).with_name("context-persistent")
+
+    def said(arguments: str) -> subprocess.CompletedProcess[str]:
+        line = ["sh", "-c", f"{gone} {arguments}", program]
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+
+    done = said(command)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "the current directory is not there any more" in done.stderr
+    assert said(f"show {log}").returncode == 0
+
+
 def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
     """The exit code is that of an interrupt."""
     done = start("show", large, stdout=subprocess.PIPE)
