@@ -55,7 +55,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
     session_id, path = destination["session_id"], destination["path"]
     working_dir, storage = destination["working_dir"], destination["storage"]
     main = drafts.sessions[0]
-    first = hashlib.sha256(next(body for body, is_message in drafts.bodies(main) if is_message)).hexdigest()
+    first = _first_hash(drafts, main)
     given = main.start.source_id or main.start.parent_source_id
     source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     if session_id is None and path is None:
@@ -82,12 +82,16 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
         taken.add(name)
         mark = "_" if draft.start.kind == "subagent" else "-"
         own = f"{session_id}{mark}{name}" if session_id is not None else None
-        targets.append(
-            Target(
-                draft, own, _place(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}", session_id
-            )
-        )
+        place, key = _place(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}"
+        if mark == "_":  # its file may have been imported before, alone
+            alone = f"{format_name}:{given}:{name}:{_first_hash(drafts, draft)[:16]}"
+            key = alone if _key_at(place) == alone else key
+        targets.append(Target(draft, own, place, key, session_id))
     return targets
+
+
+def _first_hash(drafts: Drafts, draft: Draft) -> str:
+    return hashlib.sha256(next((body for body, is_message in drafts.bodies(draft) if is_message), b"")).hexdigest()
 
 
 def directory_of(drafts: Drafts) -> str | None:

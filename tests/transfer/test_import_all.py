@@ -111,3 +111,22 @@ def test_each_agent_has_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert all(standard_place(name).is_absolute() for name in PLACES)
     with pytest.raises(FileNotFoundError):
         session_paths(tmp_path / "nowhere")
+
+
+def test_a_sub_agent_that_came_alone_is_known_when_its_session_comes(projects: Path) -> None:
+    """It was imported while its session was gone: it stays one session and gets what is new."""
+    run(projects / "agent-c3.jsonl")
+    _, alone = run(projects / "agent-c3.jsonl")
+    assert alone["added"] == 0
+    write_jsonl(
+        projects / "agent-c3.jsonl",
+        [
+            says("gone", "look", isSidechain=True, agentId="c3"),
+            says("gone", "more", isSidechain=True, agentId="c3", parentUuid="gone-look"),
+        ],
+    )
+    gone = write_jsonl(projects / "gone.jsonl", [says("gone", "one")])
+    code, whole = run(gone)
+    assert (code, whole["added"]) == (0, 2)
+    assert [session["session_id"] for session in whole["sessions"]] == ["gone", "gone_c3"]
+    assert run(gone)[1]["added"] == run(projects / "agent-c3.jsonl")[1]["added"] == 0
