@@ -13,6 +13,8 @@ import click
 
 from ..errors import LogError
 from ..log.record import ROLES
+from ..messages.message import result_id_of
+from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
 from ..transcript.outline import outline
 from ..transcript.relatives import relatives_of
@@ -89,7 +91,11 @@ def show(
 
 
 def _went_wrong(placed: Placed) -> bool:
-    return (placed.ending is not None and placed.ending.is_error) or bool(placed.open_calls)
+    if result_id_of(placed.message) is None:
+        return bool(placed.open_calls)
+    if outcome_of(placed.message) == ANSWERED:  # then its call need not be looked for
+        return False
+    return (ending := placed.ending) is not None and ending.is_error
 
 
 def _show_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
