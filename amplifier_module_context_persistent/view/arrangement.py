@@ -168,7 +168,6 @@ class _Arranger:
     def __init__(self, count: Count, how: _How, settled: _Settled | None, texts: Mapping[str, Item]) -> None:
         self._count, self._how, self._settled = count, how, settled
         self._cuts, self._cut_tokens = how.cuts or {}, how.cut_tokens or {}
-        self._changed = self._cuts.keys() | how.silent
         self._items: list[Item] = list(settled.items) if settled else []
         self._as_stored: list[bool] = list(settled.as_stored) if settled else []
         self._call_ids = set(settled.call_ids) if settled else set()
@@ -260,9 +259,9 @@ class _Arranger:
         """Add a stored message, whose call ids or name come to `more` tokens than its own."""
         cut: Cut | None = None
         tokens, silent, bare, as_stored = entry.tokens, False, "", entry.as_stored and not call_ids
-        if entry.bond is not None or entry.id in self._changed:
-            how, reader = self._how, self._how.reader
-            cut, silent = self._cuts.get(entry.id), entry.id in how.silent
+        how = self._how
+        if entry.bond is not None or entry.id in self._cuts or entry.id in how.silent:
+            cut, silent, reader = self._cuts.get(entry.id), entry.id in how.silent, how.reader
             if cut is not None:
                 tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
             if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
