@@ -27,7 +27,7 @@ class Draft:
 
     `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
 
-    16 public methods: each is one change of a view, and all of them keep the same sums.
+    18 public methods: each is one change of a view, and all of them keep the same sums.
     """
 
     table: GroupTable
