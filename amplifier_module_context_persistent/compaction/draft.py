@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress
 
@@ -179,7 +179,7 @@ class Draft:
         (message,) = self.fetch([entry])
         self._cut_message(position, entry, message, cut, least_saved)
 
-    def cut_each(self, pieces: Sequence[tuple[int, Entry]], cut: Cut) -> None:
+    def cut_each(self, pieces: Sequence[tuple[int, Entry]], cut_of: Callable[[Message], Cut]) -> None:
         """Shorten messages, each with the position of its group, as `cut`, in order, until the goal is reached."""
         for start in range(0, len(pieces), _READ_TOGETHER):
             if self.fits:
@@ -188,7 +188,7 @@ class Draft:
             for (position, entry), message in zip(some, self.fetch([entry for _, entry in some]), strict=True):
                 if self.fits:
                     return
-                self._cut_message(position, entry, message, cut, MIN_SAVED_TOKENS)
+                self._cut_message(position, entry, message, cut_of(message), MIN_SAVED_TOKENS)
 
     def _cut_message(self, position: int, entry: Entry, message: Message, cut: Cut, least_saved: int) -> None:
         after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))

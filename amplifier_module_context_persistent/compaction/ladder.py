@@ -10,6 +10,7 @@ do not fit alone; neither touches the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from ..view.entry import Entry
@@ -45,7 +46,7 @@ def supersede_results(draft: Draft) -> None:
             if again and draft.can_shorten(result):
                 older.append((position, result))
             answered.add(call.asks)
-    draft.cut_each(older[::-1], word_cut_for(0))
+    draft.cut_each(older[::-1], lambda _: word_cut_for(0))
 
 
 def silence_turns(draft: Draft) -> None:
@@ -69,14 +70,11 @@ def shorten_humans(draft: Draft) -> None:
     ordered = [position for position in humans if position != first] + [p for p in humans if p == first]
     for factor in HUMAN_FACTORS:
         chars = int(factor * draft.config.truncate_chars)
-        if factor < 1 and chars < LEAST_SHOWN_CHARS:
+        if draft.fits or (factor < 1 and chars < LEAST_SHOWN_CHARS):
             return
-        for position in ordered:
-            if draft.fits:
-                return
-            head = draft.groups[position].head
-            if position != last and head.id and draft.chars_of(head) > chars:
-                draft.cut(position, head, cut_with_lines(draft, head, chars))
+        heads = [(position, draft.groups[position].head) for position in ordered if position != last]
+        long = [(position, head) for position, head in heads if head.id and draft.chars_of(head) > chars]
+        draft.cut_each(long, partial(cut_with_lines, keep_chars=chars))
 
 
 def narrow_protections(draft: Draft) -> None:

@@ -11,8 +11,7 @@ import re
 from collections import Counter
 
 from ..messages.elide import Cut, texts_of, word_cut_for
-from ..view.entry import Entry
-from .draft import Draft
+from ..messages.message import Message
 
 LEAST_LINES = 8  # of a text, for any of them to stand out
 LEAST_WORDS = 4
@@ -25,13 +24,11 @@ _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"[{}\[\]<>=|;\\]|\w\(|::|->|^\s*(?:at |File |import |from |def |class |return |#include)")
 
 
-def cut_with_lines(draft: Draft, entry: Entry, keep_chars: int) -> Cut:
+def cut_with_lines(message: Message, keep_chars: int) -> Cut:
     """The cut that keeps so many characters of a person's message, and the lines in between that stand out."""
     cut = word_cut_for(keep_chars)
-    (message,) = draft.fetch([entry])
-    texts = texts_of(message)
     lines: list[tuple[int, int, int]] = []
-    for number, text in enumerate(texts):
+    for number, text in enumerate(texts_of(message)):
         start, end = cut.head_chars, len(text) - cut.tail_chars
         room = int(LINES_SHARE * max(keep_chars, 2 * MOST_LINE_CHARS))
         for first, last in standing_out(text):

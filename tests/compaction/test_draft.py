@@ -49,7 +49,7 @@ def test_messages_are_cut_in_order_until_the_goal_is_reached() -> None:
     """They are read together; what comes after the goal is left as it is."""
     made = draft("u:10 t:900 t:900 t:900 a:1", 1_200)
     pieces = [(position, made.members[position][1]) for position in (1, 2, 3)]
-    made.cut_each(pieces, cut_for(400))
+    made.cut_each(pieces, lambda _: cut_for(400))
     assert list(made.cuts) == ["m1", "m2"]
     assert made.total_tokens <= made.goal_tokens
     check_total(made)

@@ -2,7 +2,6 @@
 
 from amplifier_module_context_persistent.compaction.pasted_lines import cut_with_lines, standing_out
 from amplifier_module_context_persistent.messages.elide import elide_message
-from tests.support.drafts import draft_of
 
 LOG = "\n".join(f"{n:5d}\tdef handler_{n}(self, token: Token) -> None:" for n in range(60))
 ORDER = "ORDER: do not change the schema under any circumstances."
@@ -34,8 +33,7 @@ def test_short_texts_have_no_such_lines() -> None:
 def test_a_cut_keeps_them_in_their_order() -> None:
     """Between head and tail, after the marker that says how the rest is had."""
     message = {"role": "user", "content": PASTED, "metadata": {"message_id": "m0"}}
-    made = draft_of([message], 100)
-    cut = cut_with_lines(made, made.groups[0].head, 480)
+    cut = cut_with_lines(message, 480)
     text = elide_message(message, cut, reference="m0")["content"]
     lines = text.split("\n")
     assert ORDER in lines
