@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import errno
 
+import orjson
+
 from ..errors import NotALogError
 from .base import ReadableLog
 from .location import is_postgres
+from .record import MAX_RECORD_BYTES
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _FIRST_BYTES = 64  # as many NUL bytes are what a power cut leaves, not the beginning of some other file
@@ -28,7 +31,7 @@ def check_is_log(reader: ReadableLog) -> None:
 
 
 def check_may_be_written(log: ReadableLog) -> None:
-    """Check that a session may append to a file: it is a log, or what a power cut or one flipped bit left of one.
+    """Check that a session may append to a file: it is a log, or what a crash or one flipped bit left of one.
 
     Raises:
         NotALogError: as `check_is_log`.
@@ -36,7 +39,9 @@ def check_may_be_written(log: ReadableLog) -> None:
     if not _may_be_strange(log):
         return
     first = _first_bytes(log)
-    if not _begins_as_record(first) and not _nearly_begins_as_record(first) and first.strip(b"\0 \t\r\n"):
+    if _begins_as_record(first) or _nearly_begins_as_record(first) or not first.strip(b"\0 \t\r\n"):
+        return
+    if not _is_torn_record(log):
         raise _not_a_log(log)
 
 
@@ -52,10 +57,10 @@ def _not_a_log(reader: ReadableLog) -> NotALogError:
     return NotALogError(errno.EINVAL, why, reader.describe().location)
 
 
-def _first_bytes(reader: ReadableLog) -> bytes:
+def _first_bytes(reader: ReadableLog, size: int = _FIRST_BYTES) -> bytes:
     try:
         with open(reader.describe().location, "rb") as file:
-            return file.read(_FIRST_BYTES)
+            return file.read(size)
     except FileNotFoundError:
         return b""
 
@@ -70,3 +75,21 @@ def _nearly_begins_as_record(first: bytes) -> bool:
         sum(a != b for a, b in zip(first, beginning, strict=False)) + max(0, len(beginning) - len(first)) <= 1
         for beginning in _BEGINNINGS
     )
+
+
+def _is_torn_record(reader: ReadableLog) -> bool:
+    """Whether all of a file is one line that begins as a JSON object and does not end as one: a torn first append.
+
+    The keys of a bare message may come in any order. A JSON file of another kind ends with its object.
+    """
+    described = reader.describe()
+    if described.size_bytes > MAX_RECORD_BYTES:
+        return False
+    content = _first_bytes(reader, MAX_RECORD_BYTES)
+    if b"\n" in content or not content.lstrip(b" \t\r").startswith(b"{"):
+        return False
+    try:
+        orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return True
+    return False

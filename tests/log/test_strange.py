@@ -63,7 +63,15 @@ def test_a_file_without_a_record_is_none(tmp_path: Path, content: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    "content", [b"root:*:19000:0:99999:7:::\n" * 20, b"a note", b"SQLite format 3\0" + bytes(4_000), b"[1]\n"]
+    "content",
+    [
+        b"root:*:19000:0:99999:7:::\n" * 20,
+        b"a note",
+        b"SQLite format 3\0" + bytes(4_000),
+        b"[1]\n",
+        b'{"a": 1}',
+        b"{\n}",
+    ],
 )
 async def test_a_session_does_not_begin_in_a_file_of_another_kind(tmp_path: Path, content: bytes) -> None:
     """It is an error, not an empty session, and the file stays as it is."""
@@ -89,3 +97,18 @@ async def test_a_session_goes_on_after_what_a_crash_left(tmp_path: Path, content
         await manager.add_message({"role": "user", "content": "hello"})
     async with PersistentContextManager(str(path)) as manager:
         assert [message["content"] for message in await manager.get_messages()] == ["hello"]
+
+
+@pytest.mark.parametrize("first", [None, b'{"role": "user", "content": "no"}\n', b' { "content":"no","role":"user"}\n'])
+async def test_a_session_goes_on_after_a_first_append_torn_anywhere(tmp_path: Path, first: bytes | None) -> None:
+    """A record of ours, or a bare message with its keys in any order, cut at every byte."""
+    path = tmp_path / "log.jsonl"
+    if first is None:
+        async with PersistentContextManager(str(path)) as manager:
+            await manager.add_message({"role": "user", "content": "no"})
+        first = path.read_bytes().splitlines(keepends=True)[0]
+    for size in range(len(first) - 1):
+        path.write_bytes(first[:size])
+        async with PersistentContextManager(str(path)) as manager:
+            await manager.add_message({"role": "user", "content": "hello"})
+            assert (await manager.get_messages())[-1]["content"] == "hello"
