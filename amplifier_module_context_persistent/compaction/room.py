@@ -20,7 +20,8 @@ def use_room(draft: Draft) -> bool:
     """Fill a view that is below `LEAST_USED` of its target; whether there was something to be done."""
     if draft.goal_messages is not None or draft.total_tokens >= LEAST_USED * draft.target_tokens:
         return False
-    for position in [position for position, kept in enumerate(draft.kept) if not kept][::-1]:
+    left_out = [position for position, kept in enumerate(draft.kept) if not kept]
+    for position in reversed(left_out):
         if draft.total_tokens + draft.sizes[position] <= draft.target_tokens:
             draft.restore(position)
     for position in reversed(newest_results(draft)):  # an older one may show what a change replaced that is long gone

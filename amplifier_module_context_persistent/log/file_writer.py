@@ -67,7 +67,7 @@ class FileWriter:
                 files.truncate(fd, before)
         except OSError as stuck:
             self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
-        is_read_only = error.errno == errno.EBADF  # so it was opened: `open_file` could not open it for writing
+        is_read_only = error.errno == errno.EBADF  # a log that cannot be opened for writing is opened for reading
         why = "this process may only read it; change its mode or owner" if is_read_only else error.strerror
         reason = f"the write was refused ({why}); nothing was stored"
         raise AppendError(error.errno or errno.EIO, reason, self._reader.path) from error

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli.main import main
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.outline import TurnLine, outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from tests.support.busy_logs import steps
+from tests.support.busy_checkpoints import seen_both_ways
 from tests.support.checkpoints import always
 from tests.support.counted_reads import CountedReads
-from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import write
 
 
@@ -29,19 +26,9 @@ def test_a_checkpoint_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     """Of logs with something of everything, also after more was appended: the same lines as without it."""
     always(monkeypatch)
     compared = 0
-    for seed in range(20):
-        path, rng = tmp_path / f"{seed}.jsonl", random.Random(seed)
-        content = sealed([one for step in steps(25, rng) for one in step])
-        path.write_bytes(b"".join(content[:-5]))
-        path.chmod(0o600)
-        made = CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"])
-        with path.open("ab") as file:
-            file.write(b"".join(content[-5:] if seed % 2 else []))
-        beside = lines_of(path)
-        if made.exit_code == 0:
-            (tmp_path / f"{path.name}{SUFFIX}").unlink()
-            compared += bool(beside)
-        assert beside == lines_of(path)
+    for beside, alone, had_one in seen_both_ways(tmp_path, lines_of):
+        assert beside == alone
+        compared += had_one and bool(beside)
     assert compared > 10
 
 

@@ -1,6 +1,5 @@
 """A session at a glance."""
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +8,11 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
-from tests.support.busy_logs import steps
+from tests.support.busy_checkpoints import seen_both_ways
 from tests.support.checkpoints import always
 from tests.support.counted_reads import CountedReads
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
@@ -91,20 +89,14 @@ def test_a_state_is_one_word_or_two(changes: dict[str, object], state: str) -> N
 def test_failed_calls_are_those_that_the_checkpoint_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of logs with something of everything, also after more was appended."""
     always(monkeypatch)
+
+    def look(path: Path) -> Overview:
+        return look_at(session(path), EstimateCounter(), held=set(), count_failed=True)
+
     total = 0
-    for seed in range(20):
-        path, rng = tmp_path / f"{seed}.jsonl", random.Random(seed)
-        content = sealed([one for step in steps(25, rng) for one in step])
-        path.write_bytes(b"".join(content[:-5]))
-        path.chmod(0o600)
-        made = CliRunner().invoke(main, ["checkpoint", str(path), "--tokenizer", "estimate"])
-        with path.open("ab") as file:
-            file.write(b"".join(content[-5:] if seed % 2 else []))
-        noted = look_at(session(path), EstimateCounter(), held=set(), count_failed=True)
-        if made.exit_code == 0:
-            (tmp_path / f"{path.name}{SUFFIX}").unlink()
-        assert noted == look_at(session(path), EstimateCounter(), held=set(), count_failed=True)
-        total += noted.failed_calls if made.exit_code == 0 and noted.failed_calls else 0
+    for noted, counted, had_one in seen_both_ways(tmp_path, look):
+        assert noted == counted
+        total += noted.failed_calls or 0 if had_one else 0
     assert total
 
 
