@@ -46,7 +46,7 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
                 context.meta[_STORAGE] = without_password(url.partition("#")[0].rstrip())
             except ValueError as error:
                 raise UnusableError(f"--storage: {reason(error)}") from error
-            from ..log.postgres_names import kept_connection
+            from ..log.postgres.names import kept_connection
 
             context.with_resource(kept_connection(context.meta[_STORAGE]))
         return command(*arguments, **options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from ..log.location import parse_location
-from ..log.postgres_schema import RIGHTS, RIGHTS_TO_PURGE, SCHEMA_VERSION, create_schema, schema_version
+from ..log.postgres.schema import RIGHTS, RIGHTS_TO_PURGE, SCHEMA_VERSION, create_schema, schema_version
 from .terminal import UnusableError, escaped
 
 

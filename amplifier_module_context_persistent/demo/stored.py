@@ -24,7 +24,7 @@ def opened(storage: str) -> Iterator[str]:
         ClickException: what it needs is not installed, or the server does not start.
     """
     from ..log.location import parse_location
-    from ..log.postgres_schema import create_schema
+    from ..log.postgres.schema import create_schema
 
     try:
         import psycopg

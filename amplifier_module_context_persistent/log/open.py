@@ -37,7 +37,7 @@ def open_log(
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
     if is_postgres(location):
-        from .postgres import PostgresLog  # its driver is an extra
+        from .postgres.log import PostgresLog  # its driver is an extra
 
         return PostgresLog(
             location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
@@ -77,7 +77,7 @@ def open_reader(location: str, *, files: FileSystem | None = None, trusting: boo
         trusting: believe what is stored beside the lines: a checkpoint, columns of rows; else every line is read.
     """
     if is_postgres(location):
-        from .postgres import PostgresLog  # its driver is an extra
+        from .postgres.log import PostgresLog  # its driver is an extra
 
         return PostgresLog(location, trusting=trusting)
     return LogReader(location, files=files, trusting=trusting)

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from ..errors import LogUnreadableError, PurgeError
 from ..log.location import Location, location_of, parse_location
 from ..log.open import not_there
-from ..log.postgres_new import NewStoredLog
-from ..log.postgres_reader import PostgresReader
+from ..log.postgres.new_log import NewStoredLog
+from ..log.postgres.reader import PostgresReader
 from ..log.record import FORMAT_VERSION, MAX_RECORD_BYTES, encode_control
 from .purge_lines import ChainedLines, check_written
 from .purge_options import Purge, PurgeCounts

@@ -62,7 +62,7 @@ def session_files(project: str | None = None, *, storage: str | None = None) -> 
 
 
 def _stored(storage: str, project: str | None) -> list[SessionFile]:
-    from ..log.postgres_names import stored_logs  # its driver is an extra
+    from ..log.postgres.names import stored_logs  # its driver is an extra
 
     sessions = []
     for log in stored_logs(storage, project):

@@ -24,7 +24,7 @@ from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
 
 if TYPE_CHECKING:
-    from ..log.postgres_new import NewStoredLog
+    from ..log.postgres.new_log import NewStoredLog
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
@@ -129,7 +129,7 @@ class NewLog:
     def __init__(self, path: str | None) -> None:
         self._new: NewFile | NewStoredLog | None = None
         if path is not None and is_postgres(path):
-            from ..log.postgres_new import NewStoredLog  # its driver is an extra
+            from ..log.postgres.new_log import NewStoredLog  # its driver is an extra
 
             self._new = NewStoredLog(path)
         elif path is not None:

@@ -122,7 +122,7 @@ class _Digest:
 def _stored_bytes(reader: ReadableLog) -> Iterator[bytes]:
     """The bytes of a log line by line, as they stand in its file, or would."""
     if not isinstance(reader, LogReader):
-        from ..log.postgres import PostgresLog  # its driver is an extra
+        from ..log.postgres.log import PostgresLog  # its driver is an extra
 
         assert isinstance(reader, PostgresLog)  # noqa: S101 - there are no others
         yield from reader.stored_bytes()
@@ -134,7 +134,7 @@ def _stored_bytes(reader: ReadableLog) -> Iterator[bytes]:
 
 
 def _to_database(target: str, lines: Iterator[bytes]) -> str:
-    from ..log.postgres_new import NewStoredLog  # its driver is an extra
+    from ..log.postgres.new_log import NewStoredLog  # its driver is an extra
 
     with NewStoredLog(target) as new:
         lacks_newline = False

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
-from amplifier_module_context_persistent.log.postgres import PostgresLog
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, numbers

@@ -144,7 +144,7 @@ def test_what_is_missing_is_said(
         (f"mysql://u:{SECRET}@h/db", "postgresql://"),
     ):
         timeout_s = 0.2 if "localhost:1/" in storage else 60.0  # nobody listens there
-        monkeypatch.setattr("amplifier_module_context_persistent.log.postgres_names.TIMEOUT_S", timeout_s)
+        monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.names.TIMEOUT_S", timeout_s)
         done = run(*command, "--storage", storage)
         assert (done.exit_code, said in " ".join(done.output.split())) == (2, True), done.output
         assert SECRET not in done.output

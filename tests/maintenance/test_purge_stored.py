@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError, PurgeError
-from amplifier_module_context_persistent.log import postgres_rows
 from amplifier_module_context_persistent.log.location import location_of
 from amplifier_module_context_persistent.log.open import open_log
-from amplifier_module_context_persistent.log.postgres import PostgresLog
+from amplifier_module_context_persistent.log.postgres import rows
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
@@ -147,17 +147,17 @@ def test_a_log_that_is_purged_while_it_is_read_is_read_anew(stored: str, monkeyp
     """Between the log's row and its lines a purge may delete these; whoever opens the log then gets the new ones."""
     log = PostgresLog(stored)
     append(log, *range(40))
-    waiting, read_block = [20, 10], postgres_rows.read_block
+    waiting, read_block = [20, 10], rows.read_block
 
     def purged_first(*arguments: Any) -> list[bytes]:
         if waiting:
             first, *waiting[:] = waiting[::-1]
             with monkeypatch.context() as unpatched:
-                unpatched.setattr(postgres_rows, "read_block", read_block)
+                unpatched.setattr(rows, "read_block", read_block)
                 purge_log(stored, before(first), now=lambda: STAMP)
         return read_block(*arguments)
 
-    monkeypatch.setattr(postgres_rows, "read_block", purged_first)
+    monkeypatch.setattr(rows, "read_block", purged_first)
     opened = PostgresLog(stored)
     assert numbers(opened) == [*range(20, 40)]
     assert opened.describe().lost_messages == 0

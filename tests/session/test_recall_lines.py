@@ -9,8 +9,8 @@ import pytest
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.location import location_of
-from amplifier_module_context_persistent.log.postgres import PostgresLog
-from amplifier_module_context_persistent.log.postgres_bytes import RowBytes
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
 from amplifier_module_context_persistent.log.record import encode_message, encode_plain, to_plain
 from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.postgres_schema import create_schema
+from amplifier_module_context_persistent.log.postgres.schema import create_schema
 
 
 @dataclass

@@ -22,19 +22,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AppendError, LogError, LogFailedError
-from . import postgres_rows as rows
-from .base import LogDescription, Outcome, Prepare
-from .batch import prepare_part
-from .index import Index
-from .location import parse_location
-from .postgres_bytes import KEPT_BYTES
-from .postgres_columns import new_rows
-from .postgres_reader import PostgresReader
-from .postgres_rows import Head
-from .postgres_server import DeadlineError, first_line, is_servers
-from .read_back import parsed
-from .record import MAX_RECORD_BYTES, Message, seal
+from ...errors import AppendError, LogError, LogFailedError
+from ..base import LogDescription, Outcome, Prepare
+from ..batch import prepare_part
+from ..index import Index
+from ..location import parse_location
+from ..read_back import parsed
+from ..record import MAX_RECORD_BYTES, Message, seal
+from . import rows
+from .columns import new_rows
+from .reader import PostgresReader
+from .row_bytes import KEPT_BYTES
+from .rows import Head
+from .server import DeadlineError, first_line, is_servers
 
 if TYPE_CHECKING:
     import psycopg

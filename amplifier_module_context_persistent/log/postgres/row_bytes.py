@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LogUnreadableError
-from . import postgres_rows as rows
-from .index import Index
-from .location import Location
+from ...errors import LogUnreadableError
+from ..index import Index
+from ..location import Location
+from . import rows
 
 KEPT_BYTES = 4 << 20
 

@@ -8,7 +8,7 @@ import pytest
 from amplifier_module_context_persistent import AppendError, FileLog, LogFailedError, LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.open import open_log
-from amplifier_module_context_persistent.log.postgres import PostgresLog
+from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file

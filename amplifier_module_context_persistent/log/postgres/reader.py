@@ -16,17 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import LogError, LogUnreadableError
-from . import postgres_rows as rows
-from .index import Index
-from .location import Location
-from .postgres_bytes import KEPT_BYTES, RowBytes
-from .postgres_columns import Columns, scan_line, take_columns
-from .postgres_rows import Head
-from .postgres_server import DeadlineError, Server, first_line, give_back, is_servers, take_server
-from .read_back import checked
-from .reorder import Line, chain_breaks, lines_as_written, read_in_order
-from .scanner import Scanner
+from ...errors import LogError, LogUnreadableError
+from ..index import Index
+from ..location import Location
+from ..read_back import checked
+from ..reorder import Line, chain_breaks, lines_as_written, read_in_order
+from ..scanner import Scanner
+from . import rows
+from .columns import Columns, scan_line, take_columns
+from .row_bytes import KEPT_BYTES, RowBytes
+from .rows import Head
+from .server import DeadlineError, Server, first_line, give_back, is_servers, take_server
 
 if TYPE_CHECKING:
     import psycopg

@@ -3,7 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.log.location import check_schema_name
-from amplifier_module_context_persistent.log.postgres_schema import create_schema
+from amplifier_module_context_persistent.log.postgres.schema import create_schema
 
 
 @pytest.mark.parametrize("name", ["a", "team_1", "_x", "a" * 63])

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import LogError, LogUnreadableError
-from .location import parse_location
-from .postgres_server import first_line, give_back, is_servers, take_server
+from ...errors import LogError, LogUnreadableError
+from ..location import parse_location
+from .server import first_line, give_back, is_servers, take_server
 
 TIMEOUT_S = 10.0
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AppendError, LogError, LogFailedError
-from . import postgres_rows as rows
-from .index import Index
-from .location import parse_location
-from .postgres_columns import rows_of
-from .postgres_rows import Head
-from .postgres_server import Server, first_line, give_back, is_servers, take_server
-from .record import MAX_RECORD_BYTES
-from .scanner import Scanner
+from ...errors import AppendError, LogError, LogFailedError
+from ..index import Index
+from ..location import parse_location
+from ..record import MAX_RECORD_BYTES
+from ..scanner import Scanner
+from . import rows
+from .columns import rows_of
+from .rows import Head
+from .server import Server, first_line, give_back, is_servers, take_server
 
 if TYPE_CHECKING:
     import psycopg

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from itertools import compress
 from zlib import crc32
 
-from .index import ASSISTANT, LIVE, PINNED, id_hash_of
-from .index_builder import IndexBuilder
-from .postgres_rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, PLAIN_USER, RECEIPT, ColumnBytes, Row
-from .record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
-from .scanner import Scanner
+from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
+from ..index_builder import IndexBuilder
+from ..record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
+from ..scanner import Scanner
+from .rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, PLAIN_USER, RECEIPT, ColumnBytes, Row
 
 _IS_MESSAGE = bytes(kind == INDEXED for kind in range(256))
 _SWAPS = sys.byteorder == "little"  # the server sends numbers with their highest byte first

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LogUnreadableError
-from .location import Location
-from .postgres_schema import SCHEMA_VERSION, schema_version
+from ...errors import LogUnreadableError
+from ..location import Location
+from .schema import SCHEMA_VERSION, schema_version
 
 if TYPE_CHECKING:
     import psycopg
