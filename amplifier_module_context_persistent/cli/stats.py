@@ -17,7 +17,7 @@ from ..sums.add_up import add_up
 from ..tokens.on_demand import named_counter
 from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_row
 from ..transcript.outline import TurnTable, read_lines
-from ..transcript.stats import Appends, Statistics, Usage, Views, statistics_of
+from ..transcript.stats import Statistics, Usage, Views, statistics_of
 from .progress import progress
 from .session_argument import session_argument
 from .terminal import UnusableError, console, counted, duration, one_line, open_transcript, reason
@@ -83,7 +83,6 @@ def show(found: Statistics, turns: int, table: TurnTable, cost: Cost, prices: Pr
     _show_cost(output, cost, table, prices)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
-    _show_appends(output, found.appends)
 
 
 def _show_course(output: Console, table: TurnTable) -> None:
@@ -209,26 +208,6 @@ def _show_usage(output: Console, usage: Usage) -> None:
             shown, ratio = one_line(name), learned["ratio"]
             more = round(learned["overhead_tokens"])
             output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
-
-
-def _show_appends(output: Console, appends: Appends) -> None:
-    """Print how appends went where several writers met."""
-    if not appends.sessions:
-        return
-    times = ((appends.median_us, "half of them at most"), (appends.p99_us, "99 %"), (appends.longest_us, "the longest"))
-    took = ", ".join(f"{_milliseconds(time_us)} ({which})" for time_us, which in times if time_us is not None)
-    met, appended = counted(appends.sessions, "session"), counted(appends.appends, "append")
-    output.print(f"\n{met} met other writers: {appended} took {took}")
-    waited = counted(appends.lock_waits, "wait") + " for the lock"
-    if appends.lock_waits:
-        longest = _milliseconds(appends.longest_lock_wait_us)
-        waited += f", {_milliseconds(appends.lock_wait_us)} in all, the longest {longest}"
-    found = counted(appends.conflicts, "append")
-    output.print(f"  {found} found what another writer had appended; {waited}")
-
-
-def _milliseconds(time_us: int) -> str:
-    return f"{time_us / 1_000:,.1f} ms" if time_us < 100_000 else f"{time_us / 1_000_000:,.1f} s"
 
 
 def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

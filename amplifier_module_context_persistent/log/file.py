@@ -17,15 +17,12 @@ These classes block and are not safe for concurrent calls; `group_commit.GroupCo
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import LogError, LogFailedError, LogUnreadableError
-from .append_counters import AppendCounters
 from .base import LogDescription, Outcome, Prepare
 from .batch import SEAL_BYTES, check_version, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
@@ -50,7 +47,6 @@ class FileLog:
         durability: `fsync` or `write` (see the module's docstring).
         lock_timeout_s: how long to wait for another process that holds the lock.
         max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
-        clock: gives seconds, for what is counted of appends and of waits for the lock.
     """
 
     def __init__(
@@ -61,7 +57,6 @@ class FileLog:
         durability: str = "fsync",
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
         self._files = self._reader.file.files
@@ -70,7 +65,6 @@ class FileLog:
         self._identity: tuple[int, int] | None = None
         """The file that was appended to last."""
         self._opened = OpenedCheck(self._reader)
-        self._counters = AppendCounters(clock)
         self.checkpoint_writer = CheckpointWriter(self._reader)
         self.verified_bytes = self._reader.verified_bytes
 
@@ -133,7 +127,6 @@ class FileLog:
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._writer.failure:
-            self._write_counters()
             self.checkpoint_writer.close()
         self._reader.close()
         self._writer = FileWriter(self._reader)
@@ -153,7 +146,6 @@ class FileLog:
             LogUnreadableError: the log is there and cannot be read.
             LogVersionError: a later version wrote it; nothing was stored.
         """
-        began = self._counters.clock()
         known, is_refused = None, False
         if len(batch) == 1:
             try:
@@ -172,7 +164,6 @@ class FileLog:
                 outcomes += self._append_part(rest, wait=True)
             except LogError as error:
                 outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
-        self._counters.appended(began)
         return outcomes
 
     def _append_as_known(self, prepare: Prepare) -> Outcome | None:
@@ -233,14 +224,9 @@ class FileLog:
             if not part.bodies:
                 return part.outcomes(0)
             self._writer.create()
-        known_index, known_end = self.index, reader.scanner.offset
-        lock = lock_log(
-            reader, wait=wait, timeout_s=self._lock_timeout_s, counters=self._counters, is_refused=is_refused
-        )
+        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s, is_refused=is_refused)
         try:
             index = self.index
-            if reader.scanner.offset != known_end or index is not known_index:
-                self._counters.counts.conflicts += 1
             if reader.file.identity is not self._identity:
                 self._notice_replacement()
             if index.version > FORMAT_VERSION:
@@ -308,12 +294,3 @@ class FileLog:
             start = stop
         reader.appended(records)
         self.checkpoint_writer.has_appended = True
-
-    def _write_counters(self) -> None:
-        """Write down how appends went, if there is something to tell: nobody waits for it, so it is not synced."""
-        record, durable = self._counters.take(), self._durable
-        if record is not None and self._reader.file.fd is not None:
-            self._durable = False
-            with contextlib.suppress(LogError, OSError):  # somebody else has the lock, or the disk is full
-                self._append_part([lambda _: [record]], wait=False)
-            self._durable = durable

@@ -12,7 +12,6 @@ import errno
 import time
 
 from ..errors import AppendError, LockTimeoutError, LogError
-from .append_counters import AppendCounters
 from .filesystem import WINDOWS
 from .reader import LogReader
 
@@ -40,23 +39,13 @@ def try_lock(reader: LogReader) -> int:
     return lock
 
 
-def lock_log(
-    reader: LogReader,
-    *,
-    wait: bool,
-    timeout_s: float,
-    counters: AppendCounters | None = None,
-    is_refused: bool = False,
-) -> int:
+def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, is_refused: bool = False) -> int:
     """Lock the file that the path names, with all that it holds taken in; the descriptor to unlock.
-
-    A wait is counted, also one in vain.
 
     Args:
         reader: the log; it is open.
         wait: wait for others, and take in however much they appended.
         timeout_s: how long to wait.
-        counters: count waits.
         is_refused: whether the lock was tried for just now, and another process has it.
 
     Raises:
@@ -65,9 +54,7 @@ def lock_log(
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
-    counters = counters or AppendCounters()
     deadline, delay_s = time.monotonic() + timeout_s, _FIRST_DELAY_S
-    waits_since: float | None = None
     while True:
         try:
             lock = None if is_refused else try_lock(reader)
@@ -77,16 +64,11 @@ def lock_log(
             lock = None
         is_refused = False
         if lock is not None:
-            if waits_since is not None:
-                counters.waited(waits_since)
-                waits_since = None
             if _is_current(reader, lock, wait=wait):
                 return lock
             reader.follow()  # the path names another file by now
             continue
-        waits_since = counters.clock() if waits_since is None else waits_since
         if time.monotonic() >= deadline:
-            counters.waited(waits_since)
             raise _timeout(reader, timeout_s)
         time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..log.append_counters import KIND as APPENDS
-from ..log.append_counters import AppendCounts
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..messages.usage import ReportedUsage
 from .packed import MOST_NUMBER, check_numbers, check_texts
@@ -42,8 +40,6 @@ class RecordSums:
         self.learned: dict[str, list[float]] = {}
         """By provider and model: the ratio, and the tokens that come on top."""
         self.views = self.view_tokens = self.shared_tokens = self.breaks = 0
-        self.append_reports, self.appends = 0, AppendCounts()
-        """How many sessions wrote down how their appends went, and what they say together."""
         self._known: dict[tuple[str, str], int] = {}
         """By plan and head text, the tokens of the last view that may be continued; the newest last."""
         self._plan_ids: set[str] = set()
@@ -62,9 +58,6 @@ class RecordSums:
                 self._take_report(record)
             elif kind == "view":
                 self._take_receipt(record)
-            elif kind == APPENDS:
-                self.append_reports += 1
-                self.appends.add(record)
             requests = list(self.finder.take(record))
         else:
             requests = list(self.finder.take_line(line))
@@ -98,8 +91,7 @@ class RecordSums:
         counts += [self.views, self.view_tokens, self.shared_tokens, self.breaks]
         errors = list(map(list, self.errors.items()))
         fork = [finder.forked_from, finder.copies]
-        appends = [self.append_reports, self.appends.to_record()]
-        return [self.plans, self.models, counts, errors, self.learned, known, waiting, appends, *fork]
+        return [self.plans, self.models, counts, errors, self.learned, known, waiting, *fork]
 
     def restore(self, given: list[Any]) -> None:
         """Go on from what `to_json` gave.
@@ -107,9 +99,7 @@ class RecordSums:
         Raises:
             ValueError, TypeError: it is something else.
         """
-        self.plans, self.models, counts, errors, self.learned, known, waiting, appends, forked_from, copies = given
-        self.append_reports, self.appends = int(appends[0]), AppendCounts()
-        self.appends.add(appends[1])
+        self.plans, self.models, counts, errors, self.learned, known, waiting, forked_from, copies = given
         self.reports, self.actual_tokens, self.cached_tokens, *views = counts
         self.views, self.view_tokens, self.shared_tokens, self.breaks = views
         self.errors = {float(error): count for error, count in errors}
@@ -125,9 +115,7 @@ class RecordSums:
         if any(len(numbers) != 6 for numbers in counted) or any(plan.keys() != _PLAN_KEYS for plan in self.plans):
             raise ValueError("counts are missing")
         check_numbers(number for numbers in counted for number in numbers)
-        check_numbers(
-            (self.append_reports, self.reports, self.actual_tokens, self.views, self.view_tokens, self.breaks)
-        )
+        check_numbers((self.reports, self.actual_tokens, self.views, self.view_tokens, self.breaks))
         check_numbers((self.cached_tokens, self.shared_tokens, *self._known.values()), -MOST_NUMBER)
         check_numbers(self.errors.values(), 1)
         if sum(self.errors.values()) != self.reports:

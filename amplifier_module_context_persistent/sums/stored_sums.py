@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 NOTE = "sums"
 """Their name among the notes of a checkpoint."""
 
-VERSION = 4
+VERSION = 5
 """To be raised whenever the same log gives other sums."""
 
 MOST_MESSAGES = 4096

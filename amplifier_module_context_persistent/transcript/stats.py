@@ -86,26 +86,6 @@ class Views:
         return self.shared_tokens / self.tokens if self.tokens else None
 
 
-@dataclass(frozen=True, slots=True)
-class Appends:
-    """How appends went in sessions in which one waited for the lock or met another writer; times in microseconds.
-
-    `median_us` and `p99_us` are upper bounds: twice as long as it took at most. A conflict is an append that found what
-    another writer had appended.
-    """
-
-    sessions: int = 0
-    appends: int = 0
-    mean_us: float | None = None
-    median_us: int | None = None
-    p99_us: int | None = None
-    longest_us: int = 0
-    conflicts: int = 0
-    lock_waits: int = 0
-    lock_wait_us: int = 0
-    longest_lock_wait_us: int = 0
-
-
 @dataclass(slots=True)
 class Statistics:
     """All of it."""
@@ -121,7 +101,6 @@ class Statistics:
     plans: list[dict[str, Any]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     views: Views = field(default_factory=Views)
-    appends: Appends = field(default_factory=Appends)
     damage: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -162,7 +141,6 @@ def statistics_of(
         plans=records.plans,
         usage=_usage(records),
         views=Views(records.views, records.view_tokens, records.shared_tokens, records.breaks),
-        appends=_appends(records),
         damage=len(reader.index.damage),
     )
 
@@ -179,22 +157,6 @@ def _largest(reader: ReadableLog, messages: Summary) -> list[Large]:
         Large(position + 1, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
         for (position, tokens), message in zip(places, read, strict=True)
     ]
-
-
-def _appends(records: RecordSums) -> Appends:
-    counts = records.appends
-    return Appends(
-        sessions=records.append_reports,
-        appends=counts.appends,
-        mean_us=round(counts.append_us / counts.appends, 1) if counts.appends else None,
-        median_us=counts.share_us(0.5) if counts.appends else None,
-        p99_us=counts.share_us(0.99) if counts.appends else None,
-        longest_us=counts.longest_append_us,
-        conflicts=counts.conflicts,
-        lock_waits=counts.lock_waits,
-        lock_wait_us=counts.lock_wait_us,
-        longest_lock_wait_us=counts.longest_lock_wait_us,
-    )
 
 
 def _usage(records: RecordSums) -> Usage:

@@ -176,34 +176,6 @@ def test_a_vocabulary_is_not_loaded_where_nothing_is_to_be_counted(
     assert named_counter("auto").name == "estimate"
 
 
-def test_how_appends_went_is_shown_where_writers_met(tmp_path):
-    """In words and in the JSON, added up over the sessions that say so; nothing of a log whose writers were alone."""
-    path = tmp_path / "log.jsonl"
-    bodies = [encode_message({"role": "user", "content": "question"}, message_id="m1", timestamp="no time")]
-    write_sealed(path, bodies)
-    assert "other writers" not in run(str(path)).output
-    first = {"appends": 3, "append_us": 1_500, "longest_append_us": 900, "buckets": [[9, 2], [10, 1]], "conflicts": 2}
-    second = {"appends": 1, "append_us": 250_000, "longest_append_us": 250_000, "buckets": [[18, 1]], "lock_waits": 1}
-    waits = {"lock_wait_us": 240_000, "longest_lock_wait_us": 240_000}
-    write_sealed(path, [*bodies, encode_control("appends", **first), encode_control("appends", **second, **waits)])
-    told = json.loads(run(str(path), "--json").output)["appends"]
-    assert told == {
-        "sessions": 2,
-        "appends": 4,
-        "mean_us": 62_875.0,
-        "median_us": 512,
-        "p99_us": 250_000,
-        "longest_us": 250_000,
-        "conflicts": 2,
-        "lock_waits": 1,
-        "lock_wait_us": 240_000,
-        "longest_lock_wait_us": 240_000,
-    }
-    shown = " ".join(run(str(path)).output.split())
-    assert "2 sessions met other writers: 4 appends took 0.5 ms (half of them at most), 0.2 s (99 %), 0.2 s" in shown
-    assert "2 appends found what another writer had appended; 1 wait for the lock, 0.2 s in all" in shown
-
-
 def write_sealed(path: Path, bodies: list[bytes]) -> None:
     """Write a log of these records."""
     path.write_bytes(b"".join(sealed(bodies)))
