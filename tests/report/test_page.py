@@ -1,92 +1,25 @@
 """The page in Chromium, opened from a file as whoever gets it opens it."""
 
-import json
 from importlib.resources import files
 
 import pytest
 
-from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.replay import open_transcript
-from amplifier_module_context_persistent.report import report
-from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from benchmarks.chromium import BROWSER, WHY_NOT
 from fixtures.generate import generate_session
+from tests.support.opened_pages import DRAWN, TEXT, press_button, record, way_down
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 
 MOST_NODES = 600
-NODES = """(() => {
-  const walker = document.createTreeWalker(document);
-  let nodes = 1;
-  while (walker.nextNode()) nodes += 1;
-  return nodes;
-})()"""
-DRAWN = "new Promise((resume) => requestAnimationFrame(() => requestAnimationFrame(() => resume(1))))"
-SCROLLED = """(() => {
-  const stream = document.getElementById("stream");
-  const before = stream.scrollTop;
-  stream.scrollTop += stream.clientHeight * 0.9;
-  return [before, stream.scrollTop];
-})()"""
 VIOLATIONS = """axe.run().then((found) => found.violations.map((one) => [
   one.id,
   one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + node.failureSummary),
 ]))"""
-TEXT = "document.getElementById('stream').innerText"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Chromium.start(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Make a report of messages or of a log and open it; nothing may go wrong in it."""
-    pages = []
-
-    def opened(session, *, hash_="", width=1280, height=900, **options):
-        source = session
-        if isinstance(session, list):
-            source = tmp_path / "session.jsonl"
-            source.write_text("".join(json.dumps(one) + "\n" for one in session), encoding="utf-8")
-        with open_transcript(source) as transcript:
-            report(transcript, tmp_path / "session.html", force=True, **options)
-        page = browser.open(f"file://{tmp_path}/session.html{hash_}", width=width, height=height)
-        pages.append(page)
-        page.wait("document.documentElement?.dataset.state === 'loaded'")
-        return page
-
-    yield opened
-    for page in pages:
-        assert page.events("Runtime.exceptionThrown") == []
-        asked = {event["request"]["url"].partition("#")[0] for event in page.events("Network.requestWillBeSent")}
-        assert {address for address in asked if not address.startswith("data:")} == {f"file://{tmp_path}/session.html"}
-        assert page.events("Page.javascriptDialogOpening") == []
-        page.send("Page.close")
-
-
-async def record(path, messages, seed=7):
-    """Record a generated session, with a request before each answer."""
-    manager = PersistentContextManager(path, max_tokens=14_000, tokenizer="estimate", durability="write")
-    for message in generate_session(seed, messages, mean_bytes=0):
-        if message["role"] == "assistant":
-            await manager.get_messages_for_request()
-        await manager.add_message(message)
-    await manager.close()
-    return path
 
 
 def call(name, arguments, text, **result):
     asked = {"role": "assistant", "content": "", "tool_calls": [{"id": name, "tool": name, "arguments": arguments}]}
     return [asked, {"role": "tool", "tool_call_id": name, "name": name, "content": text, **result}]
-
-
-def press_button(page, label):
-    page.run(
-        f"[...document.querySelectorAll('button')].find((one) => one.textContent.includes({json.dumps(label)})).click()"
-    )
-    page.run(DRAWN)
 
 
 def test_calls_unfold_to_what_was_asked_and_answered(opened):
@@ -166,16 +99,7 @@ async def test_the_page_holds_what_is_in_sight(opened, tmp_path, unfolded, heigh
             page.run(f"location.hash = '#turn-{turn + 1}'")
             page.run(DRAWN)
             page.press("O")
-    seen, most = set(), 0
-    page.run("document.getElementById('stream').scrollTop = 0")
-    for _ in range(800):
-        page.run(DRAWN)
-        most = max(most, page.run(NODES))
-        seen.update(page.run("[...document.querySelectorAll('#stream .no')].map((one) => Number(one.textContent))"))
-        at, end = page.run(SCROLLED)
-        if at == end:
-            break
-    assert at == end
+    seen, most = way_down(page)
     assert most <= MOST_NODES
     answers = {number for number, one in enumerate(messages, 1) if one["role"] != "tool"}
     assert answers <= seen

@@ -39,11 +39,10 @@ function onRender() {
   if (Math.abs(stream.top - (state.heldTop ?? -1)) < 2) return setCurrent(state.current);
   state.heldTop = undefined;
   state.currentCompaction = undefined;
-  let { unit } = stream.rowAt(stream.top + 60);
-  while (unit > 0 && units.kinds[unit] !== MESSAGE) unit += units.kinds[unit] === TURN ? 1 : -1;
-  if (units.kinds[unit] !== MESSAGE) return undefined;
-  const hasMoved = units.refs[unit] !== state.current;
-  setCurrent(units.refs[unit]);
+  const place = messageAt(stream.rowAt(stream.top + 60).unit);
+  if (place < 0) return undefined;
+  const hasMoved = place !== state.current;
+  setCurrent(place);
   if (hasMoved && state.request < 0) timeline.draw();
   return undefined;
 }

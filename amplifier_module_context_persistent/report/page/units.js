@@ -50,6 +50,14 @@ function buildUnits() {
   units.refs = Int32Array.from(refs);
 }
 
+/** The message that a unit is or comes after, in its turn; the next one where the turn has none before it; or -1. */
+function messageAt(unit) {
+  let at = unit;
+  while (at > 0 && units.kinds[at] !== MESSAGE && units.kinds[at] !== TURN) at -= 1;
+  if (units.kinds[at] !== MESSAGE) at = units.kinds.indexOf(MESSAGE, unit);
+  return at < 0 ? -1 : units.refs[at];
+}
+
 function anyShown(start, stop) {
   for (let place = start; place < stop; place += 1) if (isShown(place)) return true;
   return false;
