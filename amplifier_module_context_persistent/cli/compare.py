@@ -24,7 +24,7 @@ from ..replay.policy_spec import NAMES
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
-from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, ask, columns_of, console, counted, escaped, one_line, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 DEFAULT_POLICIES = ("none", "sliding", "default")
@@ -224,7 +224,7 @@ def _chart(found: Comparison, output: Console) -> None:
     margin = len(f"{top:,}") + 1
     for name, values in series.items():
         output.print(Text(f"\n{one_line(name)}: tokens of each request"))
-        lines = bars(values, width=max(10, output.width - margin), height=_CHART_LINES, top=top, levels=levels)
+        lines = bars(values, width=max(10, columns_of(output) - margin), height=_CHART_LINES, top=top, levels=levels)
         for row, line in enumerate(lines):
             label = f"{top:,}" if row == 0 else "0" if row == len(lines) - 1 else ""
             output.print(Text(f"{label:>{margin - 1}} ", "dim").append(line, "cyan"))

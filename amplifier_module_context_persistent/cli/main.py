@@ -23,11 +23,9 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, section by section."""
-        limit = formatter.width - 6 - max(map(len, self.commands))
         for title, entries in SECTIONS.items():
             with formatter.section(title):
-                rows = [(name, click.Command(name, help=one.short_help)) for name, one in entries.items()]
-                formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in rows])
+                formatter.write_dl([(name, entry.short_help) for name, entry in entries.items()])
 
     def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
         """Run as a process's command, or with given arguments."""

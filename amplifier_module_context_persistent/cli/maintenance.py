@@ -37,7 +37,8 @@ VACUUM_ADVICE = (
     "and stay in its write-ahead log, replicas and backups until those are removed; see docs/postgres.md."
 )
 
-_MOST_SHOWN = 50  # findings of a log; --json has all
+_MOST_SHOWN = 50  # different findings of a log; --json has all
+_MOST_PLACES = 5  # of findings that are alike
 
 
 @click.command()
@@ -118,7 +119,8 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
 )
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
-@click.option("--all", "everything", is_flag=True, help="Remove every message.")
+@click.option("--everything", is_flag=True, help="Remove every message.")
+@click.option("--all", "everything_before", is_flag=True, hidden=True)
 @click.option("--redact", metavar="REGEX", help="Replace every match in messages by [redacted].")
 @click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
@@ -129,6 +131,7 @@ def purge(
     before: str | None,
     cleared: bool,
     everything: bool,
+    everything_before: bool,
     redact: str | None,
     torn: bool,
     dry_run: bool,
@@ -136,12 +139,15 @@ def purge(
 ) -> None:
     """Remove history from a log for good.
 
-    Takes one of --before, --cleared, --all and --redact, and --torn beside it or alone. A new file replaces the log in
-    one step (in a database, new rows); running sessions go on with it. Copies and backups are not touched.
+    Takes one of --before, --cleared, --everything and --redact, and --torn beside it or alone. A new file replaces the
+    log in one step (in a database, new rows); running sessions go on with it. Copies and backups are not touched.
     """
+    if everything_before:
+        everything = True
+        click.echo("--all is called --everything now: elsewhere --all means the sessions of all projects", err=True)
     chosen = sum((before is not None, cleared, everything, redact is not None))
     if chosen > 1 or not (chosen or torn):
-        raise click.UsageError("choose exactly one of --before, --cleared, --all and --redact, or --torn")
+        raise click.UsageError("choose exactly one of --before, --cleared, --everything and --redact, or --torn")
     replace = _replacing(redact) if redact is not None else None
     output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     planned = _run(path, lambda: plan_purge(path, what))
@@ -219,13 +225,25 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
         _say(output, f"  {title}: none")
         return
     _say(output, f"  {title}: {len(findings):,}")
-    for found in findings[:_MOST_SHOWN]:
-        positions = [f"{what} {at:,}" for what, at in (("line", found.line), ("byte", found.offset)) if at is not None]
-        kind = found.kind.replace("_", " ")
-        _say(output, f"  - {', '.join(positions)}{': ' if positions else ''}{kind}: {found.detail}")
-        _say(output, f"    {found.advice}")
-    if len(findings) > _MOST_SHOWN:
-        _say(output, f"  ... and {len(findings) - _MOST_SHOWN:,} more; --json has all")
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for found in findings:
+        alike.setdefault((found.kind, found.detail), []).append(found)
+    for (kind, detail), same in list(alike.items())[:_MOST_SHOWN]:
+        place = _place(same[0])
+        _say(output, f"  - {place}{': ' if place else ''}{kind.replace('_', ' ')}: {detail}")
+        if others := [found for found in map(_place, same[1:]) if found]:
+            more = len(others) - _MOST_PLACES
+            listed = "; ".join(others[:_MOST_PLACES]) + (f"; and {more:,} more, --json has all" if more > 0 else "")
+            _say(output, f"    {len(others):,} more like it: {listed}")
+        _say(output, f"    {same[0].advice}")
+    if len(alike) > _MOST_SHOWN:
+        _say(output, f"  ... and {len(alike) - _MOST_SHOWN:,} more kinds; --json has all")
+
+
+def _place(found: Finding) -> str:
+    """Where a finding is: its line and its byte, as far as it has them."""
+    known = (("line", found.line), ("byte", found.offset))
+    return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)
 
 
 def _show_counts(output: Console, counts: PurgeCounts) -> None:
@@ -239,7 +257,7 @@ def _show_counts(output: Console, counts: PurgeCounts) -> None:
         (counts.saved_tails, "saved torn tail", "removed"),
         (counts.tails_matching, "saved torn tail", "kept although it matches; --torn removes it"),
         (counts.messages_kept, "message", "kept"),
-        (counts.unreadable_kept, "unreadable piece", "kept; only --all removes them"),
+        (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
         (counts.altered_kept, "altered message", "among those kept; verify reports them"),
     )
     for number, what, fate in lines:

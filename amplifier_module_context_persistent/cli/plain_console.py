@@ -11,11 +11,17 @@ _THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
 """Code without a background of its own, which would be a dark patch on a light terminal."""
 
 
+_PIPE_COLUMNS = 100_000
+"""Nothing is wrapped in a pipe: an id or a path on two lines is none."""
+
+
 class PlainConsole(Console):
     """A console on the standard output that prints square brackets as they are, and lets a broken pipe pass."""
 
     def __init__(self) -> None:
         super().__init__(file=sys.stdout, markup=False, highlight=False, emoji=False, theme=_THEME)
+        if not self.is_terminal:
+            self.width = _PIPE_COLUMNS
 
     def on_broken_pipe(self) -> None:
         """Raise the error again; this is called while it is caught."""

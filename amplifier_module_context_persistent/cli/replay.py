@@ -27,7 +27,7 @@ from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_
 from .progress import Tell, progress, stages
 from .request_panel import Stage
 from .session_argument import session_argument
-from .terminal import UnusableError, console, duration, open_transcript, reason
+from .terminal import UnusableError, columns_of, console, duration, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
@@ -96,7 +96,7 @@ class _Player:
         self._recorded = self._views and policy is None and budget is None and transcript.has_requests()
         self._speed, self._max_pause_s, self._step, self._as_json = speed, max_pause_s, step, as_json
         self._console = console()
-        self._stage = Stage(self._console.width, self._console.encoding)
+        self._stage = Stage(columns_of(self._console), self._console.encoding)
         self._printer = MessagePrinter(full=full, screen=self._console)
         self._begun = {turn.start: turn.number for turn in self._turns}
         self._compactions = source_compactions(transcript)

@@ -62,7 +62,8 @@ def _print_long(
     output.print(_table(first, widths))
     row: list[str] | None = following
     while row is not None:
-        if all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True)):
+        fits = all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True))
+        if fits or not output.is_terminal:
             aligned = [
                 cell.rjust(width) if name in _RIGHT else cell.ljust(width)
                 for cell, width, name in zip(row, widths, _NAMES, strict=True)

@@ -1,6 +1,6 @@
 """`context-persistent tail`: the last messages of a session, and new ones as they come.
 
-Exit codes: 0 done, also when Ctrl-C ends `--follow`; 2 unusable.
+Exit codes: 0 done; 2 unusable; 130 Ctrl-C, which is how `--follow` ends.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _POLL_S = 0.2
 def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> None:
     """Show the last messages of SESSION.
 
-    With --follow it prints new messages until it is interrupted. It follows through clears, resets and purges, and says
-    when the history was replaced.
+    With --follow it prints new messages until Ctrl-C (exit code 130). It follows through clears, resets and purges, and
+    says when the history was replaced.
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
@@ -42,9 +42,6 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
             while follow:
                 time.sleep(_POLL_S)
                 end.print_new()
-        except KeyboardInterrupt:
-            if not follow:
-                raise
         except (LogError, ValueError) as error:
             raise UnusableError(reason(error)) from error
 

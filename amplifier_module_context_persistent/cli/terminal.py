@@ -21,6 +21,7 @@ from .exit_codes import UNUSABLE
 
 _DOUBTFUL = re.compile(r"[^ -~\n]")
 _TAB_COLUMNS = 8
+_USUAL_COLUMNS = 80
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,11 @@ def console() -> Console:
     from .plain_console import PlainConsole
 
     return PlainConsole()
+
+
+def columns_of(output: Console) -> int:
+    """How wide a picture made of characters may be: as the terminal, or as most of them where there is none."""
+    return output.width if output.is_terminal else _USUAL_COLUMNS
 
 
 def one_line(text: str) -> str:
@@ -69,12 +75,15 @@ def ask(question: str, *, yes: bool) -> None:
 
     Raises:
         UnusableError: the user refuses, or nobody can answer.
+        KeyboardInterrupt: Ctrl-C.
     """
     if yes:
         return
     try:
         agreed = click.confirm(question)
-    except click.Abort:  # the end of the input
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
         click.echo()
         agreed = False
     if not agreed:

@@ -38,4 +38,4 @@ def check_written(index: Index, expected: list[int]) -> None:
     """
     wrong = [found for found in index.damage if found.kind not in _TOLERATED]
     if wrong or [index.id_hashes[ordinal] for ordinal in index.live] != expected:
-        raise PurgeError("the damage in this log is such that it cannot be purged so; only --all works")
+        raise PurgeError("the damage in this log is such that it cannot be purged so; only --everything works")

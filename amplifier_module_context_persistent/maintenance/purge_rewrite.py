@@ -101,7 +101,7 @@ class Rewrite:
             self._take(line)
         index = self._scanner.index
         if list(index.live) != self._snapshot_live or len(index) != self._total:
-            raise PurgeError("the damage in this log is such that it cannot be purged so; only --all works")
+            raise PurgeError("the damage in this log is such that it cannot be purged so; only --everything works")
         if self._purge.cleared:
             for ordinal, content in self._reader.lines(self._reader.index.live):
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
@@ -159,7 +159,7 @@ class Rewrite:
         if self._purge.everything:
             return
         if any(found.kind == "oversized" for found in index.damage):
-            raise PurgeError("a line is too long to be carried over; only --all removes it")
+            raise PurgeError("a line is too long to be carried over; only --everything removes it")
 
     # -- one line ----------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ ERROR = WordedPattern(
     ("error", "exception", "traceback", "failed", "fatal", "panic", "denied", "not found"),
 )
 _ERROR_CHARS = 500
+_FIRST_LINE_CHARS = 200
 
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
@@ -41,6 +42,12 @@ def is_human(message: Mapping[str, Any]) -> bool:
     if metadata.get("source") or metadata.get("ephemeral"):
         return False
     return not text_of(message).lstrip().startswith(REMINDER_PREFIX)
+
+
+def first_line(message: Mapping[str, Any]) -> str:
+    """The first line of what a message says; of a long line the beginning, marked with three dots."""
+    line = text_of(message).lstrip()[: _FIRST_LINE_CHARS + 1].partition("\n")[0].rstrip()
+    return line if len(line) <= _FIRST_LINE_CHARS else f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
 
 
 def tells_error(message: Mapping[str, Any]) -> bool:

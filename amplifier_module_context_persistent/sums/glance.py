@@ -25,8 +25,8 @@ from ..log.index import ASSISTANT, USER, Index, runs_of
 from ..log.open_log import OpenLog
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, decode
-from ..messages.message import Message, calls_of, result_id_of, text_of
-from ..messages.metadata import instant_of, is_human, metadata_of, timestamp_of
+from ..messages.message import Message, calls_of, result_id_of
+from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
 from ..tokens.counter import EstimateCounter, TokenCounter
 from .packed import check_numbers, check_texts
 from .summary import tokens_of
@@ -40,7 +40,6 @@ VERSION = 2
 SAMPLES = 128
 _RUN = 512  # so many records at most are gone through for a place in bytes
 _FIRST_USERS = 20  # so many messages of users are looked at for a human one
-_LINE_CHARS = 200
 _NEIGHBOURS = 20  # so many messages at either end are looked at for a time
 
 
@@ -144,8 +143,7 @@ def noted_glance(path: str, files: FileSystem | None) -> Glance | None:
 
 def said_first(message: Message) -> str:
     """The first line of a message that a person wrote; empty if there is none."""
-    said = text_of(message).strip() if is_human(message) else ""
-    return said[:_LINE_CHARS].split("\n")[0].strip()
+    return first_line(message) if is_human(message) else ""
 
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:

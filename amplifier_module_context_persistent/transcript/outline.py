@@ -14,16 +14,14 @@ from operator import sub
 from typing import Any, TypeVar
 
 from ..messages.command_outcome import asking_calls
-from ..messages.message import Message, calls_of, result_id_of, text_of
-from ..messages.metadata import is_human, timestamp_of
+from ..messages.message import Message, calls_of, result_id_of
+from ..messages.metadata import first_line, is_human, timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..sums.summary import Summary, tokens_of
 from ..sums.turn_rows import NOWHERE
 from ..tokens.counter import TokenCounter
 from .calls import duration_s, instant_of_message
 from .transcript import Transcript, Turn
-
-_LINE_CHARS = 200
 
 
 @dataclass(slots=True)
@@ -152,7 +150,7 @@ def read_lines(transcript: Transcript, table: TurnTable) -> list[TurnLine]:
     ]
     read = transcript.reader.read([live[position] for _, position, _ in wanted])
     for (line, _, name), message in zip(wanted, read, strict=True):
-        setattr(line, name, timestamp_of(message) if name == "time" else _first_line(message))
+        setattr(line, name, timestamp_of(message) if name == "time" else first_line(message))
     return lines
 
 
@@ -172,8 +170,4 @@ def _count(line: TurnLine, message: Message, open_calls: dict[str, list[tuple[Tu
         of, asks = waiting.pop() if waiting else (line, False)
         of.errors += outcome_of(message, asks=asks) != ANSWERED
     elif not line.line and is_human(message):
-        line.line = _first_line(message)
-
-
-def _first_line(message: Message) -> str:
-    return next((said for text in text_of(message).splitlines() if (said := text.strip())), "")[:_LINE_CHARS]
+        line.line = first_line(message)

@@ -8,6 +8,7 @@ looked at first, then those of all projects.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -75,7 +76,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     """The logs in a directory that `storage_path` or `transcript_path` names, the one that was written last first.
 
     Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does or with
-    a plain message.
+    a plain message. What cannot be read is among them: whoever lists a directory is to know of it.
 
     Raises:
         OSError: it cannot be read.
@@ -84,7 +85,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
             found.append((path, root.resolve().name, ""))
-        elif os.path.lexists(path / LOG_NAME):
+        elif _may_exist(path / LOG_NAME):
             found.append((path / LOG_NAME, path.name, ""))
         elif path.suffix == ".jsonl" and _begins_as_session(path):
             found.append((path, path.stem, ""))
@@ -96,22 +97,48 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
     for path, session_id, project in found:
         try:
             modified_s = path.lstat().st_mtime
-        except OSError:
+        except FileNotFoundError:
             continue  # it has gone meanwhile
+        except OSError:
+            modified_s = path.parent.lstat().st_mtime  # its directory may not be looked into
         sessions.append(SessionFile(path, session_id, project, modified_s))
     return sorted(sessions, key=lambda session: (-session.modified_s, session.id))
 
 
+def _may_exist(path: Path) -> bool:
+    """Whether something has this name, or its directory may not be looked into."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _begins_as_session(path: Path) -> bool:
-    """Whether a file begins with the header of a log or with a message; anything but a regular file is none."""
+    """Whether a file begins with the header of a log or with a message, or with what nobody can read.
+
+    Another program's lines of JSON are none, nor is an empty file, a directory or a device.
+    """
     try:
         if not path.is_file():  # a FIFO would be waited for
-            return False
+            return path.is_symlink() and not path.exists()
         with path.open("rb") as file:
-            line = file.readline(_HEAD_BYTES)
-        return line.startswith(_HEADER) or (line.startswith(b"{") and _ROLE.search(line) is not None)
+            lines = file.read(_HEAD_BYTES).splitlines()
     except OSError:
+        return True
+    if any(line.startswith(_HEADER) or (line.startswith(b"{") and _ROLE.search(line)) for line in lines):
+        return True
+    return bool(lines) and not any(line.startswith(b"{") or _is_json(line) for line in lines)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
         return False
+    return True
 
 
 def sessions_above(working_dir: str | Path = ".") -> tuple[Path, int] | None:

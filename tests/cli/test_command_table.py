@@ -21,6 +21,12 @@ def test_the_table_says_what_the_command_says(name: str) -> None:
     assert TABLE[name].short_help == command.get_short_help_str(200)
 
 
+def test_the_help_says_all_that_each_command_does() -> None:
+    """No summary is cut."""
+    shown = " ".join(CliRunner().invoke(main, ["--help"]).output.split())
+    assert [name for name, entry in TABLE.items() if f"{name} {entry.short_help}" not in shown] == []
+
+
 def test_no_command_stands_in_two_sections() -> None:
     """And the group has them all, in the order of the sections."""
     names = [name for section in SECTIONS.values() for name in section]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,14 +16,14 @@ from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent.cli.main import main
 from tests.support.replays import BUDGET, MESSAGES, plain
+from tests.support.sessions_of_a_home import PLAIN, TERMINAL, without_colours
 from tests.support.terminals import COMMAND, HOSTILE, Terminal, posix
 
 ESTIMATE = ("--tokenizer", "estimate")
 
 
-def run(path: Any, *arguments: str) -> Result:
-    environment = {"COLUMNS": "80", "NO_COLOR": "1"}
-    return CliRunner().invoke(main, ["compare", str(path), *ESTIMATE, *arguments], env=environment)
+def run(path: Any, *arguments: str, env: Mapping[str, str] = PLAIN) -> Result:
+    return CliRunner().invoke(main, ["compare", str(path), *ESTIMATE, *arguments], env=dict(env))
 
 
 @pytest.fixture
@@ -56,12 +57,14 @@ def test_policies_are_measured(path: Path) -> None:
 
 
 def test_the_table_fits_a_terminal(path: Path) -> None:
-    """Every policy has a line and a chart, in 80 columns, without escape codes; what each figure is is said."""
-    done = run(path, "--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4")
-    assert done.exit_code == 0, done.output
-    name, *lines = done.output.splitlines()
+    """Every policy has a line and a chart, in 80 columns; in a pipe without escape codes; each figure is explained."""
+    asked = ["--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4"]
+    done = run(path, *asked, env=TERMINAL)
+    name, *lines = without_colours(done.output).splitlines()
     assert name == str(path)
     assert max(map(len, lines)) <= 80
+    done = run(path, *asked)
+    assert done.exit_code == 0, done.output
     assert "\x1b" not in done.output
     for word in ("cache breaks: ", "read from cache: ", "billed tokens: ", "full bill", "needed: ", "invalid", "█"):
         assert word in done.output

@@ -288,7 +288,7 @@ def test_without_sessions_it_says_where_to_look() -> None:
 
 
 def test_a_directory_of_logs(tmp_path: Path) -> None:
-    """Its own log, those of its subdirectories, and files that begin with a header or a message; nothing else."""
+    """Its own log, those of its subdirectories, and files that begin with a header or a message; no other JSON."""
     store = tmp_path / "store"
     write(store / "sub" / "context-messages.jsonl")
     write(store / "context-messages.jsonl")
@@ -296,8 +296,9 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     (store / "named.jsonl").write_text('{"_record":"header","version":1}\n')
     (store / "plain.jsonl").write_text('{"role": "user", "content": "hello"}\n')
     (store / "other.jsonl").write_text('{"event": "role"}\n')
-    (store / "text.jsonl").write_text('"role": "user"\n')
+    (store / "text.jsonl").write_text('"role user"\n')
     (store / "empty").mkdir()
+    (store / "empty.jsonl").touch()
     os.mkfifo(store / "fifo.jsonl")
     assert set(listed(str(store))) == {"sub", "store", "named", "transcript", "plain"}
     said_at(tmp_path / "more" / "old" / "context-messages.jsonl", 20_000)
@@ -306,6 +307,20 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     assert run("list", tmp_path / "nobody").exit_code == 2
     assert run("list", store / "transcript.jsonl").exit_code == 2
     assert run("list", store, "--all").exit_code == 2
+
+
+def test_a_directory_names_the_logs_that_cannot_be_read(tmp_path: Path) -> None:
+    """A log whose beginning is damaged, one of nothing but NULs, links that lead nowhere: each has its row and why."""
+    store = tmp_path / "store"
+    whole = write(store / "damaged.jsonl").read_bytes()
+    (store / "damaged.jsonl").write_bytes(b"\xff" + whole[1:])
+    (store / "nothing.jsonl").write_bytes(b"\0" * 500)
+    (store / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    (store / "round").symlink_to("round")
+    found = listed(str(store))
+    states = {name: session["state"] for name, session in found.items()}
+    assert states == {"damaged": "damaged", "nothing": "unreadable", "gone": "unreadable", "round": "unreadable"}
+    assert all(found[name]["error"] for name in ("nothing", "gone", "round"))
 
 
 @pytest.mark.parametrize("env", [TERMINAL, {"COLUMNS": "80"}])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.terminals import Terminal, posix
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
 
@@ -114,6 +116,19 @@ def test_verify_prints_one_json_object(log: str) -> None:
     }
 
 
+def test_what_is_wrong_in_many_places_is_said_once(path: str) -> None:
+    """Its text and its advice once, with the first places and how many more there are; --json has each."""
+    append_bodies(FileLog(path), body(1))
+    first = os.path.getsize(path)
+    write_file(path, content_of(path) + b"".join(b'{"role":"user","content":"%02d"}\n' % n for n in range(16)))
+    shown = run("verify", path).stdout
+    assert "damage: 16" in shown
+    assert shown.count("another program wrote it without a checksum") == 1
+    places = "; ".join(f"line {number}, byte {first + 31 * (number - 2)}" for number in range(3, 8))
+    assert f"    15 more like it: {places}; and 10 more, --json has all\n" in shown
+    assert len(json.loads(run("verify", path, "--json").stdout)["logs"][0]["damage"]) == 16
+
+
 def make_input(kind: str) -> str:
     """Something that is no log: its path."""
     name = f"{kind}.jsonl"
@@ -130,10 +145,29 @@ def make_input(kind: str) -> str:
     return name
 
 
+@posix
+def test_ctrl_c_at_a_question_is_130(log: str) -> None:
+    """As anywhere else; nothing was done."""
+    before = content_of(log)
+    terminal = Terminal("purge", log, "--everything")
+    terminal.until("[y/N]")
+    os.killpg(terminal.process.pid, signal.SIGINT)
+    assert terminal.end() == 130
+    assert content_of(log) == before
+
+
+def test_purge_all_still_works_and_says_its_new_name(log: str) -> None:
+    """With a line on the error stream; its help does not name it."""
+    done = run("purge", log, "--all", "--yes")
+    assert (done.exit_code, numbers(FileLog(log))) == (0, [])
+    assert "--all is called --everything now" in done.stderr
+    assert "--all" not in run("purge", "--help").output
+
+
 @pytest.mark.parametrize("kind", ["missing", "directory", "link", "fifo", "long name", "NUL"])
 @pytest.mark.parametrize(
     "command",
-    [["verify"], ["verify", "--json"], ["repair", "--yes"], ["purge", "--all", "--yes"], ["purge", "--cleared"]],
+    [["verify"], ["verify", "--json"], ["repair", "--yes"], ["purge", "--everything", "--yes"], ["purge", "--cleared"]],
 )
 def test_what_is_no_log_is_an_error_that_says_so(path: str, kind: str, command: list[str]) -> None:
     """Exit code 2 and a sentence, no traceback, no hang, and nothing is created."""
@@ -151,30 +185,31 @@ def test_an_empty_file_is_sound_and_there_is_nothing_to_do(path: str) -> None:
     os.chmod(path, 0o600)
     assert run("verify", path).exit_code == 0
     assert "nothing to repair" in run("repair", path).stdout
-    assert "nothing to purge" in run("purge", path, "--all").stdout
+    assert "nothing to purge" in run("purge", path, "--everything").stdout
     assert content_of(path) == b""
 
 
-def test_text_for_a_pipe_is_plain_and_80_columns_wide(log: str) -> None:
-    """No escape sequences and no line beyond 80 columns, however damaged the log is."""
+def test_text_for_a_pipe_is_plain_and_no_line_is_broken(log: str) -> None:
+    """No escape sequences, and each finding, its advice and each path on one line, however damaged the log is."""
     lines = content_of(log).splitlines(keepends=True)
     write_file(log, b"".join([*lines[:2], b"no json\n", b'{"a":1}\n', b"\0" * 900 + b"\n", b"\n", *lines[3:], b"torn"]))
     done = subprocess.run([COMMAND, "verify", log], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    for arguments in (["repair", log, "--dry-run"], ["purge", log, "--cleared", "--dry-run"], ["purge", "--help"]):
+    assert "    run repair, or let the next append do the same: it is saved aside, then cut\n" in done.stdout
+    os.rename(log, long := "a-long-name-" * 10 + "log.jsonl")
+    for arguments in (["repair", long, "--dry-run"], ["purge", long, "--cleared", "--dry-run"]):
         done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60)
         assert "\x1b" not in done.stdout
-        assert max(map(len, done.stdout.splitlines())) <= 80
+        assert any(line.startswith(long) for line in done.stdout.splitlines())
 
 
 def test_a_file_name_is_shown_as_plain_text(path: str) -> None:
     """Markup, escape sequences and bytes that are no UTF-8 in a name do nothing to the terminal."""
     for name in ("[bold]x[/bold].jsonl", "a\x1b[31mb\n.jsonl", os.fsdecode(b"\xff.jsonl"), "é😀.jsonl"):
         append(FileLog(name), 0)
-        for arguments in (["verify"], ["purge", "--all", "--dry-run"]):
+        for arguments in (["verify"], ["purge", "--everything", "--dry-run"]):
             done = subprocess.run(
                 [COMMAND, *arguments, name],
                 capture_output=True,
@@ -230,7 +265,7 @@ def test_purge_shows_its_plan_and_asks(log: str) -> None:
     assert dry.exit_code == 0
     assert "2 messages removed" in dry.stdout
     for answer in ("n\n", "", None):
-        result = run("purge", log, "--all", answer=answer)
+        result = run("purge", log, "--everything", answer=answer)
         assert result.exit_code == 2
         assert "nothing was done" in result.output
     assert content_of(log) == content

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.transcript.cost import PRICES_AS_OF
 from tests.support.counted_sessions import collected, counted_session
 from tests.support.logs import sealed
-from tests.support.sessions_of_a_home import write
+from tests.support.sessions_of_a_home import TERMINAL, without_colours, write
 
 
 @pytest.fixture
@@ -40,9 +40,10 @@ async def test_the_json_is_the_statistics(path):
 
 async def test_the_text_fits_and_shows_no_content(path):
     """At 80 columns nothing is wider; markup in names is shown as it is, and nothing that was said is shown."""
+    done = CliRunner().invoke(main, ["stats", str(path), "--tokenizer", "estimate"], env=TERMINAL)
+    assert max(map(len, without_colours(done.output).splitlines())) <= 80
     done = run(str(path), "--tokenizer", "estimate")
     assert done.exit_code == 0, done.output
-    assert max(map(len, done.output.splitlines())) <= 80
     assert "read_file" in done.output
     assert "[m]" in done.output
     assert "question" not in done.output

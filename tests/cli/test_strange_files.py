@@ -21,7 +21,7 @@ COMMANDS = {
     "replay": ["replay", "{}"],
     "verify": ["verify", "{}"],
     "repair": ["repair", "--yes", "{}"],
-    "purge": ["purge", "--all", "--yes", "{}"],
+    "purge": ["purge", "--everything", "--yes", "{}"],
     "redact": ["purge", "--redact", "o", "--yes", "{}"],
     "fork": ["fork", "{}", "-o", "{}.new"],
     "import": ["import", "{}", "-o", "{}.new"],

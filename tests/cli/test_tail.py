@@ -151,7 +151,7 @@ def test_a_torn_tail_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_following_ends_with_an_interrupt(tmp_path: Path) -> None:
-    """It prints what comes at once, and an interrupt ends it with 0 and without a word."""
+    """It prints what comes at once, and an interrupt ends it with 130, as the docs say, and without a word."""
     lines = lines_of([user("first"), user("second")])
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines[0])
@@ -165,7 +165,7 @@ def test_following_ends_with_an_interrupt(tmp_path: Path) -> None:
         pass
     os.kill(followed.pid, signal.SIGINT)
     output, errors = followed.communicate(timeout=60)
-    assert (output, errors, followed.returncode) == (b"", b"", 0)
+    assert (output, errors, followed.returncode) == (b"", b"", 130)
 
 
 def test_a_log_that_is_removed_ends_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from click.testing import CliRunner, Result
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import request_table
 from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.cli.terminal import escaped
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.sessions_of_a_home import PLAIN, TERMINAL, without_colours
 
 HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
 AFTERWARDS = "a loop may add to a view before it sends it"
@@ -46,15 +49,16 @@ async def session(tmp_path: Path) -> Recorded:
     return recorded
 
 
-def run(command: str, path: Any, *arguments: str) -> Result:
-    return CliRunner().invoke(main, [command, str(path), *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+def run(command: str, path: Any, *arguments: str, env: Mapping[str, str] = PLAIN) -> Result:
+    return CliRunner().invoke(main, [command, str(path), *arguments], env=dict(env))
 
 
 async def test_requests_are_listed(session: Recorded) -> None:
     """Each has its number, sizes, and whether it can be shown in full; what comes from the log is escaped."""
+    done = run("views", session.path, env=TERMINAL)
+    assert max(map(len, without_colours(done.output).splitlines())) <= 80
     done = run("views", session.path)
     assert done.exit_code == 0, done.output
-    assert max(map(len, done.output.splitlines())) <= 80
     assert "\x1b" not in done.output
     assert "\x9b" not in done.output
     whole = " ".join(done.output.split())
@@ -66,15 +70,24 @@ async def test_requests_are_listed(session: Recorded) -> None:
 
 async def test_a_long_list_is_printed_as_it_is_read(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows after the first ones are aligned with them, and folded where they do not fit; all say the same."""
-    whole = run("views", session.path).output
+    whole = without_colours(run("views", session.path, env=TERMINAL).output)
     monkeypatch.setattr(request_table, "_AT_ONCE", 1)
-    done = run("views", session.path)
+    done = run("views", session.path, env=TERMINAL)
     assert done.exit_code == 0, done.output
-    lines = done.output.splitlines()
-    assert max(map(len, lines)) <= 80
-    rows = [line for line in lines if line[:7].strip().isdigit()]
+    shown = without_colours(done.output)
+    assert max(map(len, shown.splitlines())) <= 80
+    rows = [line for line in shown.splitlines() if line[:7].strip().isdigit()]
     assert len({line.rindex(" no" if line.rstrip().endswith("no") else " yes") for line in rows}) == 1
-    assert sorted("".join(done.output.split())) == sorted("".join(whole.split()))
+    assert sorted("".join(shown.split())) == sorted("".join(whole.split()))
+
+
+async def test_in_a_pipe_no_id_is_broken(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request is one line, with all of its plan and its provider, also where the list is printed as it is read."""
+    for at_once in (200, 1):
+        monkeypatch.setattr(request_table, "_AT_ONCE", at_once)
+        lines = run("views", session.path).output.splitlines()
+        assert len(lines) == 4
+        assert escaped(HOSTILE.replace("\n", " ")) in lines[1]
 
 
 async def test_the_list_as_json(session: Recorded) -> None:

@@ -64,7 +64,12 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([COMMAND, *map(str, arguments)], env=environment, **options)
 
 
+def without_colours(output: str) -> str:
+    """What a terminal shows."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", output)
+
+
 def is_harmless(output: str) -> bool:
     """Whether nothing but printable text, line breaks and colours would reach a terminal."""
-    left = re.sub(r"\x1b\[[0-9;]*m", "", output)
+    left = without_colours(output)
     return all(character.isprintable() or character == "\n" for character in left)
