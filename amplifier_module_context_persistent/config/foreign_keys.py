@@ -1,8 +1,8 @@
 """Keys that the host's bundles and other context modules set: what they mean here.
 
 A mount plan is often composed from several bundles, so the keys of another module reach this one. Those with a meaning
-here are mapped; those without are accepted in silence. Any other unknown key is a warning that names the nearest known
-one. `docs/configuration.md` lists all of them.
+here are mapped; those without are accepted in silence. Any other key in a mount plan is a warning that names the
+nearest known one; in Python it is an error. `docs/configuration.md` lists all of them.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def unknown_key(key: str, options: Mapping[str, Any]) -> str:
-    """The warning about an unknown key, with the nearest known one."""
+def nearest_key(key: str, options: Mapping[str, Any]) -> str:
+    """What a message about an unknown key ends with: the nearest known one, if one is near."""
     near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown configuration key {key!r} is ignored{hint}"
+    return f"; did you mean {near[0]!r}?" if near else ""

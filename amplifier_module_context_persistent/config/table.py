@@ -15,7 +15,7 @@ from ..errors import ConfigError
 from ..log.record import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
 from .checks import Check, at_least, flag, is_int, is_number, kinds_of_tools, one_of, path, share, share_or_zero
-from .foreign_keys import FALLBACK_BUDGET, in_our_keys, unknown_key
+from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key
 from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
@@ -245,15 +245,24 @@ class Config:
         return {option.name: option for option in fields(cls) if option.name != "configured"}
 
     @classmethod
-    def load(cls, given: Mapping[str, Any] | None = None, *, warn: Callable[[str], object] = logger.warning) -> Config:
+    def load(
+        cls,
+        given: Mapping[str, Any] | None = None,
+        *,
+        warn: Callable[[str], object] = logger.warning,
+        composed: bool = False,
+    ) -> Config:
         """Check a configuration and fill in the defaults.
 
         Args:
             given: the keys; names of other modules are accepted (`foreign_keys`).
-            warn: gets a text for each key that is unknown or has no effect.
+            warn: gets a text for each key that has no effect.
+            composed: whether bundles were merged into it, so that a key may be another module's: an unknown one is a
+                warning then.
 
         Raises:
-            ConfigError: a wrong value; names key, value and what is allowed.
+            ConfigError: an unknown key, with the nearest known one; or a wrong value: names key, value and what is
+                allowed.
         """
         options = cls.options()
         flat = in_our_keys(given or {})
@@ -261,7 +270,9 @@ class Config:
         values: dict[str, Any] = {}
         for key, value in flat.items():
             if key not in options:
-                warn(unknown_key(key, options))
+                if not composed:
+                    raise ConfigError(f"unknown configuration key {key!r}{nearest_key(key, options)}")
+                warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
             elif not options[key].metadata["check"](value):

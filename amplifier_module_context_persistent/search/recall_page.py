@@ -126,12 +126,16 @@ def check_wanted(
     image: Any = None,
     since: Any = None,
     until: Any = None,
+    **unknown: Any,
 ) -> Wanted:
     """Check what is asked for; None and an empty text are the same as nothing.
 
     Raises:
-        RecallError: a wrong type or value; says which and what is allowed.
+        RecallError: a wrong name, type or value; says which and what is allowed.
     """
+    if unknown:
+        names = ", ".join(["reference", *Question.__annotations__])
+        raise RecallError(f"{min(unknown)}: recall takes no such argument; allowed: {names}")
     texts = {"reference": reference, "query": query, "role": role, "tool": tool, "since": since, "until": until}
     for name, value in texts.items():
         if not isinstance(value, str | None):

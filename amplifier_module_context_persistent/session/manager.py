@@ -15,10 +15,12 @@ from typing import Any, Self, Unpack
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
+from ..errors import RecordError
 from ..log.base import Log
 from ..log.record import to_plain
 from ..messages.message import Message, text_of
-from ..messages.metadata import is_ephemeral
+from ..messages.metadata import given_id, is_ephemeral
+from ..messages.normalize import why_refused
 from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
@@ -59,7 +61,8 @@ class PersistentContextManager:
         options: the configuration's keys; `docs/configuration.md` lists them.
 
     Raises:
-        ConfigError: a wrong value; names key, value and what is allowed.
+        ConfigError: an unknown option, or a wrong value; names it and what is allowed. With a `coordinator` the options
+            are those of a mount plan, and an unknown one is a warning: it may be another module's.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class PersistentContextManager:
     ) -> None:
         given = {"transcript_path": transcript_path} if transcript_path is not None else {}
         self._host = Host(coordinator)
-        self.config = Config.load({**options, **given}, warn=self._host.warn_once)
+        self.config = Config.load({**options, **given}, warn=self._host.warn_once, composed=coordinator is not None)
         self._now = now
         self._usage = Usage(self.config, self._host, session_id)
         self._meter = self._usage.meter
@@ -126,10 +129,13 @@ class PersistentContextManager:
         again. An ephemeral one is in this process's views only. The caller's object is not kept.
 
         Raises:
-            RecordError: it cannot be stored as it is; nothing was stored.
+            RecordError (a `ValueError`): it cannot be stored as it is, or no view could ever show it: it has no
+                content, is a result without a call's id, or has calls without ids; nothing was stored.
             LogError: the log took nothing, or its state is unknown (`LogFailedError`).
         """
         plain = to_plain(message)
+        if given_id(plain) is None and (reason := why_refused(plain)):
+            raise RecordError(reason)
         session = self._store.session or await self._store.open()
         metadata = plain.get("metadata")
         if metadata and "ephemeral" in metadata and is_ephemeral(plain):
@@ -207,10 +213,16 @@ class PersistentContextManager:
         log never held (turns made under another module), and the history as a host repairs interrupted calls. Any other
         list changes nothing, and the event `context:set_messages_ignored` says how many messages were unknown.
 
+        A message that no view can show (`add_message` refuses it) is stored and named in a warning: a host that resumes
+        an old session must not fail because of one line.
+
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
         """
         plain = [to_plain(message) for message in messages]
+        for number, message in enumerate(plain):
+            if given_id(message) is None and (reason := why_refused(message)):
+                logger.warning("set_messages: no view will show message %d: %s", number, reason)
         session = await self._store.open()
         if not session.history.authoritative:
             await self._replace(plain, "set_messages")
