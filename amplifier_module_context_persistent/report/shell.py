@@ -36,7 +36,7 @@ SCRIPTS = (
 )
 """The script's files, in the order in which they stand in the page."""
 
-STYLES = ("base.css", "head.css", "panels.css", "list.css", "parts.css", "dialogs.css")
+STYLES = ("base.css", "head.css", "panels.css", "list.css", "parts.css", "dialogs.css", "narrow.css", "print.css")
 
 _PAGE = "page"
 

@@ -247,11 +247,12 @@ def test_a_file_that_was_cut_short_says_so(opened, browser, tmp_path):
     assert "cannot be read" in page.run("document.body.innerText")
 
 
-async def test_axe_finds_nothing(opened, tmp_path):
-    """No violation of its rules, light and dark, with the panel and with the dialogs."""
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_axe_finds_nothing(opened, tmp_path, width):
+    """No violation of its rules, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")
     script = (files(axe) / "axe.min.js").read_text(encoding="utf-8")
-    page = opened(await record(tmp_path / "log.jsonl", 120), views="all")
+    page = opened(await record(tmp_path / "log.jsonl", 120), views="all", width=width)
     page.run(script + "; 1")
     for scheme in ("light", "dark"):
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -259,7 +260,8 @@ async def test_axe_finds_nothing(opened, tmp_path):
             "1",
             "location.hash = '#request-40'",
             "document.querySelector('.fold').click()",
-            "document.getElementById('help-button').click()",
+            "document.getElementById('turns-button').click()",
+            "document.getElementById('turns-button').click(); document.getElementById('help-button').click()",
             "document.getElementById('figures-button').click()",
         ):
             page.run(f"document.getElementById('dialog').close(); {state}")

@@ -48,6 +48,12 @@ function setRule(selector, property, value) {
   rules.get(selector).style.setProperty(property, value);
 }
 
+/** A colour of the sheet as a canvas takes it: the one for light or dark that holds now. */
+function colourOf(name) {
+  setRule("#said", "color", `var(${name})`);
+  return getComputedStyle(byId("said")).color;
+}
+
 const count = (number) => Number(number).toLocaleString("en-US");
 const counted = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 

@@ -11,6 +11,18 @@ function beginContents() {
     finish: (element) => element,
   });
   contents.reset(turns.length);
+  byId("turns-button").addEventListener("click", () => showTurns(!page.classList.contains("turns")));
+  byId("contents").addEventListener("click", (event) => event.target.closest("a") && showTurns(false));
+}
+
+/** Where the page is narrow, the contents lie over the messages while they are asked for. */
+function showTurns(isShown) {
+  const isOpen = page.classList.toggle("turns", isShown);
+  byId("turns-button").setAttribute("aria-expanded", String(isOpen));
+  if (!isOpen) return;
+  const number = state.history.turnOf[state.current] || 0;
+  contents.go(number, 0, contents.scroller.clientHeight / 3);
+  contents.focusRow(`${number}.0`);
 }
 
 function contentsRow(turn, number) {

@@ -10,11 +10,17 @@ function showDialog(title, ...content) {
   dialog.showModal();
 }
 
+/** A table that is moved sideways where it is too wide; a column in which no row has anything is left out. */
 function tableOfRows(caption, heads, rows) {
+  const filled = heads.map((_, at) => at).filter((at) => at === 0 || rows.some((row) => row[at] !== ""));
   const table = make("table", "figures", make("caption", "", caption));
-  const line = (cells, tag) => make("tr", "", ...cells.map((cell) => make(tag, "", String(cell))));
+  const line = (cells, tag) => make("tr", "", ...filled.map((at) => make(tag, "", String(cells[at]))));
   table.append(make("thead", "", line(heads, "th")), make("tbody", "", ...rows.map((row) => line(row, "td"))));
-  return table;
+  const frame = make("div", "scrolls", table);
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "group");
+  frame.setAttribute("aria-label", caption);
+  return frame;
 }
 
 function showHelp() {

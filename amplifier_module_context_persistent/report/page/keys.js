@@ -86,6 +86,11 @@ function onKey(event) {
     byId("find").select();
     return;
   }
+  if (event.key === "Escape" && page.classList.contains("turns")) {
+    showTurns(false);
+    byId("turns-button").focus();
+    return;
+  }
   if (event.key === "Escape" && document.activeElement === byId("find")) {
     byId("find").value = "";
     find("");

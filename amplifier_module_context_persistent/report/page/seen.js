@@ -69,7 +69,7 @@ function proofOf(request) {
   const reason = requests.reasons[requests.reason[request]] || "";
   switch (requests.proved[request]) {
     case "y":
-      return ["proved", "Proved by its receipt", "The view was made again from the log, and its hash is that of the receipt."];
+      return ["proved", "Proved", "The view was made again from the log, and its hash is that of the receipt."];
     case "n":
       return ["not-proved", "Not proved", reason];
     default:
@@ -88,10 +88,11 @@ function drawSeen() {
     element.setAttribute("aria-label", label);
     return element;
   };
-  head.append(make("h2", "", `What the model saw at request ${count(requests.number[request])}`), step(-1, "The request before", "‹"), step(1, "The next request", "›"));
+  head.append(make("h2", "", make("span", "wide", "What the model saw at "), `request ${count(requests.number[request])}`), step(-1, "The request before", "‹"), step(1, "The next request", "›"));
   if (requests.receipts) {
     const [className, label, why] = proofOf(request);
     const badge = make("span", `badge ${className}`, label);
+    if (className === "proved") badge.append(make("span", "wide", " by its receipt"));
     badge.title = why;
     head.append(badge);
     if (className === "not-proved" && why) head.append(make("span", "why", why));
@@ -151,7 +152,7 @@ function drawStrip() {
   strip.height = height * scale;
   const pen = strip.getContext("2d");
   pen.scale(scale, scale);
-  const colours = Object.fromEntries(["k", "e", "d", "s"].map((letter) => [letter, getComputedStyle(page).getPropertyValue(`--fate-${letter}`).trim()]));
+  const colours = Object.fromEntries(["k", "e", "d", "s"].map((letter) => [letter, colourOf(`--fate-${letter}`)]));
   const total = Math.max(1, state.requests.place[state.request]);
   const columns = Math.min(total, Math.floor(width));
   for (let column = 0; column < columns; column += 1) {

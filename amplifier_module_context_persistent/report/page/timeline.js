@@ -73,7 +73,7 @@ const timeline = {
     canvas.height = height * scale;
     const pen = canvas.getContext("2d");
     pen.scale(scale, scale);
-    const colour = (name) => getComputedStyle(page).getPropertyValue(name).trim();
+    const [bar, cachedBar] = ["--bar", "--bar-cached"].map(colourOf);
     const floor = height - 1;
     const most = Math.max(1, ...maxima(requests));
     const tall = (tokens) => Math.max(1, (tokens / most) * (height - 16));
@@ -87,24 +87,24 @@ const timeline = {
         if (requests.tokens[at] >= tokens) [tokens, cached] = [requests.tokens[at], cachedTokens(requests, at)];
       }
       const [x, wide] = [(column * width) / columns, width / columns - gap];
-      pen.fillStyle = colour("--bar");
+      pen.fillStyle = bar;
       pen.fillRect(x, floor - tall(tokens), Math.max(wide, 0.5), tall(tokens));
       if (cached > 0) {
-        pen.fillStyle = colour("--bar-cached");
+        pen.fillStyle = cachedBar;
         pen.fillRect(x, floor - tall(cached), Math.max(wide, 0.5), tall(cached));
       }
     }
-    this.drawBudget(pen, width, floor, tall, colour);
-    this.drawMarks(pen, width, height, colour);
+    this.drawBudget(pen, width, floor, tall);
+    this.drawMarks(pen, width, height);
     const here = this.describe(this.hovered >= 0 ? this.hovered : this.here);
     byId("time-note").textContent = here;
     canvas.setAttribute("aria-valuenow", String(this.here + 1));
     canvas.setAttribute("aria-valuetext", this.describe(this.here));
   },
 
-  drawBudget(pen, width, floor, tall, colour) {
+  drawBudget(pen, width, floor, tall) {
     const { requests } = state;
-    pen.strokeStyle = colour("--budget");
+    pen.strokeStyle = colourOf("--budget");
     pen.setLineDash([3, 3]);
     pen.beginPath();
     let before = 0;
@@ -119,10 +119,10 @@ const timeline = {
     pen.setLineDash([]);
   },
 
-  drawMarks(pen, width, height, colour) {
+  drawMarks(pen, width, height) {
     const { requests } = state;
     const x = (request) => ((request + 0.5) * width) / requests.length;
-    pen.fillStyle = colour("--compaction");
+    pen.fillStyle = colourOf("--compaction");
     const isDense = requests.compactions.length > width / 12; // then ticks at the top, which leave the bars in sight
     for (const compaction of requests.compactions) {
       const at = x(compaction.at);
@@ -136,7 +136,7 @@ const timeline = {
     }
     for (const [request, name] of [[this.hovered, "--muted"], [this.here, "--ink"]]) {
       if (request < 0) continue;
-      pen.fillStyle = colour(name);
+      pen.fillStyle = colourOf(name);
       pen.fillRect(Math.round(x(request)) - 1, 0, 2, height);
     }
   },
