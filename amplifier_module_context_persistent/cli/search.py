@@ -47,7 +47,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @click.option("-l", "--sessions-only", "names", is_flag=True, help="Print only which sessions match.")
 @click.option("-c", "--count", is_flag=True, help="Print only how many lines match in each session.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@click.option("--no-index", is_flag=True, help="Neither use nor write the search index.")
+@click.option("--no-catalogue", "--no-index", is_flag=True, help="Neither use nor write the catalogue.")
 @click.pass_context
 def search_command(
     context: click.Context,
@@ -65,7 +65,7 @@ def search_command(
     names: bool,
     count: bool,
     as_json: bool,
-    no_index: bool,
+    no_catalogue: bool,
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
@@ -83,8 +83,8 @@ def search_command(
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
     printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
     one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines)
-    if files and not no_index and storage() is None:  # the index is about files
-        code = _search_with_index(one, files)
+    if files and not no_catalogue and storage() is None:  # the catalogue is about files
+        code = _search_with_catalogue(one, files)
     else:
         code = _searched(one, ((path, None) for path in paths))
     if tool is not None and code == FINDINGS:
@@ -92,13 +92,13 @@ def search_command(
     context.exit(code)
 
 
-def _search_with_index(one: _Search, files: list[SessionFile]) -> int:
-    from ..transcript.indexed_search import SessionsSearch
+def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
+    from ..transcript.project_search import SessionsSearch
 
-    with SessionsSearch(files, one.pattern) as index:
-        open_ones = (session for session in files if not index.rules_out(session))
-        code = _searched(one, ((str(session.path), partial(index.positions, session)) for session in open_ones))
-        index.update()
+    catalogues = SessionsSearch(files, one.pattern)
+    open_ones = (session for session in files if not catalogues.rules_out(session))
+    code = _searched(one, ((str(session.path), partial(catalogues.positions, session)) for session in open_ones))
+    catalogues.update()
     return code
 
 

@@ -6,7 +6,7 @@ Rules:
   meanwhile is added, and the new file is synced and renamed over the log. A crash leaves the old log or the new one.
 - The new file is locked too until all that is done, so nobody appends to a file whose name could still be lost.
 - Another purge that comes first ends this one.
-- The search index of the project goes with it: the next search makes a new one.
+- The project's catalogue goes with it, before and after the log is replaced: a search may write it in between.
 - What stays keeps its order and its bytes, but for its checksum and what belongs to resets. Bytes that cannot be read
   stay where everything but `everything` is purged. Saved torn tails go when that is asked for.
 - The `purge` record that is left holds counts, and nothing of what was removed: not even the pattern.
@@ -19,6 +19,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 
+from ..catalogue.database import CatalogueError, remove_catalogue
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
 from ..log.atomic_file import remove_other_name
 from ..log.checkpoint_file import remove_checkpoint
@@ -28,7 +29,6 @@ from ..log.location import is_postgres
 from ..log.lock import lock_log, unlock_log
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
-from ..log.search_index import remove_search_index
 from ..log.strange import check_is_log
 from ..log.torn_tail import save_torn_tail, saved_tails
 from .purge_file import PurgeFile
@@ -200,7 +200,10 @@ def _finish(
     new.check(rewrite.expected())
     if (torn := reader.torn) and not purge.torn:
         save_torn_tail(reader.file.files, reader.file.descriptor, reader.path, torn)
-    remove_search_index(reader.path)
+    try:
+        remove_catalogue(reader.path)
+    except CatalogueError as error:
+        raise PurgeError(f"the catalogue cannot be removed ({error}); nothing was changed; try again") from error
     remove_checkpoint(reader.file.files, reader.path)
     new.take_place()
 
@@ -213,10 +216,10 @@ def _settle(reader: LogReader, purge: Purge) -> None:
         reason = f"the log was purged, but that may not survive a power cut ({error}); run the purge again"
         raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
     try:
-        remove_search_index(reader.path)  # a search may have written it from the log as it was before
-    except OSError as error:
-        reason = f"the log was purged, but not the search index ({error}); run the purge again"
-        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
+        remove_catalogue(reader.path)
+    except (CatalogueError, OSError) as error:
+        reason = f"the log was purged, but the catalogue may still hold traces of it ({error}); run the purge again"
+        raise LogFailedError(errno.EIO, reason, reader.path) from error
     if purge.torn:
         _remove_tails(reader)
 

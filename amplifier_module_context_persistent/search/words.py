@@ -18,11 +18,12 @@ import regex
 from ..errors import RecallError
 from .expression import longest_plain
 from .pattern import MOST_TEXT_CHARS, Pattern, is_plain
-from .trigrams import CJK
 
 _TERM = re.compile(r'"(?P<phrase>[^"]*)"?(?P<begin>\*?)|(?P<plain>[^\s"]+)')
 _WORD = re.compile(r"\w+")
-_UNPARTED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_CJK = "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff66-\uffdc\U00020000-\U0003ffff"
+"""The characters of Chinese, Japanese and Korean, as ranges of an expression's set."""
+_UNPARTED = f"{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _IN_A_WORD = rf"[^\W{_UNPARTED}]"
 _MOST_TERMS = 32
 

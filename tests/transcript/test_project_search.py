@@ -1,22 +1,25 @@
-"""A search with the index finds what one without it finds, whatever happened to the logs and to the index."""
+"""A search with the catalogue finds what one without it finds, whatever happened to the logs and to the catalogue."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.search_index import INDEX_NAME
+from amplifier_module_context_persistent.catalogue import database
+from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
+from amplifier_module_context_persistent.catalogue.words import Block
+from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
-from amplifier_module_context_persistent.transcript import full_text, index_blocks, indexed_search
-from amplifier_module_context_persistent.transcript.indexed_search import ProjectSearch
+from amplifier_module_context_persistent.transcript import project_search
+from amplifier_module_context_persistent.transcript.project_search import ProjectSearch
 from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.sessions_of_a_home import lines_of, log_of, run, start, write
@@ -30,6 +33,7 @@ QUERIES = [
     "(?i)PIN cushion",
     "検索",
     "索",
+    "全文検",
     r"^\w+ needle$",
     'path: "quoted"',
     "zebra",
@@ -51,18 +55,18 @@ def messages(seed: int, *more: str, count: int = 60) -> list[dict[str, object]]:
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with sessions, and small blocks; gives where its index lies."""
+    """A project with sessions, and small blocks; gives where its catalogue lies."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(indexed_search, "LEAST_BYTES", 0)
-    for module in (indexed_search, index_blocks):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(project_search, "LEAST_BYTES", 0)
+    monkeypatch.setattr(project_search, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(project_search, "SETTLED_S", -60)
     write(log_of("one"), messages(1, "a needle here"))
     write(log_of("two"), messages(2, "this is a PIN CUSHION", "全文検索する"))
     write(log_of("none"), messages(3))
     for number in range(6):
         write(log_of(f"small-{number}"), messages(10 + number, "the needle" * (number == 4), count=3))
-    return log_of("one").parents[2] / INDEX_NAME
+    return catalogue_of(log_of("one"))
 
 
 def searched(*arguments: str) -> tuple[int, str]:
@@ -73,20 +77,20 @@ def searched(*arguments: str) -> tuple[int, str]:
 
 
 def check_same() -> None:
-    """Each query finds the same with the index and without it."""
+    """Each query finds the same with the catalogue and without it."""
     for query in QUERIES:
-        assert searched(query) == searched(query, "--no-index"), query
+        assert searched(query) == searched(query, "--no-catalogue"), query
 
 
 def opened_for(query: str) -> set[str]:
     """The sessions whose logs a search would open."""
     files = session_files()
-    with ProjectSearch(files[0].project, files, regex_pattern(query)) as search:
-        return {session.id for session in files if not search.rules_out(session)}
+    search = ProjectSearch(files, regex_pattern(query))
+    return {session.id for session in files if not search.rules_out(session)}
 
 
 def test_logs_that_cannot_match_are_not_opened(project: Path) -> None:
-    """The first search writes the index, the next ones use it."""
+    """The first search writes the catalogue, the next ones use it."""
     everything = {session.id for session in session_files()}
     assert opened_for("zebra") == everything
     searched("zebra")
@@ -94,7 +98,8 @@ def test_logs_that_cannot_match_are_not_opened(project: Path) -> None:
     assert opened_for("zebra") == set()
     assert opened_for("a needle here") == {"one"}
     assert "none" not in opened_for("needle|CUSHION")
-    assert opened_for("検索") == {"two"}
+    assert opened_for("全文検") == {"two"}
+    assert opened_for("検索") == everything
     assert opened_for("a.") == everything
     check_same()
 
@@ -103,10 +108,8 @@ def test_only_what_may_match_is_read_of_a_log() -> None:
     """The blocks that hold the words."""
     searched("zebra")
     (session,) = (one for one in session_files() if one.id == "one")
-    with (
-        ProjectSearch(session.project, session_files(), regex_pattern("a needle here")) as search,
-        Transcript(session.path) as transcript,
-    ):
+    search = ProjectSearch(session_files(), regex_pattern("a needle here"))
+    with Transcript(session.path) as transcript:
         positions = search.positions(session, transcript.reader)
         assert positions is not None
         assert 7 in positions
@@ -114,7 +117,7 @@ def test_only_what_may_match_is_read_of_a_log() -> None:
 
 
 async def test_what_was_appended_is_found() -> None:
-    """At once, and in the next index, which grows by it."""
+    """At once, and the catalogue grows by it."""
     searched("zebra")
     manager = PersistentContextManager(log_of("none"))
     for number in range(3):
@@ -130,7 +133,7 @@ async def test_what_was_appended_is_found() -> None:
 
 
 async def test_what_a_clear_hid_is_not_found() -> None:
-    """The index offers it, the log decides."""
+    """The catalogue offers it, the log decides."""
     searched("zebra")
     manager = PersistentContextManager(log_of("one"))
     await manager.clear()
@@ -165,26 +168,25 @@ def test_plain_message_files_are_searched_too() -> None:
     check_same()
 
 
-def test_a_damaged_index_is_not_used(project: Path) -> None:
-    """It is made anew."""
+def test_a_catalogue_that_cannot_be_read_is_made_anew(project: Path) -> None:
+    """Whatever stands in its place."""
     searched("zebra")
     content = project.read_bytes()
-    for damaged in (b"", b"x" * 5_000, content[:5_000], content.replace(content[9_000:9_050], bytes(50))):
+    for damaged in (b"", b"x" * 5_000, content[:5_000], content[:100] + bytes(4_000) + content[4_100:]):
         project.write_bytes(damaged)
         check_same()
         assert opened_for("zebra") == set()
 
 
-def test_an_index_that_cannot_be_written_is_done_without(project: Path) -> None:
+def test_a_catalogue_that_cannot_be_written_is_done_without(project: Path) -> None:
     """A directory is in its place."""
     project.mkdir()
     check_same()
     assert project.is_dir()
-    assert [path.name for path in project.parent.iterdir() if path.suffix == ".part"] == []
 
 
 def test_sessions_come_and_go(project: Path) -> None:
-    """What is gone is forgotten; an index that mostly serves nobody is made anew."""
+    """What is gone is forgotten; where most blocks serve nobody, the words are begun anew."""
     searched("zebra")
     os.remove(log_of("two"))
     write(log_of("new"), messages(20, "new needle"))
@@ -193,15 +195,15 @@ def test_sessions_come_and_go(project: Path) -> None:
     for seed in range(30, 60):
         write(log_of("new"), messages(seed, "other needle"))
         check_same() if not seed % 10 else searched("zebra")
-    with sqlite3.connect(f"file:{project}?mode=ro", uri=True) as database:
-        assert "two" not in {name for (name,) in database.execute("SELECT name FROM session")}
-        ((made,),) = database.execute("SELECT blocks FROM made")
-        ((used,),) = database.execute("SELECT count(DISTINCT block) FROM part")
-    database.close()
-    assert made <= 2 * used
+    with Catalogue(project).reading() as connection:
+        assert "sessions/two/context-messages.jsonl" not in {
+            path for (path,) in connection.execute("SELECT path FROM sessions")
+        }
+        ((dead, blocks),) = connection.execute("SELECT sum(session = 0), count(*) FROM blocks")
+    assert dead <= blocks / 2
 
 
-def test_a_purge_takes_the_index_along(project: Path) -> None:
+def test_a_purge_takes_the_catalogue_along(project: Path) -> None:
     """And the next one knows nothing of what was purged."""
     write(log_of("secret"), messages(40, "the codeword xylophone"))
     searched("zebra")
@@ -210,13 +212,14 @@ def test_a_purge_takes_the_index_along(project: Path) -> None:
     assert not project.exists()
     assert searched("xylophone") == (1, "")
     assert opened_for("xylophone") == set()
-    assert b"xylophone" not in project.read_bytes()
+    for trigram in (b"xyl", b"ylo", b"oph"):
+        assert trigram not in project.read_bytes()
     check_same()
 
 
 def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
     """So much for one search; meanwhile the rest is read."""
-    monkeypatch.setattr(index_blocks, "RUN_BYTES", 20_000)
+    monkeypatch.setattr(project_search, "RUN_BYTES", 20_000)
     write(log_of("long"), messages(50, "long needle", count=500))
     searches = 0
     while opened_for("zebra"):
@@ -228,45 +231,69 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
     assert opened_for("long needle") == {"long"}
 
 
-def test_random_text_does_not_make_the_index_large(project: Path) -> None:
-    """Blocks of which the index would be as large as they are are not in it, and always read."""
+def test_random_text_does_not_make_the_catalogue_large(project: Path) -> None:
+    """Blocks that would take as much room as their text are not in it, and always read."""
     choose = random.Random(7)
     text = ["".join(choose.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=2_000)) for _ in range(60)]
     write(log_of("random"), [{"role": "user", "content": one} for one in [*text, "random needle"]])
     searched("zebra")
     assert "random" in opened_for("zebra")
-    assert project.stat().st_size < 0.35 * sum(map(len, text))
+    assert project.stat().st_size < 0.5 * sum(map(len, text))
     check_same()
 
 
-def test_of_two_writers_the_last_one_wins() -> None:
-    """What the other one added is searched from the log, and added again."""
+def test_what_two_searches_find_missing_is_added_once(project: Path) -> None:
+    """Each adds what the other one did not."""
     files = session_files()
-    pattern = regex_pattern("zebra")
-    with (
-        ProjectSearch(files[0].project, files, pattern) as first,
-        ProjectSearch(files[0].project, files, pattern) as last,
-    ):
-        for search, session in ((first, files[0]), (last, files[1])):
+    first, last = (ProjectSearch(files, regex_pattern("zebra")) for _ in range(2))
+    for search in (first, last):
+        for session in files:
             with Transcript(session.path) as transcript:
                 search.positions(session, transcript.reader)
-            assert search.update()
-    assert files[1].id not in opened_for("zebra")
-    assert files[0].id in opened_for("zebra")
+    first.update()
+    with Catalogue(project).reading() as connection:
+        before = connection.execute("SELECT * FROM blocks").fetchall()
+    last.update()
+    with Catalogue(project).reading() as connection:
+        assert connection.execute("SELECT * FROM blocks").fetchall() == before
+    assert opened_for("zebra") == set()
     check_same()
 
 
-def test_one_log_is_searched_without_an_index(project: Path) -> None:
+def test_what_was_read_before_a_purge_is_not_written_back(project: Path) -> None:
+    """A search that opened the log of before adds nothing of it."""
+    write(log_of("secret"), messages(40, "the codeword xylophone"))
+    files = session_files()
+    search = ProjectSearch(files, regex_pattern("zebra"))
+    (secret,) = (one for one in files if one.id == "secret")
+    with Transcript(secret.path) as transcript:
+        search.positions(secret, transcript.reader)
+    blocks = project_search._blocks
+
+    def purged_meanwhile(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Block | None, int]]:
+        for number, found in enumerate(blocks(reader, start, most_bytes)):
+            if not number:
+                assert run("purge", "secret", "--redact", "xylophone", "--yes").exit_code == 0
+            yield found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(project_search, "_blocks", purged_meanwhile)
+        search.update()
+    assert not project.exists() or b"xyl" not in project.read_bytes()
+    check_same()
+
+
+def test_one_log_is_searched_without_a_catalogue(project: Path) -> None:
     """It has to be read anyway."""
     searched("needle", "one")
     searched("needle", "--last")
-    searched("needle", "--no-index")
+    searched("needle", "--no-catalogue")
     assert not project.exists()
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode")
 def test_a_session_whose_name_is_no_text_is_read(project: Path) -> None:
-    """The index holds the others."""
+    """The catalogue holds the others."""
     strange = log_of(os.fsdecode(b"odd-\xff"))
     write(strange, messages(70, "an odd needle"))
     check_same()
@@ -275,7 +302,7 @@ def test_a_session_whose_name_is_no_text_is_read(project: Path) -> None:
 
 
 def test_several_processes_search_and_write_at_once(project: Path) -> None:
-    """Each finds what there is, and what is left is an index."""
+    """Each finds what there is, and what is left is a catalogue."""
     write(log_of("more"), messages(80, "one more needle", count=1_500))
     assert log_of("more").stat().st_size > 1 << 19
     running = [start("search", "one more needle", "--json", stdout=subprocess.PIPE) for _ in range(4)]
@@ -289,16 +316,16 @@ def test_several_processes_search_and_write_at_once(project: Path) -> None:
 
 def test_small_projects_have_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading them takes no longer."""
-    monkeypatch.setattr(indexed_search, "LEAST_BYTES", 1 << 19)
+    monkeypatch.setattr(project_search, "LEAST_BYTES", 1 << 19)
     check_same()
     assert not project.exists()
 
 
 def test_without_fts5_all_is_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite may be built without it."""
-    monkeypatch.setattr(full_text, "_SCHEMA", full_text._SCHEMA.replace("fts5(", "fts_none("))
+    monkeypatch.setattr(database, "_SCHEMA", tuple(one.replace("fts5", "fts_none") for one in database._SCHEMA))
     check_same()
-    assert not project.exists()
+    assert opened_for("zebra") == {session.id for session in session_files()}
 
 
 def test_lines_of_a_log_are_whole() -> None:

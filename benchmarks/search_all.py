@@ -1,8 +1,8 @@
-"""Searching all sessions with the index and without it: `python -m benchmarks.search_index`.
+"""Searching all sessions with the catalogue and without it: `python -m benchmarks.search_all`.
 
 Makes a project of generated sessions and searches it for what stands in one of them, what stands in none, and what
-stands in most. Printed are the processor time of each search by scanning, of one that may write the index, and of one
-that uses it, and the size of the index as a share of the text. A promise that is missed is said, and ends it with 1.
+stands in most. Printed are the processor time of each search by scanning, of one that may write the catalogue, and of
+one that uses it, and the catalogue's size as a share of the text. A promise that is missed is said, and ends it with 1.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from amplifier_module_context_persistent.catalogue.database import NAME
 from amplifier_module_context_persistent.cli import main as command
 from amplifier_module_context_persistent.log.record import encode_message, seal
-from amplifier_module_context_persistent.log.search_index import INDEX_NAME
 from amplifier_module_context_persistent.transcript.search import searched_text
 from amplifier_module_context_persistent.transcript.sessions import session_files
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from fixtures.generate import generate_session
 
-MOST_SHARE = 0.35
+MOST_SHARE = 0.5
 SESSIONS, MESSAGES, MEAN_BYTES = 40, 500, 1_000
 QUERIES = ("zebra_crossing", "(?i)ZEBRA.cross", "nothing has this text", "the")
 
@@ -43,6 +43,7 @@ def write_sessions(project: Path, sessions: int) -> None:
             line, seed = seal(body, seed)
             lines.append(line)
         path.write_bytes(b"".join(lines))
+        os.utime(path, (0, 0))  # a log that is still written to is not taken in to its end
 
 
 def search(*arguments: str) -> tuple[float, str]:
@@ -66,15 +67,15 @@ def main() -> int:
         for session in session_files():
             with Transcript(session.path) as transcript:
                 text_bytes += sum(len(searched_text(one).encode("utf-8", "replace")) for one in transcript.messages())
-        search("--no-index", "x")  # what is imported first
+        search("--no-catalogue", "x")  # what is imported first
         for query in QUERIES:
-            scanned_s, expected = search("--no-index", query)
+            scanned_s, expected = search("--no-catalogue", query)
             first_s, first = search(query)
             indexed_s, found = search(query)
             holds = holds and expected == first == found
             print(f"{query:24} scanned {scanned_s:6.2f} s  first {first_s:6.2f} s  indexed {indexed_s:6.2f} s")
-        share = (project / INDEX_NAME).stat().st_size / text_bytes
-        print(f"{text_bytes / 1e6:.1f} MB of text; the index is {share:.3f} of it (at most {MOST_SHARE})")
+        share = (project / NAME).stat().st_size / text_bytes
+        print(f"{text_bytes / 1e6:.1f} MB of text; the catalogue is {share:.3f} of it (at most {MOST_SHARE})")
     return 0 if holds and share <= MOST_SHARE else 1
 
 

@@ -1,0 +1,267 @@
+"""The catalogue's file: where it lies, how it is opened, believed and removed.
+
+Rules:
+- A rollback journal, no write-ahead log and no memory map: a truncated map kills the process, and network homes have no
+  shared memory.
+- The file is created empty with mode 0600 before SQLite opens it. A link, a file of another user, one that others may
+  write, and one whose schema is not exactly ours are not used; a writer puts a new one in the place of the last kind.
+- It is removed under SQLite's exclusive lock, its journal first: nobody is writing then, and a connection that was
+  opened before cannot write afterwards (SQLite sees that its file was unlinked).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import monotonic
+
+try:
+    import sqlite3
+except ImportError:  # Python may be built without it
+    sqlite3 = None  # type: ignore[assignment]
+
+NAME = "context-catalogue.sqlite3"
+SUFFIX = ".catalogue"
+"""Of the catalogue of a log that does not lie as the host's sessions do: `<log>.catalogue`."""
+
+LEAST_SQLITE = (3, 34)
+"""The first version whose FTS5 has the `trigram` tokenizer (https://sqlite.org/fts5.html)."""
+APPLICATION_ID = 0x63746361
+"""Stands in the header of every version of the file."""
+
+COMMAND_WAIT_S = 2.0
+"""How long a command waits for another one's transaction; a session does not wait."""
+_MOST_S = 10.0
+"""The longest a transaction may take: a forged file must not hold anybody up."""
+_OPERATIONS = 10_000
+_MOST_VALUE_BYTES = 16 << 20
+_OLD_NAMES = ("context-search.sqlite3",)
+"""Files that earlier versions kept in its place."""
+
+_SCHEMA = (
+    """CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
+    words_bytes INTEGER NOT NULL, words_tail BLOB NOT NULL)""",
+    """CREATE TABLE blocks (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
+    is_dense INTEGER NOT NULL)""",
+    "CREATE INDEX blocks_of_sessions ON blocks (session)",
+    "CREATE VIRTUAL TABLE words USING fts5 "
+    "(text, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
+)
+
+
+class CatalogueError(Exception):
+    """The catalogue cannot be used now; says why. Whoever asks does without it."""
+
+
+def catalogue_of(log: str | os.PathLike[str]) -> Path:
+    """Where the catalogue of a log lies: beside the `sessions` of its project, else beside the log."""
+    path = Path(os.path.abspath(log))
+    sessions = path.parent.parent
+    return sessions.parent / NAME if sessions.name == "sessions" else path.with_name(path.name + SUFFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """One catalogue; nothing is open between its transactions.
+
+    Args:
+        path: its file.
+        wait_s: how long to wait for another one's transaction.
+    """
+
+    path: Path
+    wait_s: float = COMMAND_WAIT_S
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Read in one transaction.
+
+        Raises:
+            CatalogueError: there is none that can be used.
+        """
+        with self._connected() as connection:
+            connection.execute("BEGIN")
+            _check_schema(connection)
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Write in one transaction, which ends with the block; a file that is broken or not ours is replaced before.
+
+        Raises:
+            CatalogueError: it cannot be written, or only after too long a wait; nothing was changed.
+        """
+        self._make()
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            _check_schema(connection)
+            yield connection
+            connection.execute("COMMIT")
+
+    def remove(self) -> None:
+        """Remove the file and its journal; nothing if there is none.
+
+        Raises:
+            CatalogueError: another process writes it for too long, or the system refuses.
+        """
+        try:
+            if _is_able() and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
+                self._remove_locked()
+            else:
+                _remove_files(self.path)
+        except OSError as error:
+            raise CatalogueError(f"{self.path}: {error.strerror}") from error
+
+    def _remove_locked(self) -> None:
+        with contextlib.closing(self._opened()) as connection:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.DatabaseError as error:
+                if _is(error, _BUSY):
+                    raise OSError(errno.EBUSY, "another process uses it", str(self.path)) from error
+            _remove_files(self.path)  # one that is broken cannot be locked, and nobody writes it
+
+    def _make(self) -> None:
+        """Make an empty file where there is none, or none that can be used.
+
+        Raises:
+            CatalogueError: what is there must stay, or the system refuses.
+        """
+        try:
+            if os.lstat(self.path).st_size:
+                with self.reading():
+                    return
+        except FileNotFoundError:
+            pass
+        except CatalogueError as error:
+            if not isinstance(error.__cause__, _OtherSchemaError) and not _is(
+                error.__cause__, _CORRUPT, _NOT_A_DATABASE
+            ):
+                raise
+            self.remove()
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o600))
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise CatalogueError(f"{self.path}: {error.strerror}") from error
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the file that is there; what goes wrong with it is a `CatalogueError`."""
+        try:
+            reason = distrust(os.lstat(self.path))
+        except OSError as error:
+            raise CatalogueError(f"{self.path}: {error.strerror}") from error
+        if reason or not _is_able():
+            raise CatalogueError(f"{self.path}: {reason or 'Python has no SQLite of version 3.34 or newer'}")
+        try:
+            with contextlib.closing(self._opened()) as connection:
+                yield connection
+        except (sqlite3.Error, _OtherSchemaError) as error:
+            raise CatalogueError(f"{self.path}: {error}") from error
+
+    def _opened(self) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates; on a read-only system SQLite only reads
+        connection = sqlite3.connect(uri, uri=True, timeout=self.wait_s, isolation_level=None)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE_BYTES)
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        end = monotonic() + self.wait_s + _MOST_S
+        connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)
+        return connection
+
+
+def remove_catalogue(log: str | os.PathLike[str]) -> None:
+    """Remove the catalogue of a log, and what earlier versions kept in its place.
+
+    Raises:
+        CatalogueError: as `Catalogue.remove`.
+        OSError: the system refuses.
+    """
+    place = catalogue_of(log)
+    Catalogue(place).remove()
+    for name in _OLD_NAMES:
+        old = str(place.with_name(name))
+        for path in (old, *glob.glob(f"{glob.escape(old)}.*.part")):
+            _remove(path)
+
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _remove_files(path: Path) -> None:
+    _remove(f"{path}-journal")
+    _remove(str(path))
+
+
+def distrust(status: os.stat_result) -> str:
+    """Why a file is not to be believed; empty where only this user can have written it."""
+    if not stat.S_ISREG(status.st_mode):
+        return "it is no regular file"
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+        return "somebody else may have written it"
+    return ""
+
+
+_BUSY, _CORRUPT, _NOT_A_DATABASE = 5, 11, 26
+"""Primary result codes (https://sqlite.org/rescode.html)."""
+
+
+def _is_able() -> bool:
+    return sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
+
+
+def _is(error: BaseException | None, *codes: int) -> bool:
+    """Whether an error is one of SQLite's, by its primary result codes."""
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
+
+
+class _OtherSchemaError(Exception):
+    """The file was made by another version, or by somebody else."""
+
+
+def _check_schema(connection: sqlite3.Connection) -> None:
+    """Check that a file has exactly the schema that is written here.
+
+    Raises:
+        _OtherSchemaError: it has not.
+        sqlite3.Error: it cannot be read, or SQLite has no FTS5.
+    """
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,) or _schema(connection) != _ours():
+        raise _OtherSchemaError("another version of this package made it, or another program")
+
+
+@cache
+def _ours() -> list[tuple[str, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        return _schema(connection)
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").fetchall()

@@ -1,0 +1,241 @@
+"""Searching the sessions of projects with their catalogues: what need not be read, and keeping the catalogues up.
+
+The catalogue only rules out. A session that it does not know as it is now is searched from its log; what it offers is
+matched against the log's lines like anything else. Rules:
+
+- A session is ruled out unread only if its file has the stamp that was noted, and all of it is covered.
+- A file that grew is believed as far as it was covered if the bytes there are the same and the whole chain holds: they
+  stand for all before them. Damaged logs, and logs without a chain that changed, are searched whole.
+- What a search found to be missing is added after it, a block in each transaction, and only if the log is still the
+  file that was read: so nothing that a purge removed is written back. Of long logs at most `RUN_BYTES` are added after
+  one search. The end of a log that is still written to is added once it is a block.
+- Projects with less than `LEAST_BYTES` of logs are not added: reading them takes no longer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.words import (
+    BLOCK_BYTES,
+    Block,
+    Covered,
+    Searched,
+    Stamp,
+    asked_of,
+    covered_sessions,
+    find_blocks,
+    forget,
+    take_in,
+)
+from ..errors import LogError
+from ..log.index import UNCHAINED
+from ..log.reader import LogReader
+from .search import searched_text
+from .sessions import SessionFile
+
+LEAST_BYTES = 1 << 19
+RUN_BYTES = 1 << 25
+SETTLED_S = 600
+"""A log that was not written to for so long is taken in to its end."""
+_TAIL_BYTES = 32
+_BATCH = 64
+
+
+class ProjectSearch:
+    """A search of the sessions of one project, with its catalogue.
+
+    Args:
+        sessions: all its sessions.
+        pattern: what is looked for.
+    """
+
+    def __init__(self, sessions: Iterable[SessionFile], pattern: Searched) -> None:
+        self._paths = {_name_of(session): str(session.path) for session in sessions}
+        self._catalogue = Catalogue(catalogue_of(next(iter(self._paths.values()))))
+        self._covered: dict[str, Covered] = {}
+        self._found: dict[str, list[tuple[int, int]]] | None = None
+        self._stale: dict[str, int] = {}  # what is to be added, and from which offset on
+        asked = asked_of(pattern)
+        try:
+            with self._catalogue.reading() as connection:
+                self._covered = covered_sessions(connection)
+                self._found = find_blocks(connection, asked) if asked else None
+        except CatalogueError:
+            self._covered = {}
+        self._gone = self._covered.keys() - self._paths.keys()
+
+    def rules_out(self, session: SessionFile) -> bool:
+        """Whether a session's log, as it is now, holds nothing that matches; it need not be opened."""
+        name = _name_of(session)
+        known = self._covered.get(name)
+        if known is None or self._found is None or name in self._found or known.offset != known.stamp.size_bytes:
+            return False
+        try:
+            return Stamp.of(os.lstat(session.path)) == known.stamp
+        except OSError:
+            return False  # whoever opens it says why
+
+    def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
+        """The positions of live messages that may match, in a log that was just opened; None means all.
+
+        Notes what the catalogue lacks of the session.
+        """
+        name = _name_of(session)
+        known = self._covered.get(name)
+        if reader.index.damage:
+            self._gone |= {name} if known else set()
+            return None
+        covered = known.offset if known is not None and _covers(known, reader) else 0
+        status, lacking = reader.file.status(), reader.size - covered
+        if lacking >= BLOCK_BYTES or (
+            _is_settled(status) and (lacking or known is None or known.stamp != Stamp.of(status))
+        ):
+            self._stale[name] = covered
+        if not covered or self._found is None:
+            return None
+        ranges = self._found.get(name, [])
+        starts = [first for first, _ in ranges]
+        offsets = reader.index.offsets
+
+        def may_match(offset: int) -> bool:
+            at = bisect_right(starts, offset) - 1
+            return offset >= covered or (at >= 0 and offset <= ranges[at][1])
+
+        return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
+
+    def update(self) -> None:
+        """Add what the search found to be missing; where that cannot be done, the next search reads it again."""
+        if sum(map(_size_of, self._paths.values())) < LEAST_BYTES:
+            return
+        left_bytes = RUN_BYTES
+        try:
+            if self._gone:
+                with self._catalogue.writing() as connection:
+                    for name in self._gone:
+                        forget(connection, name)
+            for name, covered in self._stale.items():
+                if left_bytes > 0 and _can_be_named(name):
+                    left_bytes -= self._add(name, covered, left_bytes)
+        except CatalogueError:
+            return
+
+    def _add(self, name: str, covered: int, most_bytes: int) -> int:
+        """Add the blocks of a log from an offset on; how many bytes of it were read.
+
+        Raises:
+            CatalogueError: the catalogue cannot be written.
+        """
+        known = self._covered.get(name)
+        begin, seen_offset, begins = covered, known.offset if known else None, covered == 0
+        try:
+            with closing(LogReader(self._paths[name])) as reader:
+                reader.follow()
+                if reader.file.opened_status is None or reader.index.damage:
+                    return 0
+                stamp = Stamp.of(reader.file.opened_status)
+                for block, end in _blocks(reader, covered, most_bytes):
+                    now = Covered(stamp, end, reader.file.read(max(0, end - _TAIL_BYTES), min(end, _TAIL_BYTES)))
+                    with self._catalogue.writing() as connection:
+                        status = os.lstat(reader.path)
+                        if (status.st_dev, status.st_ino) != (stamp.device, stamp.inode):
+                            break
+                        if not take_in(connection, name, block, seen_offset=seen_offset, begins=begins, covered=now):
+                            break
+                    covered = seen_offset = end
+                    begins = False
+        except (LogError, OSError, ValueError, RecursionError):
+            pass  # the search reported it
+        return covered - begin
+
+
+def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Block | None, int]]:
+    """The messages of a log from an offset on as blocks, each with the offset where it ends.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    offsets = reader.index.offsets
+    texts, size, first, done = list[str](), 0, 0, start
+    for at in range(bisect_left(offsets, start), len(offsets), _BATCH):
+        batch = range(at, min(at + _BATCH, len(offsets)))
+        for ordinal, message in zip(batch, reader.read(batch), strict=True):
+            first = first if texts else offsets[ordinal]
+            texts.append(searched_text(message))
+            size += len(texts[-1]) if texts[-1].isascii() else len(texts[-1].encode("utf-8", "surrogatepass"))
+            if size >= BLOCK_BYTES:
+                done = offsets[ordinal] + reader.index.lengths[ordinal]
+                yield Block("\n".join(texts), first, offsets[ordinal]), done
+                texts, size = [], 0
+        if done - start >= most_bytes:
+            return
+    status, end = reader.file.opened_status, min(reader.scanner.offset, reader.size)
+    if status is not None and _is_settled(status):
+        yield Block("\n".join(texts), first, offsets[-1]) if texts else None, end
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    return time.time() - status.st_mtime > SETTLED_S
+
+
+def _name_of(session: SessionFile) -> str:
+    return os.path.relpath(session.path, catalogue_of(session.path).parent)
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether SQLite can hold a path: the name of a directory need not be UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _size_of(path: str | Path) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _covers(known: Covered, reader: LogReader) -> bool:
+    """Whether the bytes that were taken in are still those of a log without damage."""
+    if Stamp.of(reader.file.status()) == known.stamp:
+        return True
+    if not known.offset or known.offset > reader.scanner.offset or any(flag & UNCHAINED for flag in reader.index.flags):
+        return False
+    return reader.file.read(known.offset - len(known.tail), len(known.tail)) == known.tail
+
+
+class SessionsSearch:
+    """A search of all sessions of one project or of several.
+
+    Args:
+        sessions: all sessions of these projects.
+        pattern: what is looked for.
+    """
+
+    def __init__(self, sessions: Iterable[SessionFile], pattern: Searched) -> None:
+        by_project: dict[str, list[SessionFile]] = {}
+        for session in sessions:
+            by_project.setdefault(session.project, []).append(session)
+        self._projects = {name: ProjectSearch(found, pattern) for name, found in by_project.items()}
+
+    def rules_out(self, session: SessionFile) -> bool:
+        """Whether a session need not be opened."""
+        return self._projects[session.project].rules_out(session)
+
+    def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
+        """The positions of messages that may match; None means all."""
+        return self._projects[session.project].positions(session, reader)
+
+    def update(self) -> None:
+        """Add to each catalogue what it lacks."""
+        for project in self._projects.values():
+            project.update()
