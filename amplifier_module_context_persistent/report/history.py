@@ -7,16 +7,16 @@ counted from 0. A column is a list with one item a message (or call), so that it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.outcome import ANSWERED, FAILED, REJECTED, outcome_of
-from ..messages.usage import ReportedUsage, usage_of_message
 from ..sums.summary import tokens_of
 from ..tokens.counter import TokenCounter
+from ..transcript.bills import NOTHING, Billed, Bills
 from ..transcript.transcript import Transcript, Turn
 from .blocks import BodyBlocks
 from .body import Bodies
@@ -74,8 +74,8 @@ class History:
     """For a result, how many messages before it the call stands; 0 for all else."""
     calls: list[CallRow] = field(default_factory=list)
     turns: list[TurnRow] = field(default_factory=list)
-    usages: dict[int, ReportedUsage] = field(default_factory=dict)
-    """By the position of a message, what it says its request was billed."""
+    billed: dict[int, Billed] = field(default_factory=dict)
+    """By the position of a message, what its request was billed, where somebody says so."""
 
     def __len__(self) -> int:
         return len(self.roles)
@@ -107,10 +107,11 @@ def read_history(
     bodies: Bodies,
     blocks: BodyBlocks,
     counter: TokenCounter,
+    bills: Bills,
     progress: Progress = lambda *_: None,
 ) -> History:
     """Read the messages of some turns, which follow one another."""
-    reader = _HistoryReader(bodies, blocks, counter)
+    reader = _HistoryReader(bodies, blocks, counter, bills)
     start = turns[0].start if turns else 0
     for turn in turns:
         reader.begin(TurnRow(turn.number, turn.start - start, turn.stop - start))
@@ -124,9 +125,9 @@ def read_history(
 class _HistoryReader:
     """Takes in one message after the other."""
 
-    def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter) -> None:
+    def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter, bills: Bills) -> None:
         self.history = History()
-        self._bodies, self._blocks, self._counter = bodies, blocks, counter
+        self._bodies, self._blocks, self._counter, self._bills = bodies, blocks, counter, bills
         self._waiting: dict[str, int] = {}
         self._asking: set[int] = set()
         """The calls to which exit code 1 is an answer."""
@@ -152,8 +153,8 @@ class _HistoryReader:
             if call.id in asking:
                 self._asking.add(len(history.calls))
             history.calls.append(CallRow(position, self._bodies.name(call.name)))
-        if (usage := usage_of_message(message)) is not None:
-            history.usages[position] = usage
+        if (billed := self._bills.of(message)) is not NOTHING:
+            history.billed[position] = replace(billed, model=self._bodies.name(billed.model))
         turn = history.turns[-1]
         if human and not turn.line:
             said = (row.strip() for part in body if part[0] == "t" for row in part[1].split("\n"))

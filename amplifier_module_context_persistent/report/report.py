@@ -15,9 +15,9 @@ from ..log.atomic_file import NewFile
 from ..messages.outcome import FAILED, REJECTED
 from ..sums.summary import tokens_of
 from ..tokens.counter import EstimateCounter, TokenCounter
+from ..transcript.bills import Bills
 from ..transcript.cost import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript, Turn
-from .bills import bills_of
 from .blocks import BodyBlocks, encode_block
 from .body import Bodies
 from .history import UNANSWERED, History, Progress, count_states, read_history
@@ -88,15 +88,15 @@ def report(
     shown = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file, BodyBlocks() as blocks:
         bodies, counter = Bodies(redact=redact), counter or EstimateCounter()
-        history = read_history(transcript, shown, bodies, blocks, counter, progress)
-        bills = bills_of(
-            transcript.reader, history, prices or Prices(), partial(tokens_of, counter=counter), bodies.name
-        )
+        bills = Bills(transcript.reader, prices or Prices(), partial(tokens_of, counter=counter))
+        history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.has_requests() and transcript.requests():
-            requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(views, bills, progress)
+            requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(
+                views, history.billed, progress
+            )
         else:
-            requests = supposed_requests(history, bills)
+            requests = supposed_requests(history)
         add_source_compactions(requests, transcript, start, stop, bodies)
         session = _session(transcript, history, requests, bodies, shown)
         session["own_prices"] = prices is not None and prices.has_own

@@ -7,7 +7,7 @@ later in the epoch is kept. A request whose view was made again and shows someth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -17,11 +17,11 @@ import orjson
 from ..log.record import Message
 from ..replay.annotated_view import PastPositions
 from ..replay.visibility import KEPT, Marker, Marks, lost
+from ..transcript.bills import NOTHING, Billed
 from ..transcript.session_rebuild import Rebuilder
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import Noted, Rebuilt
 from .as_seen import AsSeen, seen_json
-from .bills import NOTHING, Billed, Bills
 from .body import Bodies
 from .history import History, Progress, time_ms
 
@@ -64,7 +64,7 @@ class Requests:
         }
 
 
-def supposed_requests(history: History, bills: Bills) -> Requests:
+def supposed_requests(history: History) -> Requests:
     """A request before each answer, for a session that left no receipts; tokens as the provider counted.
 
     Where it reported none, they are those of the whole history before the answer.
@@ -72,7 +72,7 @@ def supposed_requests(history: History, bills: Bills) -> Requests:
     found = Requests(receipts=False)
     for position, role in enumerate(history.roles):
         if role == "a":
-            billed = bills.get(position, NOTHING)
+            billed = history.billed.get(position, NOTHING)
             found.rows.append(_row(len(found.rows) + 1, position, history.times[position], billed.input_tokens, billed))
     if any(row["tokens"] >= 0 for row in found.rows):
         found.rows = [row for row in found.rows if row["tokens"] >= 0]
@@ -126,12 +126,12 @@ class RequestReader:
         """Of the epoch at hand: its key, its first marks, its number."""
         self._before: tuple[object, Marks] | None = None
 
-    def read(self, views: str, bills: Bills, progress: Progress) -> Requests:
+    def read(self, views: str, billed: Mapping[int, Billed], progress: Progress) -> Requests:
         """Read them all.
 
         Args:
             views: which are made again; one of `VIEWS`.
-            bills: what requests were billed.
+            billed: what requests were billed, by the position of the message that answered.
             progress: is told how far it is.
         """
         noted = self._transcript.requests()
@@ -145,7 +145,7 @@ class RequestReader:
                 continue
             made = self._rebuilder.view(one) if number in chosen else None
             position = latest - self._start
-            row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, bills.get(position, NOTHING))
+            row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, billed.get(position, NOTHING))
             row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
             self._show(row, one, past, total, made)
             self._found.rows.append(row)

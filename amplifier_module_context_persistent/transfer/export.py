@@ -27,12 +27,12 @@ from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import REDACTED, redact_value
-from ..paths import session_id_of
 from ..transcript.transcript import Transcript
 from .copy import unread_lines
 from .exporters.registry import EXPORTERS
 from .exporters.session_view import SessionView
-from .markdown import inline, message_markdown
+from .markdown import inline
+from .markdown_session import SessionMarkdown
 
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
 
@@ -119,19 +119,15 @@ class Export:
             yield _printable((line.removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
 
     def _markdown(self) -> Iterator[str]:
-        known, path = self._transcript.header.get("session_id"), self._transcript.path
-        yield f"# Session {inline(str(known or session_id_of(path) or Path(path).stem))}\n\n"
-        begins = {turn.start: turn.number for turn in self._transcript.turns()}
-        position = self._start
-        for message in self._transcript.messages(self._start, self._stop):
-            if position in begins:
-                yield f"## Turn {begins[position]}\n\n"
-            yield message_markdown(self._redacted(message, position + 1))
-            self.messages += 1
-            position += 1
+        yield from SessionMarkdown(self._transcript).pieces(self._clean())
         if self.redacted:
             kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
             yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
+
+    def _clean(self) -> Iterator[tuple[int, Message]]:
+        for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
+            yield position, self._redacted(message, position + 1)
+            self.messages += 1
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
         """How many secrets of which kind were replaced, the most frequent kind first."""

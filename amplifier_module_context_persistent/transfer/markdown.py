@@ -16,12 +16,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message, is_block
 from ..messages.metadata import is_human, metadata_of
+from ..transcript.calls import subject_of
 
+_COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
@@ -30,15 +32,22 @@ _FENCE_RUN = re.compile(r"`{3,}|~{3,}")
 _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
 
 
-def message_markdown(message: Message) -> str:
-    """A message with its heading, ending in an empty line."""
+def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = "") -> str:
+    """A message with its heading, ending in an empty line.
+
+    Args:
+        message: the message.
+        facts: what the heading says besides, as Markdown: a model, a cost, how a call ended.
+        tool: for a result that does not name its tool, the tool that was called.
+    """
     role = str(message.get("role"))
     metadata = metadata_of(message)
-    parts = [_heading(message, role, metadata)]
+    parts = [_heading(message, role, metadata, facts)]
     if role in ("tool", "function"):
         text = _all_text(message.get("content"))
-        of = f" of {_code(message['name'])}" if message.get("name") else ""
-        parts.append(_folded(f"Result{of}, {len(text):,} characters", fenced(text)))
+        name = message.get("name") or tool
+        of = f" of {_code(name)}" if name else ""
+        parts.append(_folded(", ".join([f"Result{of}", *facts, f"{len(text):,} characters"]), fenced(text)))
     else:
         parts += _content(message, folded=role != "assistant" and not is_human(message))
         shown = {str(block.get("id")) for block in _blocks(message) if is_block(block, CALL_BLOCKS)}
@@ -83,12 +92,12 @@ def inline(text: str) -> str:
     return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
 
 
-def _heading(message: Message, role: str, metadata: Mapping[str, Any]) -> str:
+def _heading(message: Message, role: str, metadata: Mapping[str, Any], facts: Sequence[str]) -> str:
     title = _TITLES.get(role, "Tool")
     if role == "user" and not is_human(message):
         title += f" ({inline(str(metadata.get('source') or 'inserted'))})"
     time = metadata.get("timestamp") or message.get("timestamp")
-    shown = [title]
+    shown = [title, *facts]
     if isinstance(time, str):
         shown.append(inline(time[:19].replace("T", " ")))
     if isinstance(message_id := metadata.get("message_id"), str):
@@ -116,7 +125,8 @@ def _content(message: Message, *, folded: bool) -> list[str]:
             parts.append(_folded(f"Thinking, {len(text):,} characters", fenced(text)))
         elif kind == "tool_result":
             text = _all_text(block.get("output", block.get("content")))
-            parts.append(_folded(f"Result, {len(text):,} characters", fenced(text)))
+            failed = " failed," if block.get("is_error") is True else ""
+            parts.append(_folded(f"Result,{failed} {len(text):,} characters", fenced(text)))
         else:
             parts.append(_folded(f"Block {_code(kind)}", fenced(_block_text(block), "json")))
     return parts
@@ -132,7 +142,24 @@ def _call(call: Mapping[str, Any]) -> str:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
             return _folded(f"Call of {_code(name)}", fenced(arguments))
-    return _folded(f"Call of {_code(name)}", fenced(_json(arguments), "json"))
+    subject = subject_of(_json(arguments))
+    return _folded(f"Call of {_code(name)}{f': {_code(subject)}' if subject else ''}", _arguments(arguments))
+
+
+def _arguments(given: Any) -> str:
+    """What a call asks for: a command and each text of several lines as it is, the rest as JSON."""
+    if not isinstance(given, dict):
+        return fenced(_json(given), "json")
+    texts = {key: text for key, text in given.items() if isinstance(text, str) and (key in _COMMANDS or "\n" in text)}
+    rest = {key: value for key, value in given.items() if key not in texts}
+    parts = []
+    for key, text in texts.items():
+        is_command = key in _COMMANDS
+        parts += [] if is_command else [f"{_code(key)}:"]
+        parts.append(fenced(text, "sh" if is_command else ""))
+    if rest or not texts:
+        parts.append(fenced(_json(rest), "json"))
+    return "\n\n".join(parts)
 
 
 def _folded(summary: str, body: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,54 @@ async def test_a_part_is_exported_by_places(tmp_path: Path) -> None:
     part = exported(tmp_path / "log", "markdown", start=5)
     assert part.startswith("# Session said\n\n## Turn 2\n\n### User")
     assert part.count("## Turn ") == 1
+
+
+def priced(position: int, text: str, **more: Any) -> Message:
+    """An answer that says what its request read, wrote and by which model."""
+    usage = {"input_tokens": 10_000, "cache_read_tokens": 8_000, "output_tokens": 500}
+    said = {"model": "claude-opus-4-5", "usage": usage, "timestamp": f"2026-03-01T10:00:{position:02}Z"}
+    return {"role": "assistant", "content": text, "metadata": said, **more}
+
+
+async def test_markdown_says_what_failed_what_it_cost_and_how_long_it_took(tmp_path: Path) -> None:
+    """Of each result, each answer, each turn, and of the whole session."""
+    calls = [{"id": f"c{n}", "tool": "bash", "arguments": {"command": "make"}} for n in (1, 2)]
+
+    def result(number: int, text: str) -> Message:
+        time = {"timestamp": f"2026-03-01T10:00:0{2 + 2 * number}Z"}
+        return {"role": "tool", "tool_call_id": f"c{number}", "content": text, "metadata": time}
+
+    session = [
+        {"role": "user", "content": "Go.", "metadata": {"timestamp": "2026-03-01T10:00:00Z"}},
+        priced(2, "Yes.", tool_calls=calls),
+        result(1, "Exit code 2\nno rule"),
+        result(2, "made"),
+        priced(8, "Done."),
+        {"role": "user", "content": "More.", "metadata": {"timestamp": "2026-03-01T10:01:00Z"}},
+        {**priced(0, "No."), "metadata": {"timestamp": "2026-03-01T10:01:05Z"}},
+    ]
+    await store(tmp_path / "log", session)
+    text = exported(tmp_path / "log", "markdown")
+    bill = "10,000 tokens read (80 % cached), 500 written, $0.0265"
+    assert text.count(f"### Assistant · claude-opus-4-5 · {bill} · 2026-03-01 10:00:0") == 2
+    assert "### Tool · failed · 2.0 s · 2026-03-01 10:00:04" in text
+    assert "<summary>Result of <code>bash</code>, failed, 2.0 s, 19 characters</summary>" in text
+    assert "<summary>Result of <code>bash</code>, 4.0 s, 4 characters</summary>" in text
+    spent = "20,000 tokens read (80 % cached), 1,000 written, $0.0530"
+    assert f"Turn 1: 5 messages · 2 calls, 1 failed · 8.0 s · claude-opus-4-5 · {spent}\n\n## Turn 2" in text
+    assert "Turn 2: 2 messages · 5.0 s\n\n---" in text
+    assert f"---\n\n7 messages · 2 calls, 1 failed · 1 min · claude-opus-4-5 · {spent}\n\nCosts are" in text
+
+
+@pytest.mark.parametrize("name", ["</summary><b>", "`x`](y)", "![i](j)\n# Turn 9"])
+async def test_no_model_and_no_tool_gets_out_of_its_place(tmp_path: Path, name: str) -> None:
+    """Their names are text wherever they stand."""
+    call = {"id": "c1", "tool": name, "arguments": {"command": name, name: f"{name}\n{name}"}}
+    said = {"metadata": {"model": name, "usage": {"input_tokens": 5}}}
+    session = [{"role": "assistant", "content": "", "tool_calls": [call], **said}]
+    await store(tmp_path / "log", [*session, {"role": "tool", "tool_call_id": "c1", "content": name}])
+    outside = re.sub(r"(?s)(`{3,})[^\n]*\n.*?\n\1", "", exported(tmp_path / "log", "markdown"))
+    assert not re.search(r"<(?!/?(?:details|summary|code)>)|!\[|\]\(|^# Turn", outside, re.MULTILINE)
 
 
 async def test_what_is_hidden_is_not_exported(tmp_path: Path) -> None:

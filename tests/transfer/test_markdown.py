@@ -1,6 +1,7 @@
 """Messages as Markdown: readable, and nothing in one gets out of its place."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -56,7 +57,9 @@ def test_what_a_message_says_stays_in_its_place(role: str, text: str) -> None:
         call = {"id": "c1", "tool": text, "arguments": {"a": text}}
         message = {"role": role, "content": blocks, "tool_calls": [call, {"id": "c2", "tool": text, "arguments": text}]}
     shown = message_markdown(message)
-    ours = re.compile(r"### (User|Assistant|System|Tool)( \([^<>`]*\))?|</?details>|<summary>.*</summary>|")
+    ours = re.compile(
+        r"### (User|Assistant|System|Tool)( \([^<>`]*\))?|</?details>|<summary>.*</summary>|<code>\w+</code>:|"
+    )
     for line in outside_of_fences(shown):
         if line.startswith(">"):
             assert not re.search(r"<[A-Za-z/!?]|!\[|\]:", line)
@@ -83,10 +86,19 @@ def test_a_message_is_readable() -> None:
     shown = message_markdown(message)
     assert shown.startswith("### Assistant · 2026-01-05 09:00:02 · m2\n\n")
     assert "> Run `a < b && c`:\n>\n> ```sh\n> ls <dir>\n> ```\n" in shown
-    assert shown.count("Call of <code>bash</code>") == 1
-    assert '```json\n{\n  "command": "ls"\n}\n```' in shown
+    assert shown.count("<summary>Call of <code>bash</code>: <code>ls</code></summary>\n\n```sh\nls\n```") == 1
     result = message_markdown({"role": "tool", "tool_call_id": "c1", "name": "bash", "content": "a\nb\n"})
     assert "<summary>Result of <code>bash</code>, 4 characters</summary>\n\n```\na\nb\n```\n\n</details>" in result
+
+
+def test_commands_and_long_texts_are_shown_as_they_are() -> None:
+    """A command is a command, a text of several lines has its lines, and the rest is JSON."""
+    given = {"command": "make &&\n  echo 'a'", "content": "one\n```\ntwo", "n": 3, "path": "a.py"}
+    call = {"id": "c1", "tool": "bash", "arguments": given}
+    shown = message_markdown({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert "```sh\nmake &&\n  echo 'a'\n```" in shown
+    assert "<code>content</code>:\n\n````\none\n```\ntwo\n````" in shown
+    assert '```json\n{\n  "n": 3,\n  "path": "a.py"\n}\n```' in shown
 
 
 def test_arguments_that_are_json_text_are_shown_as_json() -> None:
@@ -172,6 +184,9 @@ def inert(markdown: str) -> list[Token]:
         assert token.type not in ("link_open", "image"), (token, markdown)
         if token.type in ("html_block", "html_inline"):
             assert OURS.fullmatch(token.content), (token.content, markdown)
+    for token, inside in pairwise(tokens):
+        if token.type == "paragraph_open" and token.level == 0:
+            assert re.fullmatch(r"<code>[^<>]*</code>:", inside.content), markdown
     return [token for token in tokens if token.level == 0]
 
 
@@ -199,4 +214,5 @@ def test_nothing_of_any_text_is_active_and_no_message_ends_another(said: list[tu
     assert sum(token.type == "heading_open" for token in together) == len(said)
     assert {token.type for token in together} <= {
         *("heading_open", "inline", "heading_close", "blockquote_open", "blockquote_close", "fence", "html_block"),
+        *("paragraph_open", "paragraph_close"),
     }
