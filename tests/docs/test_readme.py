@@ -88,6 +88,31 @@ def test_the_keys_that_people_set_are_the_codes() -> None:
         assert str(value) == default or (none and value in (None, ())), key
 
 
+def test_its_terms_are_explained_where_they_first_stand() -> None:
+    """In the first paragraph, before anything is done with them."""
+    first = README.split("\n\n")[1]
+    for term in ("view", "plan", "receipt"):
+        assert f"*{term}*" in first
+        assert README.index(f"*{term}*") == re.search(rf"\*?\b{term}\b", README).start()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/host.md", "bundle.md"])
+def test_the_address_of_the_bundle_can_be_copied(page: str, tmp_path: Path) -> None:
+    """No line is to be filled in: in a clone, the shell makes of each one a path or an address that is there."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    lines = re.findall(r"amplifier bundle add (\S.*?) --app", text)
+    assert lines
+    assert "…" not in "".join(lines)
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "remote", "add", "origin", "https://git.example/a.git"], check=True)
+    for line in lines:
+        said = subprocess.run(
+            ["sh", "-c", f"printf %s {line}"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert said.stdout in (str(tmp_path), "git+https://git.example/a.git@main")
+
+
 @pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))], ids=str)
 def test_links_lead_somewhere(path: Path) -> None:
     """Every relative link of a page names a file, and its heading where it names one."""

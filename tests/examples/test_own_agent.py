@@ -1,0 +1,30 @@
+"""The example of an agent without Amplifier does what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+SCRIPT = ROOT / "examples" / "own_agent.py"
+
+
+def ask(directory: Path, question: str) -> str:
+    """Run the script for a turn, in a process of its own."""
+    command = [sys.executable, str(SCRIPT), "session.jsonl", question]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_agent_of_ones_own_goes_on_where_it_was(tmp_path: Path) -> None:
+    """The second process has the first one's turn; the log holds both, in order, with the call and its result."""
+    (tmp_path / "a.txt").touch()
+    assert ask(tmp_path, "Which files are here?") == "Answer 1: 2 files, a.txt, session.jsonl.\n"
+    assert ask(tmp_path, "And how many?") == "Answer 2: 2 files, a.txt, session.jsonl.\n"
+    records = [json.loads(line) for line in (tmp_path / "session.jsonl").read_text("utf-8").splitlines()]
+    roles = [record["role"] for record in records if "_record" not in record]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user", "assistant"]
