@@ -30,10 +30,11 @@ class AgentLoop:
     Args:
         stores_each: whether a result is stored when its tool ends, instead of all of them at the end.
         everything: whether it puts all reasoning back into each view, as if nobody had left any out.
+        bare: whether it takes all reasoning out of each view.
     """
 
-    def __init__(self, *, stores_each: bool = False, everything: bool = False) -> None:
-        self._stores_each, self._everything = stores_each, everything
+    def __init__(self, *, stores_each: bool = False, everything: bool = False, bare: bool = False) -> None:
+        self._stores_each, self._everything, self._bare = stores_each, everything, bare
         self.provider: EnforcingProvider | None = None
         """Who is asked."""
         self.retain: list[str] = []
@@ -79,7 +80,9 @@ class AgentLoop:
             view = await context.get_messages_for_request_retaining(retain_contents=self.retain, provider=provider)
         else:
             view = await context.get_messages_for_request(provider=provider)
-        return with_all_reasoning(view, await context.get_messages()) if self._everything else view
+        if self._everything:
+            return with_all_reasoning(view, await context.get_messages())
+        return [without_reasoning(message) for message in view] if self._bare else view
 
     async def _run_tools(self, calls: list[Any], context: Any, tools: Mapping[str, Any], hooks: Any) -> None:
         async def run(call: Any) -> Message:
@@ -115,6 +118,15 @@ def with_all_reasoning(view: list[Message], history: list[Message]) -> list[Mess
     """A view in which each answer has the content and the metadata that history has of it."""
     answers = {m["metadata"]["message_id"]: m for m in history if m["role"] == "assistant"}
     return [answers.get((message.get("metadata") or {}).get("message_id"), message) for message in view]
+
+
+def without_reasoning(message: Message) -> Message:
+    """A message without reasoning and what providers keep in its metadata."""
+    content = message["content"]
+    if isinstance(content, list):
+        kept = [block for block in content if block["type"] not in ("thinking", "redacted_thinking")]
+        content = [{key: block[key] for key in block if key != "thought_signature"} for block in kept] or ""
+    return {**{key: message[key] for key in message if key not in ("metadata", "thinking_block")}, "content": content}
 
 
 def chat_request(view: list[Message], tools: Mapping[str, Any]) -> Any:

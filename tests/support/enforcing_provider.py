@@ -106,16 +106,19 @@ class Service:
     Args:
         script: says what to answer.
         label: begins the ids of calls, so that no two services give the same.
+        says_more: whether calls of Claude models have a field that Amplifier's core does not know.
     """
 
-    def __init__(self, script: Script, label: str = "s") -> None:
-        self.script, self.label = script, label
+    def __init__(self, script: Script, label: str = "s", *, says_more: bool = False) -> None:
+        self.script, self.label, self._says_more = script, label, says_more
         self.exchanges: list[Exchange] = []
         self.bound_requests: list[int] = []
         """Numbers of requests to models that bind reasoning to what came before it."""
         self.refusals: list[Refusal] = []
         self.dropped: list[tuple[int, str, str]] = []
         """Number, place and reason of reasoning that was left out without an error."""
+        self.journal: Callable[[Exchange, str], None] = lambda *_: None
+        """Told of each request with the error that it got, and again with its answer before that is given."""
         self.failures_left = 0
         """So many requests fail before they are answered, as with a network that is down."""
         self._serial = 0
@@ -132,6 +135,7 @@ class Service:
         if model.binds:
             self.bound_requests.append(number)
         error = self._check(number, model, request)
+        self.journal(self.exchanges[number], error)
         if error:
             self.refusals.append(Refusal(number, model.name, error))
             raise InvalidRequestError(f"400 invalid_request_error: {error}", provider=request.provider, status_code=400)
@@ -141,6 +145,7 @@ class Service:
         blocks = self._answer(model, request, self.script(request, for_loop))
         answer = tuple(as_part(block, "assistant", f"answer.{at}") for at, block in enumerate(blocks))
         self.exchanges[number] = Exchange(request, answer)
+        self.journal(self.exchanges[number], "")
         return blocks
 
     # -- answering ---------------------------------------------------------------------------------------------------
@@ -166,7 +171,8 @@ class Service:
             if model.family == GEMINI and not number:
                 seal = _sign(model, request, [*request.parts], f"call {call_id}")
                 blocks.append({"type": "thought_signature", "signature": seal})
-            blocks.append(_call(model.family, call_id, name, arguments))
+            more = {"caller": {"type": "direct"}} if self._says_more and model.family == CLAUDE else {}
+            blocks.append({**_call(model.family, call_id, name, arguments), **more})
         return blocks
 
     def _reasoning(self, model: Model, request: Sent, before: Sequence[Part], kind: str) -> Message:

@@ -32,7 +32,7 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent import PinError
 from amplifier_module_context_persistent.cli.main import main as command_line
 from tests.support import agent_loop
-from tests.support.agent_loop import AgentLoop, InterruptedTool, Tool, chat_request
+from tests.support.agent_loop import AgentLoop, InterruptedTool, Tool, chat_request, without_reasoning
 from tests.support.enforcing_provider import ACCOUNTS, MODELS, Answer, EnforcingProvider, Service
 from tests.support.host_repair import diagnose, repair
 from tests.support.messages import Message
@@ -89,24 +89,23 @@ class GeneratedSession:
         seed: everything follows from it.
         directory: an empty directory for its logs.
         causes: names of those that may occur; by default all.
-        everything: whether the loop puts all reasoning back into each view, as if nobody had left any out.
+        loop: options of its loops (`AgentLoop`).
     """
 
-    def __init__(
-        self, seed: int, directory: Path, causes: tuple[str, ...] | None = None, *, everything: bool = False
-    ) -> None:
+    def __init__(self, seed: int, directory: Path, causes: tuple[str, ...] | None = None, **loop: bool) -> None:
         self.rng = random.Random(seed)
         self.outcome = Outcome(seed)
-        self._directory, self._causes, self._everything = directory, causes or tuple(CAUSES), everything
+        self.directory, self._causes, self._loop_options = directory, causes or tuple(CAUSES), loop
         self.log = directory / "log.jsonl"
-        self.service = Service(self._answer)
+        self.in_place, self.keeps_wire = self.rng.random() < 0.3, self.rng.random() < 0.4
+        self.service = Service(self._answer, says_more=self.keeps_wire)
         self.processes: list[Process] = []
         self.now: Process | None = None
         self.tools = ["look", "edit", "run"]
         self.tool_words = {name: f"Runs {name}." for name in self.tools}
         self.prompt: str | None = "You are careful." if self.rng.random() < 0.7 else None
         self.model, self.provider = "claude-opus-5-5", "anthropic"
-        self._answering: Process
+        self.answering: Process
         self.interrupts = False
         self.results: list[str] = []
         """Ids of calls that were interrupted, whose results may come late."""
@@ -114,7 +113,6 @@ class GeneratedSession:
         self.serial = 0
         self.sure = True
         """Whether it is certain which request each answer belongs to."""
-        self.in_place, self.keeps_wire = self.rng.random() < 0.3, self.rng.random() < 0.4
         self.tells = self.rng.random() < 0.8
         self.config = self._configuration()
         self.last: dict[tuple[str, str], int] = {}
@@ -147,20 +145,23 @@ class GeneratedSession:
     async def play(self, operations: int = 14) -> Outcome:
         """Play the session and check what was sent."""
         try:
-            await self._start(resumed=False)
+            await self.start(resumed=False)
             for _ in range(operations):
-                name = self.rng.choices(self._causes, [CAUSES[name][0] for name in self._causes])[0]
-                self.now = self.rng.choice(self.processes)
-                self.outcome.done.append(name)
-                self.outcome.counts[f"cause {name}"] += 1
-                await CAUSES[name][1](self)
-                if name != "turn" and self.rng.random() < 0.7:
-                    await turn(self)
+                await self.step(self.rng.choices(self._causes, [CAUSES[name][0] for name in self._causes])[0])
         finally:
             for process in self.processes:
                 await process.session.cleanup()
         self._check()
         return self.outcome
+
+    async def step(self, name: str) -> None:
+        """Let something happen by its name, and often a turn after it."""
+        self.now = self.rng.choice(self.processes)
+        self.outcome.done.append(name)
+        self.outcome.counts[f"cause {name}"] += 1
+        await CAUSES[name][1](self)
+        if name != "turn" and self.rng.random() < 0.7:
+            await turn(self)
 
     def _check(self) -> None:
         service, counts = self.service, self.outcome.counts
@@ -178,17 +179,17 @@ class GeneratedSession:
     def _answer(self, request: Sent, for_loop: bool) -> Answer:
         rng = self.rng
         if not for_loop or self.now is None:
-            return Answer(f"Summary: {self._text(20)}", thoughts=("plain",) if rng.random() < 0.5 else ())
-        process = self._answering
+            return Answer(f"Summary: {self.text(20)}", thoughts=("plain",) if rng.random() < 0.5 else ())
+        process = self.answering
         thoughts = tuple(rng.choices(("plain", "empty", "redacted"), (6, 2, 1), k=rng.choice((0, 1, 1, 1, 2))))
         if process.steps_left <= 0:
-            return Answer(f"Done: {self._text(12)}", thoughts=thoughts)
+            return Answer(f"Done: {self.text(12)}", thoughts=thoughts)
         process.steps_left -= 1
         calls = [(rng.choice(self.tools), {"path": self._path()}) for _ in range(rng.choice((1, 1, 2, 3)))]
-        text = f"Next: {self._text(8)}" if rng.random() < 0.7 else ""
+        text = f"Next: {self.text(8)}" if rng.random() < 0.7 else ""
         return Answer(text, calls, thoughts, between=rng.random() < 0.3)
 
-    def _text(self, words: int) -> str:
+    def text(self, words: int) -> str:
         self.serial += 1
         return f"{self.serial} " + " ".join(self.rng.choice(WORDS) for _ in range(words))
 
@@ -199,24 +200,24 @@ class GeneratedSession:
         if self.interrupts and self.rng.random() < 0.5:
             raise InterruptedTool("a person interrupted it")
         lines = self.rng.choice((1, 3, 10, 30, 80))
-        return "\n".join(f"{self._path()}: {self._text(6)}" for _ in range(lines))
+        return "\n".join(f"{self._path()}: {self.text(6)}" for _ in range(lines))
 
     # -- processes ---------------------------------------------------------------------------------------------------
 
-    async def _start(self, *, resumed: bool) -> Process:
-        loop = AgentLoop(stores_each=self.rng.random() < 0.5, everything=self._everything)
+    async def start(self, *, resumed: bool) -> Process:
+        loop = AgentLoop(stores_each=self.rng.random() < 0.5, **self._loop_options)
         session = await agent_loop.start(self.log, loop, resumed=resumed, **self.config)
         process = Process(session, loop)
         self.processes.append(process)
         self.now = process
-        await self._mount_tools(process)
+        await self.mount_tools(process)
         if self.prompt is not None:
             await self._set_prompt(process)
         if resumed:
             await self._resume_as_command_line(process)
         return process
 
-    async def _mount_tools(self, process: Process) -> None:
+    async def mount_tools(self, process: Process) -> None:
         coordinator = process.session.coordinator
         for name in list(coordinator.get("tools")):
             if name not in ("recall", "pin"):
@@ -239,7 +240,7 @@ class GeneratedSession:
         if self.prompt is None and self.rng.random() < 0.3:
             await process.context.set_messages([{"role": "system", "content": "You are here again."}, *restored])
 
-    def _provider(self, process: Process) -> EnforcingProvider:
+    def chosen_provider(self, process: Process) -> EnforcingProvider:
         key = self.provider, self.model
         if key not in process.providers:
             process.providers[key] = EnforcingProvider(
@@ -253,17 +254,17 @@ class GeneratedSession:
             )
         return process.providers[key]
 
-    async def _replace_log(self, log: Path) -> None:
+    async def replace_log(self, log: Path) -> None:
         """Go on with another log, in one process."""
         for process in self.processes:
             await process.session.cleanup()
         self.processes.clear()
         self.log = log
-        await self._start(resumed=True)
+        await self.start(resumed=True)
 
-    def _new_path(self) -> Path:
+    def new_path(self) -> Path:
         self.serial += 1
-        return self._directory / f"log-{self.serial}.jsonl"
+        return self.directory / f"log-{self.serial}.jsonl"
 
     async def run_command(self, *arguments: Any) -> bool:
         """Run a subcommand; whether it did something."""
@@ -275,17 +276,17 @@ class GeneratedSession:
 
     async def ask(self, process: Process, prompt: str, steps: int) -> None:
         """Run one turn; what a host survives is counted."""
-        process.loop.provider, process.steps_left = self._provider(process), steps
+        process.loop.provider, process.steps_left = self.chosen_provider(process), steps
         reader = self.provider, self.model
         first = len(self.service.exchanges)
-        self._answering = process
+        self.answering = process
         try:
             await process.session.execute(prompt)
         except Exception as error:
-            self._survive(error)
+            self.survive(error)
         self._look_for_lost(first, reader)
 
-    def _survive(self, error: BaseException) -> None:
+    def survive(self, error: BaseException) -> None:
         chain = [error]
         while chain[-1].__cause__ is not None:
             chain.append(chain[-1].__cause__)
@@ -323,7 +324,7 @@ async def turn(session: GeneratedSession) -> None:
     process, rng = _here(session), session.rng
     if rng.random() < 0.4:
         await host_repair(session)
-    await session.ask(process, f"Question {session._text(6)}", rng.choice((0, 1, 1, 2, 4)))
+    await session.ask(process, f"Question {session.text(6)}", rng.choice((0, 1, 1, 2, 4)))
 
 
 async def interrupted(session: GeneratedSession) -> None:
@@ -345,7 +346,7 @@ async def late_result(session: GeneratedSession) -> None:
             await turn(session)
     if session.results:
         call_id = session.results.pop(0)
-        late = {"role": "tool", "tool_call_id": call_id, "name": "look", "content": f"Late: {session._text(9)}"}
+        late = {"role": "tool", "tool_call_id": call_id, "name": "look", "content": f"Late: {session.text(9)}"}
         await _here(session).context.add_message(late)
 
 
@@ -375,12 +376,12 @@ async def late_system(session: GeneratedSession) -> None:
     """A hook adds a system or developer message."""
     role = session.rng.choice(("system", "system", "developer"))
     metadata = {"source": "hook", "hook_name": "style"}
-    await _here(session).context.add_message({"role": role, "content": session._text(8), "metadata": metadata})
+    await _here(session).context.add_message({"role": role, "content": session.text(8), "metadata": metadata})
 
 
 async def reminder(session: GeneratedSession) -> None:
     """A loop stores a reminder as a user's message."""
-    text = f"<system-reminder>{session._text(10)}</system-reminder>"
+    text = f"<system-reminder>{session.text(10)}</system-reminder>"
     session.reminders.append(text)
     metadata = {"source": "hook", "ephemeral": True, "persisted": True}
     await _here(session).context.add_message({"role": "user", "content": text, "metadata": metadata})
@@ -389,14 +390,14 @@ async def reminder(session: GeneratedSession) -> None:
 async def ephemeral(session: GeneratedSession) -> None:
     """A message for this process alone."""
     metadata = {"ephemeral": True}
-    message = {"role": session.rng.choice(("user", "system")), "content": session._text(10), "metadata": metadata}
+    message = {"role": session.rng.choice(("user", "system")), "content": session.text(10), "metadata": metadata}
     await _here(session).context.add_message(message)
 
 
 async def other_prompt(session: GeneratedSession) -> None:
     """The text of the system prompt changes, or goes back to what it was."""
     if session.prompt is not None:
-        session.prompt = session.rng.choice(("You are careful.", "You are quick.", f"It is {session._text(3)}."))
+        session.prompt = session.rng.choice(("You are careful.", "You are quick.", f"It is {session.text(3)}."))
 
 
 async def other_tools(session: GeneratedSession) -> None:
@@ -411,11 +412,11 @@ async def other_tools(session: GeneratedSession) -> None:
         session.tools.remove(rng.choice(session.tools))
     elif change == "reword":
         name = rng.choice(session.tools)
-        session.tool_words[name] = f"Runs {name}, {session._text(3)}."
+        session.tool_words[name] = f"Runs {name}, {session.text(3)}."
     else:
         rng.shuffle(session.tools)
     for process in session.processes:
-        await session._mount_tools(process)
+        await session.mount_tools(process)
 
 
 async def switch(session: GeneratedSession) -> None:
@@ -444,14 +445,14 @@ async def side_view(session: GeneratedSession) -> None:
     budget = session.rng.choice((None, 800, 1_200, 3_000))
     session.sure = session.sure and session.tells
     try:
-        await process.context.get_messages_for_request(token_budget=budget, provider=session._provider(process))
+        await process.context.get_messages_for_request(token_budget=budget, provider=session.chosen_provider(process))
     except ContextLengthError:
         session.outcome.counts["too large"] += 1
 
 
 async def side_request(session: GeneratedSession) -> None:
     """A request beside the loop, whose answer the host keeps for itself, or stores."""
-    process, provider = _here(session), session._provider(_here(session))
+    process, provider = _here(session), session.chosen_provider(_here(session))
     session.sure = session.sure and session.tells
     session.last.pop((session.provider, session.model), None)
     try:
@@ -461,7 +462,7 @@ async def side_request(session: GeneratedSession) -> None:
     except ContextLengthError:
         session.outcome.counts["too large"] += 1
     except Exception as error:
-        session._survive(RuntimeError(type(error).__name__))
+        session.survive(RuntimeError(type(error).__name__))
     else:
         if session.rng.random() < 0.5:
             await process.context.add_message(agent_loop.stored(response))
@@ -498,13 +499,13 @@ async def resume(session: GeneratedSession) -> None:
         session.config["late_system"] = session.rng.choice(("system", "reminder"))
     if session.rng.random() < 0.2:
         session.config["max_tokens"] = session.rng.choice((1_500, 4_000, 20_000))
-    await session._start(resumed=True)
+    await session.start(resumed=True)
 
 
 async def sub_session_resume(session: GeneratedSession) -> None:
     """The host replays the whole history through `add_message`."""
     history = await _here(session).context.get_messages()
-    await session._replace_log(session.log)
+    await session.replace_log(session.log)
     for message in history:
         await _here(session).context.add_message(message)
 
@@ -512,7 +513,7 @@ async def sub_session_resume(session: GeneratedSession) -> None:
 async def second_process(session: GeneratedSession) -> None:
     """Another process opens the same log, and both go on."""
     if len(session.processes) < 2:
-        await session._start(resumed=True)
+        await session.start(resumed=True)
     for process in session.processes:
         session.now = process
         await turn(session)
@@ -520,15 +521,17 @@ async def second_process(session: GeneratedSession) -> None:
 
 async def foreign_turns(session: GeneratedSession) -> None:
     """Turns are made under another context module, which sends the history without reasoning; then ours goes on."""
-    await session._replace_log(session.log)
+    await session.replace_log(session.log)
     context = _here(session).context
     history = transcript_of(await context.get_messages())
     if not history or not diagnose(history).healthy or MODELS[session.model].family != CLAUDE:
         return
-    told = [_bare(message) for message in history] + [{"role": "user", "content": f"Elsewhere: {session._text(5)}"}]
+    told = [without_reasoning(message) for message in history] + [
+        {"role": "user", "content": f"Elsewhere: {session.text(5)}"}
+    ]
     model = MODELS[session.model]
     request = sent(model.family, session.provider, model.name, (), told, in_place=False)
-    session._answering = _here(session)
+    session.answering = _here(session)
     _here(session).steps_left = 0
     failed = len(session.service.refusals)
     try:
@@ -543,14 +546,14 @@ async def foreign_turns(session: GeneratedSession) -> None:
 async def fork(session: GeneratedSession) -> None:
     """The session goes on in a fork, of all or of a part."""
     history = await _here(session).context.get_messages()
-    new = session._new_path()
+    new = session.new_path()
     at = (
         ["--at", session.rng.choice(history)["metadata"]["message_id"]]
         if session.rng.random() < 0.6 and history
         else []
     )
     if await session.run_command("fork", session.log, *at, "-o", new, "--session", f"fork{session.serial}"):
-        await session._replace_log(new)
+        await session.replace_log(new)
 
 
 async def rewind(session: GeneratedSession) -> None:
@@ -560,7 +563,7 @@ async def rewind(session: GeneratedSession) -> None:
         to = session.rng.choice(history)["metadata"]["message_id"]
         await session.run_command("rewind", session.log, "--to", to, "--yes")
         if session.rng.random() < 0.3:
-            await session._replace_log(session.log)
+            await session.replace_log(session.log)
 
 
 async def copy(session: GeneratedSession) -> None:
@@ -568,10 +571,10 @@ async def copy(session: GeneratedSession) -> None:
     for process in session.processes:
         await process.session.cleanup()
     session.processes.clear()
-    new = session._new_path()
+    new = session.new_path()
     copied = session.log.exists() and await session.run_command("copy", session.log, new)
     session.log = new if copied else session.log
-    await session._start(resumed=True)
+    await session.start(resumed=True)
 
 
 async def import_request(session: GeneratedSession) -> None:
@@ -579,12 +582,12 @@ async def import_request(session: GeneratedSession) -> None:
     bodies = [one.sent for one in session.service.exchanges if MODELS[one.sent.model].family == CLAUDE and one.answer]
     if not bodies:
         return
-    source, new = session._directory / f"body-{session.serial}.json", session._new_path()
+    source, new = session.directory / f"body-{session.serial}.json", session.new_path()
     source.write_text(json.dumps(_body(session.rng.choice(bodies[-4:]))), encoding="utf-8")
     if await session.run_command(
         "import", source, "--format", "anthropic", "-o", new, "--session", f"i{session.serial}"
     ):
-        await session._replace_log(new)
+        await session.replace_log(new)
 
 
 async def clear(session: GeneratedSession) -> None:
@@ -623,14 +626,6 @@ CAUSES: dict[str, tuple[float, Callable[[GeneratedSession], Awaitable[None]]]] =
 }
 
 
-def _bare(message: Message) -> Message:
-    """A message without reasoning, as another module may send it."""
-    content = message["content"]
-    if isinstance(content, list):
-        content = [block for block in content if block["type"] not in ("thinking", "redacted_thinking")]
-    return {key: value for key, value in {**message, "content": content}.items() if key != "metadata"}
-
-
 def _body(request: Sent) -> Message:
     """A request as its provider's module writes it."""
     messages: list[Message] = []
@@ -653,13 +648,11 @@ def _body(request: Sent) -> Message:
 # -- many of them ----------------------------------------------------------------------------------------------------
 
 
-def play(
-    seed: int, *, operations: int = 14, causes: tuple[str, ...] | None = None, everything: bool = False
-) -> Outcome:
+def play(seed: int, *, operations: int = 14, causes: tuple[str, ...] | None = None, **loop: bool) -> Outcome:
     """Play the session of a seed in a directory of its own."""
     directory = Path(tempfile.mkdtemp(prefix="context-persistent-reasoning-"))
     try:
-        return asyncio.run(GeneratedSession(seed, directory, causes, everything=everything).play(operations))
+        return asyncio.run(GeneratedSession(seed, directory, causes, **loop).play(operations))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
