@@ -18,7 +18,7 @@ from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import session_argument
 from .spans import Span, SpanType, chosen_positions
-from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason, telling_damage
 
 _MOST_SHOWN = 20  # places of secrets; --json has all
 
@@ -62,7 +62,7 @@ def export(
         raise click.UsageError("--json is about a file; name one with -o")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    with transcript:
+    with transcript, telling_damage(transcript):
         start, stop = _places(transcript, turn_span, span)
         if output in (None, "-"):
             export = Export(transcript, into, redact=not no_redact, start=start, stop=stop)

@@ -23,7 +23,7 @@ from ..transcript.transcript import Transcript
 from .progress import progress
 from .session_argument import session_argument
 from .spans import Span, SpanType, chosen_turns
-from .terminal import UnusableError, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, escaped, one_line, open_transcript, reason, telling_damage
 
 _UNPROVED = 1
 _MOST_NAMED = 10  # messages in which something was redacted
@@ -67,7 +67,7 @@ def report(
 
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    with transcript:
+    with transcript, telling_damage(transcript):
         page = output or _own_name(transcript)
         try:
             turns = chosen_turns(transcript.turns(), turn_span)

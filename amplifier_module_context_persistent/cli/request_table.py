@@ -16,6 +16,10 @@ from rich.text import Text
 from ..transcript.request_list import Listed, RequestList
 from .terminal import escaped
 
+NO_RECEIPTS = (
+    "no receipts: no view was requested here, or `receipts` is off. `view` shows what the source of an imported "
+    "session gave its model, `replay --views` what a policy would"
+)
 _AT_ONCE = 200
 _GAP = 2
 _NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "in full")
@@ -33,7 +37,7 @@ def print_requests(listed: RequestList, output: Console) -> None:
     elif first:
         output.print(_table(first))
     else:
-        output.print("no receipts: no view was requested, or `receipts` is off")
+        output.print(NO_RECEIPTS)
     if listed.malformed:
         output.print(f"{listed.malformed:,} receipts cannot be read")
 

@@ -26,7 +26,7 @@ from .pager import paged
 from .progress import progress
 from .session_argument import complete_tool, session_argument
 from .spans import Span, SpanType, chosen_positions
-from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason, telling_damage
 
 
 @click.command()
@@ -62,7 +62,7 @@ def show(
         raise click.UsageError("--outline takes no option but --turn and --json")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
-    with transcript, nullcontext() if as_json else paged():
+    with transcript, telling_damage(transcript), nullcontext() if as_json else paged():
         try:
             turns = transcript.turns()
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)

@@ -10,7 +10,8 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -152,6 +153,20 @@ def reason(error: Exception) -> str:
         return "the current directory is not there any more; change to another one"
     said = error.strerror if isinstance(error, OSError) else str(error)
     return one_line(str(said or error))
+
+
+@contextmanager
+def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
+    """Say in the end, on the error stream, if a log is damaged: what was shown of it may not be all."""
+    try:
+        yield transcript
+    finally:
+        described, findings = transcript.reader.describe(), len(transcript.reader.index.damage)
+        said = [f"{counted(findings, 'finding')} of damage"] * bool(findings)
+        said += [f"a torn end of {counted(described.torn_bytes, 'byte')}"] * bool(described.torn_bytes)
+        if said:
+            told = f"{described.location}: {' and '.join(said)}; `context-persistent verify` tells what and where"
+            click.echo(escaped(one_line(told)), err=True)
 
 
 def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript:

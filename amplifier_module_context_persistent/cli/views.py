@@ -24,6 +24,10 @@ from .terminal import UnusableError, console, counted, escaped, open_transcript,
 if TYPE_CHECKING:  # what makes views again is half of all that `view` loads, and `views` needs none of it
     from ..transcript.view_rebuild import Noted, Rebuilt
 
+IMPORTED = (
+    "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
+    "which no receipt proves."
+)
 AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 
 
@@ -62,7 +66,8 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
     left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
 
     The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
-    it differs or is incomplete, 2 if nothing can be read.
+    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
+    model is shown, by the source's own compactions, and cannot be proved.
     """
     from .message_printer import MessagePrinter
     from .view_printer import show_difference, show_view
@@ -84,7 +89,7 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
                     else:
                         show_view(transcript, wanted, made.messages or (), printer)
                     _say(f"\n{verdict(noted, made)}")
-                    if made.messages is not None:
+                    if made.messages is not None and noted.receipt.hash:
                         _say(AFTERWARDS)
         except IndexError as error:
             raise UnusableError(str(error)) from error
@@ -95,6 +100,8 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
 
 def verdict(noted: Noted, made: Rebuilt) -> str:
     """Say in one sentence whether the view is proved, or why not."""
+    if not noted.receipt.hash:
+        return IMPORTED
     if made.proved:
         return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
     if made.messages is None:
@@ -124,6 +131,9 @@ def _receipt(receipt: Receipt) -> dict[str, Any]:
 def _introduce(number: int, count: int, noted: Noted) -> None:
     receipt = noted.receipt
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
+    if not receipt.hash:
+        _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
+        return
     _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
     _say(f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}\n")
 
@@ -132,7 +142,7 @@ def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
     messages: Sequence[Message] | None = made.messages
     shown = {
         "request": number,
-        "receipt": _receipt(noted.receipt),
+        "receipt": _receipt(noted.receipt) if noted.receipt.hash else None,
         "proved": made.proved,
         "verdict": verdict(noted, made),
         "damaged": made.damaged,

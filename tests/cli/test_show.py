@@ -248,6 +248,24 @@ def test_the_outline_fits_a_terminal(troubled: Path, columns: str) -> None:
     assert "word " * 39 + "wo..." in run("show", path, "--outline").output
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["show"], ["show", "--json"], ["export"], ["export", "-o", "new"], ["report", "-o", "new"]],
+    ids=" ".join,
+)
+def test_a_damaged_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+    """On the error stream, with the command that tells more: what is shown may not be all. A sound log is not."""
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "damaged.jsonl")
+    assert "verify" not in run(*command, path).stderr
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:3], b"no record\n", *lines[3:], b"torn"]))
+    done = run(*command, path, *["--force"] * ("new" in command))
+    said = "damaged.jsonl: 1 finding of damage and a torn end of 4 bytes; `context-persistent verify` tells what and"
+    assert said in done.stderr
+    assert "Why is the total wrong?" in (done.stdout if "new" not in command else (tmp_path / "new").read_text())
+
+
 @posix
 def test_a_terminal_gets_a_pager(path: Path, tmp_path: Path) -> None:
     """The output goes through $PAGER, with colours; leaving it early is no failure, nor is a missing one."""

@@ -200,6 +200,44 @@ def test_show_and_replay_show_what_the_source_compacted(tmp_path: Path) -> None:
     assert events[1]["dropped"] == 1
 
 
+def test_view_shows_what_the_source_gave_its_model(tmp_path: Path) -> None:
+    """The history before each answer, under the source's own compactions; it is said that nothing proves it."""
+    source = write_jsonl(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "long ago"),
+            answers("a1", "u1", "m1", text("yes")),
+            says("c", "a1", "What was said: yes", isCompactSummary=True),
+            says("u2", "c", "go on"),
+            answers("a2", "u2", "m2", text("going")),
+        ],
+    )
+    path = imported(source).path
+
+    def view(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["view", path, *arguments])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    code, shown = view()
+    assert code == 1
+    assert shown.startswith("request 2 of 2 of the source, ")
+    assert "What was said: yes" in shown
+    assert "2 messages summarised: [1] to [2]" in shown
+    assert "go on" in shown
+    assert "going" not in shown
+    assert "Imported: `replay --views` shows it under a policy." in shown
+    told = json.loads(view("--request", "1", "--json")[1])
+    assert (told["request"], told["receipt"], told["proved"]) == (1, None, False)
+    assert [message["content"] for message in told["messages"]] == ["long ago"]
+    assert "newly summarised: 1 message, [1]" in view("--diff")[1]
+    for number in ("3", "-3", "0"):
+        code, shown = view("--request", number)
+        assert code == 2
+        assert f"there is no request {number}: the source made one before each answer" in shown
+    assert "`view` shows what the source" in CliRunner().invoke(main, ["views", path]).output
+
+
 def test_each_answer_is_billed_once(tmp_path: Path) -> None:
     """The report of a request stands before the answer that it belongs to."""
     answered = [answers(f"a{n}", f"u{n}", f"m{n}", text("x")) for n in range(3)]
