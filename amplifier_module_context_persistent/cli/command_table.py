@@ -63,7 +63,7 @@ SECTIONS = {
     "Maintain logs": {
         "verify": Entry("cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."),
         "repair": Entry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
-        "purge": Entry("cli.maintenance:purge", "Remove history from a log for good."),
+        "purge": Entry("cli.purge:purge", "Remove history from a log for good."),
         "checkpoint": Entry(
             "cli.checkpoint:checkpoint", "Let later commands and resumes open a log without reading all of it."
         ),

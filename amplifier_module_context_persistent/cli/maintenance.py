@@ -1,4 +1,4 @@
-"""`context-persistent verify`, `repair` and `purge`: maintain a log's file.
+"""`context-persistent verify` and `repair`: check a log, and mend its end.
 
 Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. Text from a file or its name is shown without control
 characters.
@@ -8,34 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from textwrap import wrap
 from typing import TypeVar
 
 import click
 from rich.console import Console
 
-from ..clock import utc_now
-from ..errors import ContextPersistentError, RecallError
+from ..errors import ContextPersistentError
 from ..log.file import FileLog
 from ..log.location import is_postgres
-from ..maintenance.purge import plan_purge, purge_log
-from ..maintenance.purge_options import Purge, PurgeCounts
-from ..maintenance.redact import REPLACEMENT
 from ..maintenance.verify import Finding, Report, verify_log
-from ..search.pattern import compile_regex, replace_matches
-from ..transfer.host_files import host_copies
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
-from .session_argument import complete, complete_turn_or_id, find_path, last_path, session_argument, storage_option
+from .session_argument import complete, find_path, last_path, session_argument, storage_option
 from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
-
-VACUUM_ADVICE = (
-    "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
-    "and stay in its write-ahead log, replicas and backups until those are removed; see docs/postgres.md."
-)
 
 _MOST_SHOWN = 50  # different findings of a log; --json has all
 _MOST_PLACES = 5  # of findings that are alike
@@ -113,76 +101,6 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
         _say(output, f"Findings that repair does not change: {rest}. See verify.")
 
 
-@click.command()
-@session_argument
-@click.option(
-    "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
-)
-@click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
-@click.option("--everything", is_flag=True, help="Remove every message.")
-@click.option("--all", "everything_before", is_flag=True, hidden=True)
-@click.option("--redact", metavar="REGEX", help="Replace every match in messages by [redacted].")
-@click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
-@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def purge(
-    path: str,
-    *,
-    before: str | None,
-    cleared: bool,
-    everything: bool,
-    everything_before: bool,
-    redact: str | None,
-    torn: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    """Remove history from a log for good.
-
-    Takes one of --before, --cleared, --everything and --redact, and --torn beside it or alone. A new file replaces the
-    log in one step (in a database, new rows); running sessions go on with it. Copies and backups are not touched.
-    """
-    if everything_before:
-        everything = True
-        click.echo("--all is called --everything now: elsewhere --all means the sessions of all projects", err=True)
-    chosen = sum((before is not None, cleared, everything, redact is not None))
-    if chosen > 1 or not (chosen or torn):
-        raise click.UsageError("choose exactly one of --before, --cleared, --everything and --redact, or --torn")
-    replace = _replacing(redact) if redact is not None else None
-    output, what = console(), Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
-    planned = _run(path, lambda: plan_purge(path, what))
-    if planned.is_nothing:
-        _say(output, f"{path}: nothing to purge.")
-        return
-    _say(output, f"{path}: this will be removed for good" if not dry_run else f"{path}: this would be removed")
-    _show_counts(output, planned)
-    if copies := host_copies(path):
-        _say(output, "The host keeps copies of its own, which are not touched:")
-        for copy in copies:
-            _say(output, f"  {copy}")
-    if dry_run:
-        _say(output, "Nothing was done (--dry-run).")
-        return
-    ask("Remove it for good?", yes=yes)
-    done = _run(path, lambda: purge_log(path, what, now=utc_now))
-    _say(output, "Done.")
-    if is_postgres(path):
-        _say(output, VACUUM_ADVICE)
-    if done != planned:
-        _say(output, "The log had changed in the meantime; this was removed:")
-        _show_counts(output, done)
-
-
-def _replacing(expression: str) -> Callable[[str], str]:
-    try:
-        pattern = compile_regex(expression)
-    except RecallError as error:
-        raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
-    if pattern.search(""):
-        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
-    return partial(replace_matches, pattern, REPLACEMENT)
-
-
 def _repair(path: str) -> None:
     log = FileLog(path)
     try:
@@ -244,22 +162,3 @@ def _place(found: Finding) -> str:
     """Where a finding is: its line and its byte, as far as it has them."""
     known = (("line", found.line), ("byte", found.offset))
     return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)
-
-
-def _show_counts(output: Console, counts: PurgeCounts) -> None:
-    lines = (
-        (counts.messages_removed, "message", "removed"),
-        (counts.messages_redacted, "message", "redacted"),
-        (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
-        (counts.controls_redacted, "control record", "redacted"),
-        (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
-        (counts.torn_bytes, "byte", "of a torn tail removed"),
-        (counts.saved_tails, "saved torn tail", "removed"),
-        (counts.tails_matching, "saved torn tail", "kept although it matches; --torn removes it"),
-        (counts.messages_kept, "message", "kept"),
-        (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
-        (counts.altered_kept, "altered message", "among those kept; verify reports them"),
-    )
-    for number, what, fate in lines:
-        if number:
-            _say(output, f"  {counted(number, what)} {fate}")

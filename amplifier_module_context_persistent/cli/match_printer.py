@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..messages.metadata import metadata_of, timestamp_of
-from ..transcript.search import Line
+from ..transcript.search import HiddenText, Line
 from ..transcript.transcript import Placed
 from .message_printer import head_of
 from .session_argument import session_name
@@ -30,17 +30,17 @@ class MatchPrinter:
         self._console: Console = console()
         self._path = ""
 
-    def show(self, path: str, placed: Placed, lines: list[Line]) -> None:
-        """Print a message that matches."""
+    def show(self, path: str, found: Placed | HiddenText, lines: list[Line]) -> None:
+        """Print a message that matches, or another text of the log."""
         if self._as_json:
-            click.echo(json.dumps(_plain(path, placed, lines)))
+            click.echo(json.dumps(_plain(path, found, lines)))
             return
         if self._path:
             click.echo()
         if self._several and path != self._path:
             self._print(Text(_name(path), "bold underline"))
         self._path = path
-        self._print(head_of(placed))
+        self._print(head_of(found) if isinstance(found, Placed) else _head_of_hidden(found))
         known = lines[0].number
         for line in lines:
             if line.number > known + 1:
@@ -85,14 +85,22 @@ def _piece(text: str) -> str:
     return escaped(text.replace("\t", " ").removesuffix("\r"))
 
 
-def _plain(path: str, placed: Placed, lines: list[Line]) -> dict[str, Any]:
-    message = placed.message
+def _head_of_hidden(found: HiddenText) -> Text:
+    where = "" if found.what.startswith("saved") else f"line {found.line:,}, byte {found.offset:,}: "
+    return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
+
+
+def _plain(path: str, found: Placed | HiddenText, lines: list[Line]) -> dict[str, Any]:
+    message = found.message
+    if isinstance(found, Placed):
+        place: dict[str, Any] = {"number": found.number, "tools": found.tools}
+    else:
+        place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
     return {
         "session": session_name(path),
         "path": path,
-        "number": placed.number,
         "role": message.get("role"),
-        "tools": placed.tools,
+        **place,
         "time": timestamp_of(message),
         "id": metadata_of(message).get("message_id", ""),
         "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],

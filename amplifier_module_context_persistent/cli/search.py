@@ -39,6 +39,9 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-F", "--fixed", is_flag=True, help="PATTERN is plain text, not a regular expression.")
 @click.option("-w", "--words", "in_words", is_flag=True, help='PATTERN is words: `retry "reset by peer" time*`.')
+@click.option(
+    "--hidden", is_flag=True, help="Also what a clear hid, plans and other records, metadata, and unreadable bytes."
+)
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
 @click.option("--tool", metavar="NAME", shell_complete=complete_tool, help="Only calls and results of this tool.")
 @click.option(
@@ -59,6 +62,7 @@ def search_command(
     ignore_case: bool,
     fixed: bool,
     in_words: bool,
+    hidden: bool,
     role: str | None,
     tool: str | None,
     lines: int,
@@ -72,18 +76,21 @@ def search_command(
     PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
     is given up, and counted. With --words, all words must be in a message, in any order and any case; "two words" are a
     phrase, begin* is the beginning of a word. The texts, thinking, calls and tool results of live messages are
-    searched. Exits with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
+    searched; with --hidden, all that the log holds. Exits with 0 if something was found, 1 if nothing was, 2 if
+    something could not be searched.
     """
     if sum((bool(sessions), everywhere, last)) > 1:
         raise click.UsageError("give one of SESSION, --all and --last")
     if in_words and fixed:
         raise click.UsageError("give one of --fixed and --words")
+    if hidden and tool is not None:
+        raise click.UsageError("give one of --hidden and --tool")
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
     files = [] if sessions or last else _all_sessions(everywhere=everywhere)
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
     printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
-    one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines)
-    if files and not no_catalogue and storage() is None:  # the catalogue is about files
+    one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines, hidden=hidden)
+    if files and not (no_catalogue or hidden) and storage() is None:  # the catalogue is about files
         code = _search_with_catalogue(one, files)
     else:
         code = _searched(one, ((path, None) for path in paths))
@@ -163,6 +170,7 @@ class _Search:
     role: str | None
     tool: str | None
     context: int
+    hidden: bool
 
     def run(self, path: str, find_places: FindPlaces | None) -> bool:
         """Search one session, print each match as it is found, and say whether there was one.
@@ -178,7 +186,13 @@ class _Search:
                 reader = transcript.reader
                 among = find_places(reader) if find_places is not None and isinstance(reader, LogReader) else None
                 found_here = search(
-                    transcript, self.pattern, role=self.role, tool=self.tool, context=self.context, among=among
+                    transcript,
+                    self.pattern,
+                    role=self.role,
+                    tool=self.tool,
+                    context=self.context,
+                    among=among,
+                    hidden=self.hidden,
                 )
                 for found in found_here:
                     given_up += not found.is_whole
@@ -190,7 +204,7 @@ class _Search:
                     if printer.shows_messages:
                         bar.close()  # before anything is printed
                         printer.show(path, found.placed, found.lines)
-            except (LogError, ValueError) as error:
+            except (OSError, LogError, ValueError) as error:
                 raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
         if total:
             printer.sum_up(path, total)

@@ -7,6 +7,7 @@ does not fit its text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,8 @@ Replace = Callable[[str], str]
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id"})
 _NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
 _CONTROL_NAMES = _NAMES | {"time"}
-_NO_NAMES = frozenset({""})  # keys stay, and all values are texts
+_NO_NAMES = frozenset({""})  # plain keys stay, and all values are texts
+_PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may be what is to go
 _ARGUMENTS = frozenset({"arguments", "input"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
@@ -94,7 +96,7 @@ def _replace(value: Any, replace: Replace, names: frozenset[str]) -> Any:
         return [_replace(item, replace, names) for item in value]
     if isinstance(value, dict):
         return {
-            replace(key) if not names else key: _replace_under(key, item, replace, names)
+            key if names and _PLAIN_NAME.fullmatch(key) else replace(key): _replace_under(key, item, replace, names)
             if names
             else _replace(item, replace, names)
             for key, item in value.items()

@@ -6,18 +6,26 @@ It costs what lies between the request and the nearer end of the log, no message
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from ..log.base import ReadableLog
 from ..log.control_lines import ControlLine, ControlPlaces, has_known_places
+from ..log.index import ASSISTANT, Index
 from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
+from ..messages.metadata import given_id, timestamp_of
+from ..view.plan import Plan
+from ..view.plan_record import kept_ordinals
 from ..view.receipts import Receipt, text_hash
 from .packed_record import PackedRecord
 from .request_list import PLANS, RECEIPT_HEAD
 from .view_rebuild import Noted, ReceiptLog
+
+IMPORTED = "imported"
+"""The strategy that plans of imported compactions name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +92,63 @@ def _find_named(book: ReceiptLog, places: ControlPlaces, stretch: int, in_force:
             book.plans[receipt.plan] = PackedRecord.of(record)
         elif kind == "system" and isinstance(text := record.get("text"), str) and text_hash(text) == receipt.head:
             book.heads[receipt.head] = text
+
+
+def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
+    """The compactions that the source of an imported session made.
+
+    Each with the position of the live message that it came after, and how many messages it kept.
+    """
+    for packed, _ in book.made_for:
+        record = packed.record()
+        if record.get("strategy") == IMPORTED:
+            try:
+                kept, position = kept_ordinals(index, record)
+                Plan.from_record(record, ())
+            except ValueError:  # a reset hid what it names
+                continue
+            yield position, len(kept), record
+
+
+def source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Requested:
+    """A request of the agent from which a session was imported: there was one before each answer.
+
+    What its model was given is the history under the last compaction before it. No receipt proves that, so the one
+    that this makes up has no hash.
+
+    Args:
+        reader: a log without receipts.
+        book: what its plans are.
+        number: the request's number, from 1, or from -1 for the last one.
+
+    Raises:
+        IndexError: there is no such request, or the session was not imported.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    index = reader.index
+    if not any("imported_from" in header for header in index.headers):
+        raise IndexError(
+            "the log has no receipts: no view was requested, or `receipts` is off; "
+            "`replay --views` shows what the default policy would have shown"
+        )
+    answers = [place for place, ordinal in enumerate(index.live) if index.roles[ordinal] == ASSISTANT]
+    wanted = number if number > 0 else len(answers) + 1 + number
+    if number == 0 or not 1 <= wanted <= len(answers):
+        raise IndexError(f"there is no request {number:,}: the source made one before each answer, {len(answers):,}")
+    place = answers[wanted - 1]
+    plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
+    answer, *before = reader.read([index.live[at] for at in (place, place - 1) if at >= 0])
+    receipt = Receipt(
+        id="",
+        time=timestamp_of(answer),
+        plan=plans[-1] if plans else "",
+        upto=(given_id(before[0]) or "") if before else "",
+        messages=0,
+        tokens=0,
+        budget_tokens=0,
+        provider="",
+        head="",
+        extras=0,
+        hash="",
+    )
+    return Requested(wanted, len(answers), Noted(receipt, index.live, len(index), 0), book)

@@ -2,6 +2,9 @@
 
 What is searched is a message's text: what it says, its thinking, its calls with their arguments as text. A line of the
 log that cannot match is not parsed.
+
+A clear, a reset, a rewind or a compaction erases nothing. Whoever looks for a text that must not be there, such as a
+leaked key, has to search the rest too: hidden messages, control records, metadata, and what cannot be read.
 """
 
 from __future__ import annotations
@@ -12,12 +15,22 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import cast
 
+from ..log.reader import LogReader
+from ..log.record import name_of
+from ..log.torn_tail import saved_tails
+from ..maintenance.ever_live import ScannedLog
+from ..maintenance.raw_records import pieces_of, strings_of
 from ..messages.message import Message, result_id_of
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.words import AllWords
 from .transcript import Placed, Transcript
+
+_SEARCHED = frozenset({"role", "content", "tool_calls", "thinking_block"})
+"""Keys of a message that its searched text is made of."""
 
 _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
@@ -40,10 +53,23 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A message and the lines of it that match."""
+class HiddenText:
+    """A text, what it belongs to, and where that begins: its line, from 1, and its byte, from 0."""
 
-    placed: Placed
+    what: str
+    """Such as `hidden user message`, `plan record`, `unreadable bytes`."""
+    line: int
+    offset: int
+    text: str
+    message: Message
+    """The record; empty for what is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message, or another text of the log, and the lines of it that match."""
+
+    placed: Placed | HiddenText
     lines: list[Line]
     is_whole: bool
     """Whether all of it was searched; else the expression took too long, and more lines may match."""
@@ -57,6 +83,7 @@ def search(
     tool: str | None = None,
     context: int = 0,
     among: Sequence[int] | None = None,
+    hidden: bool = False,
 ) -> Iterator[Found]:
     """Search the live messages in their order, and give each that matches or was not searched to its end.
 
@@ -67,9 +94,11 @@ def search(
         tool: only calls and results of this tool, whatever the case of its name; nothing else that a message says.
         context: so many lines before and after one that matches.
         among: the positions of the messages that may match, from 0; by default all.
+        hidden: then search what else the log holds; of that, with a role, the messages of it.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
+        OSError: a torn tail that was saved beside the log cannot be read.
     """
     words = _words_of(pattern)
 
@@ -87,6 +116,11 @@ def search(
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
             yield Found(placed, list(matching_lines(text, spans, context=context)), is_whole)
+    for other in hidden_texts(transcript) if hidden else ():
+        if role is None or other.message.get("role") == role:
+            spans, is_whole = _spans(other.text, pattern)
+            if spans or not is_whole:
+                yield Found(other, list(matching_lines(other.text, spans, context=context)), is_whole)
 
 
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
@@ -94,6 +128,45 @@ def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
     words = {word.lower() for term in terms for word in _WORD.findall(term.needle)}
     return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word not in b"infinity"]
+
+
+def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
+    """Give what `search` does not look at, in the order of the log; torn tails come last.
+
+    Of live messages it is what their metadata and other fields say.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+        OSError: a torn tail that was saved beside the log cannot be read.
+    """
+    reader = cast("ScannedLog", transcript.reader)  # as every log that is stored is
+    live = {reader.index.offsets[ordinal] for ordinal in reader.index.live}
+    last = 0
+    for line in reader.whole_lines():
+        last = line.number
+        for offset, content, value in pieces_of(line.offset, line.content):
+            if value is None:
+                yield HiddenText("unreadable bytes", line.number, offset, _text(content), {})
+            elif "_record" in value:
+                what = f"{name_of(value['_record'])} record"
+                yield HiddenText(what, line.number, offset, "\n".join(strings_of(value)), value)
+            else:
+                is_live, role = offset in live, name_of(value.get("role"))
+                others = "\n".join(strings_of({key: item for key, item in value.items() if key not in _SEARCHED}))
+                text = others if is_live else f"{searched_text(value)}\n{others}"
+                what = f"other fields of a live {role} message" if is_live else f"hidden {role} message"
+                yield HiddenText(what, line.number, offset, text, value)
+    if isinstance(reader, LogReader):
+        if torn := reader.torn:
+            yield HiddenText(
+                "torn tail", last + 1, torn.offset, _text(reader.file.read(torn.offset, torn.torn_bytes)), {}
+            )
+        for name in saved_tails(reader.path):
+            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _text(Path(name).read_bytes()), {})
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 def searched_text(message: Message, tool: str | None = None) -> str:

@@ -270,7 +270,7 @@ class Transcript:
             IndexError: there is no such request.
             LogUnreadableError: the log cannot be read.
         """
-        from .find_request import Requested, find_request
+        from .find_request import Requested, find_request, source_request
 
         if number not in self._requested:
             found = find_request(self.reader, number) if "book" not in self.__dict__ else None
@@ -278,30 +278,13 @@ class Transcript:
                 count = len(self.book.requests)
                 wanted = number if number > 0 else count + 1 + number
                 if not count:
-                    found = self._source_request(number)
+                    found = source_request(self.reader, self.book, number)
                 elif number == 0 or not 1 <= wanted <= count:
                     raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
                 else:
                     found = Requested(wanted, count, self.book.requests[wanted - 1], self.book)
             self._requested = {number: found, found.number: found, **dict(islice(self._requested.items(), _REQUESTED))}
         return self._requested[number]
-
-    def _source_request(self, number: int) -> Requested:
-        """A request of the agent from which the session was imported.
-
-        Raises:
-            IndexError: there is none of that number, or the session was not imported.
-        """
-        from .source_compactions import source_request
-
-        if (found := source_request(self, number)) is None:
-            if any("imported_from" in header for header in self.reader.index.headers):
-                raise IndexError(f"there is no request {number:,}: the source made one before each answer")
-            raise IndexError(
-                "the log has no receipts: no view was requested, or `receipts` is off; "
-                "`replay --views` shows what the default policy would have shown"
-            )
-        return found
 
     def view(self, request: int) -> Rebuilt:
         """Make the view of a request again; `request` counts from 1, or from -1 for the last one.

@@ -20,7 +20,7 @@ from ..log.plain_json import MAX_DEPTH
 from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
-from ..transcript.source_compactions import IMPORTED
+from ..transcript.find_request import IMPORTED
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.plan_record import keep_runs
 from .import_usage import ReportedUsage

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
-from ..maintenance.open_files import held_for_writing
+from ..log.location import is_postgres
+from ..maintenance.open_files import held_for_writing, identity_of
+from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write
 from ..messages.message import Message
 from ..messages.metadata import timestamp_of
@@ -84,12 +86,12 @@ def write_host_files(
     return [os.fspath(target) for target in targets]
 
 
-def update_host_files(log: str | Path, *, stamp: str) -> tuple[list[str], str]:
-    """Bring the host's files in step with a log whose history was cut; the old ones are kept beside them.
+def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str], str]:
+    """Bring the host's files in step with a log whose history was cut or purged.
 
     Args:
         log: the log.
-        stamp: makes the names of the kept files unique, such as a time.
+        stamp: keep the old files beside them, under names that this makes unique, such as a time; None to keep none.
 
     Returns:
         The files that were changed, and why none was, if there are any.
@@ -101,10 +103,9 @@ def update_host_files(log: str | Path, *, stamp: str) -> tuple[list[str], str]:
     target, metadata = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
     if Path(log).name != LOG_NAME or not target.is_file() or target.is_symlink():
         return [], ""
-    held = held_for_writing({LOG_NAME})
-    status = Path(log).stat()
-    if held is None or (status.st_dev, status.st_ino) in held:
-        return [], "the session is open" if held else "this system does not tell whether the session is open"
+    is_open = is_held(log)
+    if is_open or (is_open is None and stamp is not None):
+        return [], "the session is open" if is_open else "this system does not tell whether the session is open"
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, stamp)
@@ -121,12 +122,62 @@ def update_host_files(log: str | Path, *, stamp: str) -> tuple[list[str], str]:
     return changed, ""
 
 
+def is_held(log: str | Path) -> bool | None:
+    """Whether a process of this user holds a log open for writing; None where the system does not tell.
+
+    Raises:
+        OSError: the log cannot be looked at.
+    """
+    held = held_for_writing({Path(log).name})
+    return None if held is None else identity_of(log) in held
+
+
+def own_transcript(log: str | Path) -> Path | None:
+    """The `transcript.jsonl` that an import or a fork wrote beside its log, while it still holds nothing else.
+
+    Once the host has written to it, it is the host's.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: the file cannot be read.
+    """
+    target = Path(log).parent / TRANSCRIPT_NAME
+    if is_postgres(os.fspath(log)) or Path(log).name != LOG_NAME or not target.is_file() or target.is_symlink():
+        return None
+    with Transcript(log) as transcript:
+        if not transcript.header.keys() & {"imported_from", "forked_from"}:
+            return None
+        every = transcript.reader.read(range(len(transcript.reader.index)))
+        known = {hash(line) for line in transcript_lines(every)}
+    with target.open("rb") as lines:
+        return target if all(hash(line) in known for line in lines) else None
+
+
 def host_copies(log: str | Path) -> list[str]:
     """The host's copies of a session's messages that lie beside its log: a purge of the log does not reach them."""
     directory = Path(log).parent
-    if Path(log).name != LOG_NAME:
+    if is_postgres(os.fspath(log)) or Path(log).name != LOG_NAME:
         return []
     return sorted(os.fspath(path) for pattern in _COPIES for path in directory.glob(pattern) if path.is_file())
+
+
+def matching_lines(copy: str | Path, replace: Callable[[str], str]) -> int:
+    """How many lines of a host's copy hold what a redaction would replace.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with Path(copy).open("rb") as lines:
+        return sum(any(replace(text) != text for text in _texts(line)) for line in lines)
+
+
+def _texts(line: bytes) -> Iterator[str]:
+    """The strings of a line of JSON; of any other line, the line."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return iter((line.decode("utf-8", "replace"),))
+    return strings_of(value)
 
 
 def read_metadata(directory: Path) -> dict[str, Any]:
@@ -149,7 +200,9 @@ def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
         yield json.dumps(written).encode() + b"\n"
 
 
-def _keep(path: Path, stamp: str) -> None:
+def _keep(path: Path, stamp: str | None) -> None:
+    if stamp is None:
+        return
     kept = path.with_name(f"{path.name}.bak-context-persistent-{stamp}")
     with NewFile(kept) as file:
         file.write(path.read_bytes())

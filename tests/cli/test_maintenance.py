@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from amplifier_module_context_persistent.cli import maintenance as cli_log
+from amplifier_module_context_persistent.cli import purge as cli_purge
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.log.file import FileLog
 from tests.support.logs import (
@@ -161,7 +161,7 @@ def test_purge_all_still_works_and_says_its_new_name(log: str) -> None:
     done = run("purge", log, "--all", "--yes")
     assert (done.exit_code, numbers(FileLog(log))) == (0, [])
     assert "--all is called --everything now" in done.stderr
-    assert "--all" not in run("purge", "--help").output
+    assert "--all " not in run("purge", "--help").output
 
 
 @pytest.mark.parametrize("kind", ["missing", "directory", "link", "fifo", "long name", "NUL"])
@@ -323,7 +323,7 @@ def test_a_log_that_changed_since_the_plan_is_purged_as_it_is_then(log: str, mon
     def ask(_question: str, *, yes: bool) -> None:
         append_bodies(FileLog(log), *reset_bodies("again"))
 
-    monkeypatch.setattr(cli_log, "ask", ask)
+    monkeypatch.setattr(cli_purge, "ask", ask)
     result = run("purge", log, "--cleared")
     assert "had changed in the meantime" in result.stdout
     assert "1 message removed" in result.stdout

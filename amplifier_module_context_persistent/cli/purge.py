@@ -1,0 +1,215 @@
+"""`context-persistent purge`: remove history for good, from one log or a text from all of them.
+
+Exit codes: 0 done, or there is nothing to remove; 2 unusable or refused, or some logs were not purged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ..clock import utc_now
+from ..errors import ContextPersistentError, RecallError
+from ..log.location import is_postgres
+from ..maintenance.purge import plan_purge, purge_log
+from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.redact import REPLACEMENT
+from ..search.pattern import compile_regex, replace_matches
+from ..transfer.host_files import host_copies, matching_lines, own_transcript, update_host_files
+from .exit_codes import DONE, UNUSABLE
+from .progress import stages
+from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
+from .terminal import UnusableError, ask, counted, one_line, reason, say
+
+VACUUM_ADVICE = (
+    "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
+    "and stay in its write-ahead log, replicas and backups until those are removed; see docs/postgres.md."
+)
+
+
+@click.command()
+@storage_option
+@click.argument("session", required=False, shell_complete=complete)
+@click.option("--last", is_flag=True, help="The session of this project that was written to last.")
+@click.option("--all-sessions", is_flag=True, help="With --redact: in all sessions of all projects.")
+@click.option(
+    "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
+)
+@click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
+@click.option("--everything", is_flag=True, help="Remove every message.")
+@click.option("--all", "everything_before", is_flag=True, hidden=True)
+@click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
+@click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def purge(
+    context: click.Context,
+    session: str | None,
+    redact: str | None,
+    before: str | None,
+    *,
+    last: bool,
+    all_sessions: bool,
+    cleared: bool,
+    everything: bool,
+    everything_before: bool,
+    torn: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Remove history from a log for good.
+
+    Takes one of --before, --cleared, --everything and --redact, and --torn beside it or alone. A new file replaces the
+    log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an import or a
+    fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched; copies beside
+    the log are named. `search --hidden` says whether a text is left.
+    """
+    if everything_before:
+        everything = True
+        click.echo("--all is called --everything now: elsewhere --all means the sessions of all projects", err=True)
+    chosen = sum((before is not None, cleared, everything, redact is not None))
+    if chosen > 1 or not (chosen or torn):
+        raise click.UsageError("choose exactly one of --before, --cleared, --everything and --redact, or --torn")
+    if all_sessions and redact is None:
+        raise click.UsageError("--all-sessions goes with --redact")
+    if sum((session is not None, last, all_sessions)) != 1:
+        raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last; or --all-sessions")
+    replace = _replacing(redact) if redact is not None else None
+    what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
+    if all_sessions:
+        planned = _plan_all(what)
+    else:
+        path = path_of(session) if session is not None else last_path()
+        planned = [_plan(path, what)]
+    context.exit(_purge(planned, what, dry_run=dry_run, yes=yes))
+
+
+@dataclass(slots=True)
+class _Planned:
+    """What is to go from a log, and the copies of its messages beside it."""
+
+    path: str
+    counts: PurgeCounts = field(default_factory=PurgeCounts)
+    own: Path | None = None
+    """The `transcript.jsonl` that an import or a fork wrote."""
+    copies: list[str] = field(default_factory=list)
+    """The host's copies, each with what there is to say of it; where a text is redacted, those that hold it."""
+    error: str = ""
+
+
+def _plan(path: str, what: Purge) -> _Planned:
+    """See what would go.
+
+    Raises:
+        UnusableError: the log cannot be read, or not be purged so.
+    """
+    try:
+        planned = _Planned(path, plan_purge(path, what), own_transcript(path))
+        for copy in host_copies(path):
+            if what.redact is None:
+                planned.copies += [copy] * (Path(copy) != planned.own and not what.is_torn_only)
+            elif Path(copy) != planned.own and (lines := matching_lines(copy, what.redact)):
+                planned.copies.append(f"{copy}: {counted(lines, 'line')}")
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+    return planned
+
+
+def _plan_all(what: Purge) -> list[_Planned]:
+    """See what would go from each session; one that cannot be read is named, and does not hide the others."""
+    sessions, planned = sessions_here(None), []
+    with stages() as tell:
+        for number, session in enumerate(sessions):
+            tell("looking at sessions", number, len(sessions))
+            try:
+                planned.append(_plan(str(session.path), what))
+            except UnusableError as error:
+                planned.append(_Planned(str(session.path), error=error.message))
+    where = storage() or "all projects"
+    found = sum(not one.counts.is_nothing for one in planned)
+    say(f"{counted(len(sessions), 'session')} of {where}; something to purge in {found:,}")
+    return planned
+
+
+def _purge(planned: list[_Planned], what: Purge, *, dry_run: bool, yes: bool) -> int:
+    """Show what would go, ask, and purge; the exit code."""
+    unread = [one for one in planned if one.error]
+    todo = [one for one in planned if not one.counts.is_nothing]
+    for one in unread:
+        click.echo(f"NOT READ: {one.error}", err=True)
+    for one in todo:
+        say(f"{one.path}: this {'would be' if dry_run else 'will be'} removed{'' if dry_run else ' for good'}")
+        _show_counts(one.counts)
+        if one.own is not None:
+            say(f"  {one.own}, which an import or a fork wrote, is brought in step")
+    if len(planned) == 1 and not todo and not unread:
+        say(f"{planned[0].path}: nothing to purge.")
+    if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
+        held = " that hold it" if what.redact else ""
+        say(f"The host keeps copies of its own{held}, which are not touched:")
+        for copy in copies:
+            say(f"  {copy}")
+    if not todo:
+        return UNUSABLE if unread else DONE
+    if dry_run:
+        say("Nothing was done (--dry-run).")
+        return UNUSABLE if unread else DONE
+    ask("Remove it for good?" if len(todo) == 1 else f"Remove it for good from {len(todo):,} sessions?", yes=yes)
+    failed = 0
+    for one in todo:
+        try:
+            _purge_one(one, what)
+        except (OSError, ContextPersistentError, ValueError) as error:
+            if len(planned) == 1:
+                raise UnusableError(f"{one_line(one.path)}: {reason(error)}") from error
+            failed += 1
+            click.echo(f"NOT PURGED: {one_line(one.path)}: {reason(error)}", err=True)
+    say("Done." if len(planned) == 1 else f"Done: {counted(len(todo) - failed, 'session')} purged.")
+    if any(is_postgres(one.path) for one in todo):
+        say(VACUUM_ADVICE)
+    return UNUSABLE if unread or failed else DONE
+
+
+def _purge_one(one: _Planned, what: Purge) -> None:
+    done = purge_log(one.path, what, now=utc_now)
+    if one.own is not None:
+        _, because = update_host_files(one.path, stamp=None)
+        if because:
+            say(f"{one.own} stays as it is: {because}; close it, then purge again.")
+    if done != one.counts:
+        say(f"{one.path}: the log had changed in the meantime; this was removed:")
+        _show_counts(done)
+
+
+def _replacing(expression: str) -> Callable[[str], str]:
+    try:
+        pattern = compile_regex(expression)
+    except RecallError as error:
+        raise click.UsageError(f"--redact: {one_line(str(error).removeprefix('query: '))}") from error
+    if pattern.search(""):
+        raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
+    return partial(replace_matches, pattern, REPLACEMENT)
+
+
+def _show_counts(counts: PurgeCounts) -> None:
+    lines = (
+        (counts.messages_removed, "message", "removed"),
+        (counts.messages_redacted, "message", "redacted"),
+        (counts.controls_removed, "control record", "removed (plans, receipts and resets that go with them)"),
+        (counts.controls_redacted, "control record", "redacted"),
+        (counts.unreadable_removed, "unreadable piece", "removed or redacted"),
+        (counts.torn_bytes, "byte", "of a torn tail removed"),
+        (counts.saved_tails, "saved torn tail", "removed"),
+        (counts.tails_matching, "saved torn tail", "kept although it matches; --torn removes it"),
+        (counts.messages_kept, "message", "kept"),
+        (counts.unreadable_kept, "unreadable piece", "kept; only --everything removes them"),
+        (counts.altered_kept, "altered message", "among those kept; verify reports them"),
+    )
+    for number, what, fate in lines:
+        if number:
+            say(f"  {counted(number, what)} {fate}")
