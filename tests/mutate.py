@@ -67,7 +67,6 @@ TESTS = {
         "log/test_checkpoint.py",
     ],
     "group_commit": ["log/test_group_commit.py", "log/test_group_commit_checkpoints.py"],
-    "log_thread": ["log/test_log_thread.py", "log/test_group_commit.py"],
 }
 QUICK_TESTS = 16
 SLOW = "not flipped_bit"

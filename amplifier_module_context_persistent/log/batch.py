@@ -13,8 +13,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from ..errors import LogVersionError, RecordError
+from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
 from .index import Index
 from .record import CONTROL_HEAD, FORMAT_VERSION
@@ -43,6 +44,31 @@ class Part:
                 outcomes.append(range(first, first + result))
                 first += result
         return outcomes
+
+
+class AppendPart(Protocol):
+    """Appends what the first callers of a batch prepare, as `prepare_part` takes them together."""
+
+    def __call__(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+        """Give their outcomes; errors as `Log.append`."""
+
+
+def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: bool) -> list[Outcome]:
+    """Append a batch part by part; who comes after a part that is refused is told why, and all if it is the first.
+
+    Raises:
+        LogError, BlockingIOError: as `Log.append`; nothing was acknowledged.
+    """
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(batch):
+        rest = batch[len(outcomes) :]
+        try:
+            outcomes += append_part(rest, wait=wait or bool(outcomes))
+        except LogError as error:
+            if not outcomes:
+                raise
+            outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
+    return outcomes
 
 
 def reset_parts(bodies: Sequence[bytes]) -> list[int]:

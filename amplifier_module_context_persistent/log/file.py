@@ -22,17 +22,16 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..errors import LogError, LogFailedError, LogUnreadableError
+from ..errors import LogFailedError, LogUnreadableError
 from .base import LogDescription, Outcome, Prepare
-from .batch import SEAL_BYTES, check_version, prepare_part, reset_parts
+from .batch import append_in_parts, check_version, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
 from .file_writer import FileWriter
-from .filesystem import FileSystem, check_can_sync
+from .filesystem import FileSystem, check_can_sync, check_trust
 from .index import Index, TornTail
-from .lock import lock_log, try_lock, unlock_log
+from .lock import LogLock
 from .reader import LogReader
-from .record import CONTROL_HEAD, FORMAT_VERSION, MAX_RECORD_BYTES, Message, seal
-from .trust import OpenedCheck
+from .record import MAX_RECORD_BYTES, Message, seal
 from .written_records import Written
 
 
@@ -62,9 +61,8 @@ class FileLog:
         self._files = self._reader.file.files
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
         self._writer = FileWriter(self._reader)
-        self._identity: tuple[int, int] | None = None
-        """The file that was appended to last."""
-        self._opened = OpenedCheck(self._reader)
+        self._checked: tuple[int, int] | None = None
+        """The file whose owner was looked at; None as long as there was none."""
         self.checkpoint_writer = CheckpointWriter(self._reader)
         self.verified_bytes = self._reader.verified_bytes
 
@@ -96,7 +94,7 @@ class FileLog:
         """
         if not self._writer.failure:
             self._reader.follow()
-            self._opened.check()
+            self._check_file()
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order."""
@@ -146,102 +144,37 @@ class FileLog:
             LogUnreadableError: the log is there and cannot be read.
             LogVersionError: a later version wrote it; nothing was stored.
         """
-        known, is_refused = None, False
-        if len(batch) == 1:
-            try:
-                known = self._append_as_known(batch[0])
-            except BlockingIOError:
-                if not wait:
-                    raise
-                is_refused = True
-        if known is not None:
-            outcomes = [known]
-        else:
-            outcomes = self._append_part(batch, wait=wait, is_refused=is_refused) if batch else []
-        while len(outcomes) < len(batch):
-            rest = batch[len(outcomes) :]
-            try:
-                outcomes += self._append_part(rest, wait=True)
-            except LogError as error:
-                outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
-        return outcomes
+        return append_in_parts(batch, self._append_part, wait=wait)
 
-    def _append_as_known(self, prepare: Prepare) -> Outcome | None:
-        """Append what one caller prepares to a log that is as this object left it; else None, and nothing is done.
-
-        It is what `_append_part` does, without what such a log does not need: nearly every append comes here.
-
-        Raises:
-            BlockingIOError: another process holds the lock.
-            LogError: as `append`.
-        """
+    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+        """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
         reader, writer = self._reader, self._writer
-        scanner, file = reader.scanner, reader.file
-        index = scanner.builder.index
-        if (
-            writer.failure
-            or not reader.is_as_known
-            or file.identity is not self._identity
-            or index.version > FORMAT_VERSION
-        ):
-            return None
-        lock = try_lock(reader)
-        try:
-            if not file.is_still(reader.size, reader.end):
-                return None
-            first = len(index.offsets)
-            try:
-                bodies = prepare(index)
-            except Exception as error:  # noqa: BLE001 - it belongs to the caller, who gets it
-                return error
-            if len(bodies) != 1 or len(body := bodies[0]) + SEAL_BYTES > reader.max_record_bytes:
-                part = prepare_part([lambda _: bodies], index, reader.max_record_bytes)
-                if part.bodies:
-                    self._write_records(part.bodies)
-                return part.outcomes(first)[0]
-            line, crc = seal(body, scanner.seed)
-            writer.write(line)
-            if self._durable:
-                writer.sync()
-            reader.appended_one(body, line, crc)
-            self.checkpoint_writer.has_appended = True
-            return range(first, first + 1 - body.startswith(CONTROL_HEAD))
-        finally:
-            unlock_log(reader, lock)
-
-    def _append_part(self, batch: Sequence[Prepare], *, wait: bool, is_refused: bool = False) -> list[Outcome]:
-        reader = self._reader
-        if failure := self._writer.failure:
+        if failure := writer.failure:
             raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
         if not wait and reader.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         reader.ensure_open()
-        self._opened.check()
-        if self._durable and self._writer.unsynced_directories is None:
+        self._check_file()
+        if self._durable and writer.unsynced_directories is None:
             check_can_sync(self.path, exists=reader.file.fd is not None)
         if reader.file.fd is None:
             part = prepare_part(batch, self.index, reader.max_record_bytes)
             if not part.bodies:
                 return part.outcomes(0)
-            self._writer.create()
-        lock = lock_log(reader, wait=wait, timeout_s=self._lock_timeout_s, is_refused=is_refused)
-        try:
+            writer.create()
+        with LogLock(reader, timeout_s=self._lock_timeout_s, wait=wait):
+            self._check_file()
             index = self.index
-            if reader.file.identity is not self._identity:
-                self._notice_replacement()
-            if index.version > FORMAT_VERSION:
-                check_version(index, self.path)
+            check_version(index, self.path)
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
-                self._writer.repair(torn)
+                writer.repair(torn)
             first = len(index)
             part = prepare_part(batch, index, reader.max_record_bytes)
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes(first)
-        finally:
-            unlock_log(reader, lock)
 
     def repair(self) -> None:
         """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
@@ -253,8 +186,7 @@ class FileLog:
         reader.follow()
         if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        lock = lock_log(reader, wait=True, timeout_s=self._lock_timeout_s)
-        try:
+        with LogLock(reader, timeout_s=self._lock_timeout_s):
             check_version(self.index, self.path)
             if torn := reader.torn:
                 self._writer.repair(torn)
@@ -264,17 +196,32 @@ class FileLog:
                 return
             self._writer.sync()
             reader.take_in()
-        finally:
-            unlock_log(reader, lock)
 
-    # -- under the lock ----------------------------------------------------------------------------------------------
+    def _check_file(self) -> None:
+        """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
 
-    def _notice_replacement(self) -> None:
-        """Sync the directory with the next append to another file: who put it there may have died before that."""
-        self._opened.check()
-        if self._identity not in (None, self._reader.file.identity) and self._writer.unsynced_directories == []:
+        Its directory is synced with the next append: who put it there may have died before that.
+
+        Raises:
+            LogUnreadableError: it was there and is no more, or somebody else may have made it up.
+        """
+        reader, before = self._reader, self._checked
+        if reader.file.fd is None:
+            if before is None:
+                return
+            reason = "the log was removed since this session opened it; put it back, or begin a new session"
+            raise LogUnreadableError(errno.ENOENT, reason, reader.path)
+        if reader.file.identity == before:
+            return
+        if status := reader.file.opened_status:
+            try:
+                check_trust(status, reader.path)
+            except LogUnreadableError:
+                reader.close()
+                raise
+        self._checked = reader.file.identity
+        if before is not None and self._writer.unsynced_directories is not None:
             self._writer.unsynced_directories.append(os.path.dirname(self.path))
-        self._identity = self._reader.file.identity
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
         reader, writer, seed = self._reader, self._writer, self._reader.scanner.seed

@@ -1,35 +1,49 @@
 """Group commit: the one way by which tasks and threads reach a log.
 
-Every call queues what it wants appended and submits a job to the log's own one-thread executor; a job takes all that
-waits and commits it with one write and one sync. The order of the queue is the order in the log. A cancelled call is
-withdrawn if it was not taken yet, else it completes. Reads go through the same executor, so they see what was
-acknowledged before them, and neither blocks the event loop.
+Every call joins one queue, and the order of the queue is the order in the log. A job on the log's own thread takes what
+waits: appends that follow each other are committed together, with one write and one sync; a call has the log to itself.
+So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call is withdrawn
+if it was not taken yet, else it completes.
+
+The thread is an executor's, one for each log and process:
+- It begins with the first job and goes with a close, or with a log that is dropped without one.
+- A forked process begins anew, with a queue, a lock and a thread of its own; what was queued belongs to its parent.
+- As the interpreter ends there are no threads any more: then jobs run on the caller's thread.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from aiofiles.os import wrap
-
+from ..errors import LogError
 from .base import KeepsCheckpoint, Log, Outcome, Prepare
-from .log_thread import LogThread
-from .process_forks import forks
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class _Append:
-    prepare: Prepare
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[range]
+class _Item:
+    """What waits in the queue: an append (a `Prepare`), or a call of a function with the log."""
+
+    work: Callable[[Any], Any]
+    appends: bool
+    unstored: Callable[[], None] = lambda: None
+    loop: asyncio.AbstractEventLoop | None = None
+    future: asyncio.Future[Any] | None = None
+    """Where somebody waits for the answer, on which event loop."""
+    answer: Any = None
+    error: BaseException | None = None
 
 
 class GroupCommit:
@@ -41,129 +55,181 @@ class GroupCommit:
     """
 
     def __init__(self, log: Log, *, inline: bool) -> None:
-        self._log = log
-        self._inline = inline
-        self._wrapped = wrap(self._alone)
+        self._log, self._inline = log, inline
         self._checkpoints = log if isinstance(log, KeepsCheckpoint) else None
-        self._reset()
+        self._begin()
 
-    def _reset(self) -> None:
-        """Begin anew, as in a forked process: the thread and what was queued belong to its parent."""
-        self._forks = forks.count
+    def _begin(self) -> None:
+        self._pid = os.getpid()
         self._mutex = threading.Lock()
-        self._queue: deque[_Append] = deque()
-        self._thread = LogThread()
-        self._checkpoint_waits = False
-        """Whether the thread was told to write a checkpoint, and has not begun."""
+        """Whoever uses the log holds it; items leave the queue under it, so nothing is overtaken."""
+        self._queue: deque[_Item] = deque()
+        self._executor = _new_executor()
+        self._is_woken = False
+        """Whether a job was submitted that has not begun: it takes what is queued until then."""
 
-    async def append(self, prepare: Prepare, *, small: bool = True) -> range:
+    async def append(
+        self, prepare: Prepare, *, small: bool = True, unstored: Callable[[], None] = lambda: None
+    ) -> range:
         """Append what `prepare` gives once its turn has come; the ordinals of its message records.
 
         Args:
             prepare: called under the log's lock, on any thread.
             small: whether it gives so few bytes that they may be written on the calling thread.
+            unstored: called, on any thread, if the append is withdrawn or fails. A caller who is cancelled does not
+                learn it otherwise.
 
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
-        if self._forks != forks.count:
-            self._reset()
-        if self._inline and small and self._mutex.acquire(blocking=False):
-            try:
-                if not self._queue:  # items leave the queue under the mutex, so nothing is overtaken
-                    outcome = self._log.append([prepare], wait=False)[0]
-                    if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
-                        self._write_checkpoint_soon()
-                    if isinstance(outcome, Exception):
-                        raise outcome
-                    return outcome
-            except BlockingIOError:
-                pass  # another process holds the lock: wait for it on the log's thread
-            finally:
-                self._mutex.release()
-        loop = asyncio.get_running_loop()
-        item = _Append(prepare, loop, loop.create_future())
-        self._queue.append(item)
-        self._thread.call(self._drain)
-        try:
-            return await item.future
-        except asyncio.CancelledError:
-            with contextlib.suppress(ValueError):  # it was taken: then the append completes
-                self._queue.remove(item)
-            raise
+        self._follow_fork()
+        if self._inline and small and (outcome := self._append_here(prepare)) is not None:
+            if isinstance(outcome, Exception):
+                unstored()
+                raise outcome
+            return outcome
+        ordinals: range = await self._answer(_Item(prepare, appends=True, unstored=unstored))
+        return ordinals
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log on the log's own thread, after what was queued before."""
-        if self._forks != forks.count:
-            self._reset()
-        result: T = await self._wrapped(function, executor=self._thread)
+        self._follow_fork()
+        result: T = await self._answer(_Item(function, appends=False))
         return result
 
-    def _alone(self, function: Callable[[Log], T]) -> T:
-        with self._mutex:
-            return function(self._log)
-
     def call(self, function: Callable[[Log], None]) -> None:
-        """Call a function with the log, as `run` does; nobody waits for it, and it must raise nothing."""
-        if self._forks != forks.count:
-            self._reset()
-
-        def job() -> None:
-            with self._mutex:
-                function(self._log)
-
-        self._thread.call(job)
+        """Call a function with the log, as `run` does; nobody waits for it."""
+        self._follow_fork()
+        self._enter(_Item(function, appends=False))
 
     async def close(self) -> None:
         """Commit what waits, close the log and let the thread go; later calls start anew."""
         try:
             await self.run(lambda log: log.close())
         finally:
-            self._thread.shutdown(wait=False)
+            executor, self._executor = self._executor, _new_executor()
+            executor.shutdown(wait=False)
 
-    def _drain(self) -> None:
-        with self._mutex:
-            batch: list[_Append] = []
-            try:
-                while self._queue:
-                    batch.append(self._queue.popleft())
-            except IndexError:  # the last one was withdrawn just now
-                pass
-            if not batch:
-                return
-            outcomes: list[Outcome]
-            try:
-                outcomes = self._log.append([item.prepare for item in batch])
-            except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
-                outcomes = [error] * len(batch)
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[range], Outcome]]] = {}
-        for item, outcome in zip(batch, outcomes, strict=True):
-            by_loop.setdefault(item.loop, []).append((item.future, outcome))
-        for loop, settled in by_loop.items():
-            try:
-                loop.call_soon_threadsafe(_settle, settled)
-            except RuntimeError:  # the loop was closed: nobody waits there any more
-                continue
+    def _follow_fork(self) -> None:
+        if self._pid != os.getpid():
+            self._begin()
+
+    def _append_here(self, prepare: Prepare) -> Outcome | None:
+        """Append on the calling thread; None, and nothing done, if that would take long or overtake others."""
+        if self._queue or not self._mutex.acquire(blocking=False):
+            return None
+        try:
+            if self._queue:
+                return None
+            (outcome,) = self._log.append([prepare], wait=False)
+        except BlockingIOError:  # another process holds the lock: wait for it on the log's thread
+            return None
+        except LogError as error:
+            return error
+        finally:
+            self._mutex.release()
         if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
-            self._write_checkpoint()  # nobody waits for it
+            self._wake()
+        return outcome
 
-    def _write_checkpoint_soon(self) -> None:
-        if not self._checkpoint_waits:
-            self._checkpoint_waits = True
-            self._thread.call(self._write_checkpoint)
+    async def _answer(self, item: _Item) -> Any:
+        item.loop = asyncio.get_running_loop()
+        item.future = item.loop.create_future()
+        self._enter(item)
+        try:
+            return await item.future
+        except asyncio.CancelledError:
+            with contextlib.suppress(ValueError):  # it was taken: then it completes
+                self._queue.remove(item)
+                item.unstored()
+            raise
 
-    def _write_checkpoint(self) -> None:
-        with self._mutex:
-            self._checkpoint_waits = False
-            if self._checkpoints is not None:
+    def _enter(self, item: _Item) -> None:
+        self._queue.append(item)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have what waits done on the log's thread."""
+        if self._is_woken:
+            return
+        self._is_woken = True
+        try:
+            self._executor.submit(self._work)
+        except RuntimeError:  # the interpreter ends and takes no more jobs, or the log was closed just now
+            self._work()
+
+    def _work(self) -> None:
+        """Do what waits, in its order."""
+        self._is_woken = False  # what is queued from now on may come too late for this job
+        while True:
+            with self._mutex:
+                taken = self._take()
+                if not taken:
+                    break
+                if taken[0].appends:
+                    self._append(taken)
+                else:
+                    self._call(taken[0])
+            _settle(taken)
+        if self._checkpoints is not None and self._checkpoints.wants_checkpoint:  # nobody waits for it
+            with self._mutex:
                 self._checkpoints.write_checkpoint()
 
+    def _take(self) -> list[_Item]:
+        """Take all appends that are next in the queue, or the one call that is."""
+        taken: list[_Item] = []
+        with contextlib.suppress(IndexError):  # the queue is empty
+            while not taken or taken[0].appends:
+                item = self._queue.popleft()
+                if taken and not item.appends:
+                    self._queue.appendleft(item)
+                    break
+                taken.append(item)
+        return taken
 
-def _settle(settled: list[tuple[asyncio.Future[range], Outcome]]) -> None:
-    for future, outcome in settled:
-        if future.done():  # cancelled while the log worked
+    def _append(self, items: Sequence[_Item]) -> None:
+        outcomes: list[Outcome]
+        try:
+            outcomes = self._log.append([item.work for item in items])
+        except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
+            outcomes = [error] * len(items)
+        for item, outcome in zip(items, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                item.error = outcome
+            else:
+                item.answer = outcome
+
+    def _call(self, item: _Item) -> None:
+        try:
+            item.answer = item.work(self._log)
+        except BaseException as error:  # it belongs to the caller, who gets it
+            item.error = error
+            if item.future is None:
+                logger.exception("a call to the log failed")
+
+
+def _new_executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="context-log")
+
+
+def _settle(items: Sequence[_Item]) -> None:
+    """Tell what failed, and give the answers on the callers' event loops, with one call for each loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    for item in items:
+        if item.error is not None:
+            item.unstored()
+        if item.loop is not None:
+            by_loop.setdefault(item.loop, []).append(item)
+    for loop, of_loop in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+            loop.call_soon_threadsafe(_answer_all, of_loop)
+
+
+def _answer_all(items: Sequence[_Item]) -> None:
+    for item in items:
+        if item.future is None or item.future.done():  # cancelled while the log worked
             continue
-        if isinstance(outcome, Exception):
-            future.set_exception(outcome)
+        if item.error is not None:
+            item.future.set_exception(item.error)
         else:
-            future.set_result(outcome)
+            item.future.set_result(item.answer)

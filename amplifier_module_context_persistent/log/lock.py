@@ -21,32 +21,13 @@ _FIRST_DELAY_S = 0.0005
 _LONGEST_DELAY_S = 0.02
 
 
-def try_lock(reader: LogReader) -> int:
-    """Lock the open file if nobody else has it locked; the descriptor to unlock.
-
-    Raises:
-        BlockingIOError: another process has it.
-        AppendError: the system refuses the lock.
-    """
-    file = reader.file
-    try:
-        lock = file.files.try_lock(file.path, file.descriptor)
-    except OSError as error:
-        reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
-        raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
-    if lock is None:
-        raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", reader.path)
-    return lock
-
-
-def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, is_refused: bool = False) -> int:
-    """Lock the file that the path names, with all that it holds taken in; the descriptor to unlock.
+class LogLock:
+    """Holds the lock of the file that the path names, with all that it holds taken in; for a `with` statement.
 
     Args:
         reader: the log; it is open.
+        timeout_s: how long to wait for others.
         wait: wait for others, and take in however much they appended.
-        timeout_s: how long to wait.
-        is_refused: whether the lock was tried for just now, and another process has it.
 
     Raises:
         BlockingIOError: without `wait`, if it would take long.
@@ -54,24 +35,47 @@ def lock_log(reader: LogReader, *, wait: bool, timeout_s: float, is_refused: boo
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
+
+    def __init__(self, reader: LogReader, *, timeout_s: float, wait: bool = True) -> None:
+        self._reader, self._timeout_s, self._wait = reader, timeout_s, wait
+
+    def __enter__(self) -> None:
+        self._lock = _lock(self._reader, timeout_s=self._timeout_s, wait=self._wait)
+
+    def __exit__(self, *_: object) -> None:
+        _unlock(self._reader, self._lock)
+
+
+def _lock(reader: LogReader, *, timeout_s: float, wait: bool) -> int:
+    """Lock the file; the descriptor to unlock. Errors as `LogLock`."""
     deadline, delay_s = time.monotonic() + timeout_s, _FIRST_DELAY_S
     while True:
-        try:
-            lock = None if is_refused else try_lock(reader)
-        except BlockingIOError:
-            if not wait:
-                raise
-            lock = None
-        is_refused = False
+        lock = _try_lock(reader)
         if lock is not None:
             if _is_current(reader, lock, wait=wait):
                 return lock
             reader.follow()  # the path names another file by now
             continue
+        if not wait:
+            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", reader.path)
         if time.monotonic() >= deadline:
             raise _timeout(reader, timeout_s)
         time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)
+
+
+def _try_lock(reader: LogReader) -> int | None:
+    """Lock the open file; None if another process has it locked.
+
+    Raises:
+        AppendError: the system refuses the lock.
+    """
+    file = reader.file
+    try:
+        return file.files.try_lock(file.path, file.descriptor)
+    except OSError as error:
+        reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
+        raise AppendError(error.errno or errno.EIO, reason, reader.path) from error
 
 
 def _is_current(reader: LogReader, lock: int, *, wait: bool) -> bool:
@@ -81,11 +85,11 @@ def _is_current(reader: LogReader, lock: int, *, wait: bool) -> bool:
         is_current = reader.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
     finally:
         if not is_current:
-            unlock_log(reader, lock)
+            _unlock(reader, lock)
     return is_current
 
 
-def unlock_log(reader: LogReader, lock: int) -> None:
+def _unlock(reader: LogReader, lock: int) -> None:
     """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
     if reader.file.fd is None and not WINDOWS:  # it went when the file was closed
         return

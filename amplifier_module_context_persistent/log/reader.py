@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -27,7 +28,6 @@ from .index import Index, TornTail
 from .late_ids import deriving
 from .lost_messages import count_lost
 from .open_log import OpenLog
-from .process_forks import forks
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
 from .reorder import Line, chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
@@ -45,7 +45,7 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file, read.
 
-    20 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    19 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -83,7 +83,7 @@ class LogReader:
         """The file's last bytes when last looked at."""
         self.known_end = b""
         """The last bytes of what is known: a checksum that stands for all before it."""
-        self._forks = forks.count
+        self._pid = os.getpid()
 
     @property
     def index(self) -> Index:
@@ -118,9 +118,9 @@ class LogReader:
 
         A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
         """
-        if self._forks != forks.count:
+        if self._pid != os.getpid():
             self.close()
-            self._forks = forks.count
+            self._pid = os.getpid()
         if self.file.fd is not None:
             return False
         self.open(create=False)
@@ -162,11 +162,6 @@ class LogReader:
             logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
             self.reload()
         return True
-
-    @property
-    def is_as_known(self) -> bool:
-        """Whether the open file ends with the last line that was taken in, and was opened by this process."""
-        return self.size == self.scanner.offset and self._forks == forks.count and self.file.fd is not None
 
     def _forget(self) -> None:
         """Begin a new index, and keep the last one, to tell what the file has lost."""

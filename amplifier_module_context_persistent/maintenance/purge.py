@@ -14,10 +14,9 @@ Rules:
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ..catalogue.database import CatalogueError, remove_catalogue
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
@@ -26,7 +25,7 @@ from ..log.checkpoint_file import remove_checkpoint
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.location import is_postgres
-from ..log.lock import lock_log, unlock_log
+from ..log.lock import LogLock
 from ..log.reader import LogReader
 from ..log.record import FORMAT_VERSION, encode_control
 from ..log.strange import check_is_log
@@ -85,7 +84,7 @@ def purge_log(
         return purge_stored(path, purge, now=now, lock_timeout_s=lock_timeout_s)
     reader = _open(path, files, writable=True)
     try:
-        with _locked(reader, lock_timeout_s):  # no append is half written then
+        with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
             index, counts = reader.index, _begin(reader, purge)
             if purge.is_torn_only:
                 _remove_tails(reader)
@@ -110,7 +109,7 @@ def purge_log(
                     end = reader.scanner.offset
                     new.sync()
                     new.follow()
-            with _locked(reader, lock_timeout_s):
+            with LogLock(reader, timeout_s=lock_timeout_s):
                 _check_same(reader, index)
                 with new.refusing():
                     _finish(reader, new, rewrite, purge, counts, end, time)
@@ -131,15 +130,6 @@ def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
         reader.close()
         raise
     return reader
-
-
-@contextlib.contextmanager
-def _locked(reader: LogReader, timeout_s: float) -> Iterator[None]:
-    lock = lock_log(reader, wait=True, timeout_s=timeout_s)
-    try:
-        yield
-    finally:
-        unlock_log(reader, lock)
 
 
 def _begin(reader: LogReader, purge: Purge) -> PurgeCounts:

@@ -17,7 +17,7 @@ from ..errors import LogError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
-from ..log.lock import lock_log, unlock_log
+from ..log.lock import LogLock
 from ..log.open import not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
@@ -133,8 +133,8 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
             raise not_there(reader.describe().location)
         check_is_log(reader)
         if isinstance(reader, LogReader) and reader.torn:  # perhaps an append that is on its way: look again
-            with contextlib.suppress(LogError):  # when no writer is at it
-                unlock_log(reader, lock_log(reader, wait=True, timeout_s=_WAIT_S))
+            with contextlib.suppress(LogError), LogLock(reader, timeout_s=_WAIT_S):
+                pass  # no writer is at it
         report = _report(reader)
         if isinstance(reader, LogReader):
             _add_file(report, reader)

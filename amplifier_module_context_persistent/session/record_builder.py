@@ -6,8 +6,9 @@ nothing and may run twice. History is never rewritten: a reset is a record, and 
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from ..errors import PinError
@@ -55,7 +56,7 @@ class RecordBuilder:
         """Whether the log decides at a resume: it holds, or held, messages other than memory files as it is opened."""
         self._replays = TimestampReplays(len(index))
         self._headed = False
-        self._deferred: list[bytes] = []
+        self._deferred: deque[bytes] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
         if any(role != SYSTEM for role in index.roles) or has_removals(index):
@@ -70,7 +71,10 @@ class RecordBuilder:
         """Take the buffered records; the caller appends them, or buffers them again."""
         if not self._deferred:
             return []
-        taken, self._deferred = self._deferred, []
+        taken: list[bytes] = []
+        with contextlib.suppress(IndexError):  # until there are none: other threads add and take meanwhile
+            while True:
+                taken.append(self._deferred.popleft())
         return taken
 
     def carrying(self, carried: Sequence[bytes], prepare: Prepare) -> Prepare:

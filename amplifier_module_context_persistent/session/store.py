@@ -131,16 +131,12 @@ class Store:
         if carried:
             prepared = history.carrying(carried, prepared)
         try:
-            try:
-                await session.commit.append(prepared, small=small)
-            except LogCreateError as error:
-                if self._config.require_persistence or self._acknowledged:
-                    raise
-                session = await self._degrade(session, error)
-                await session.commit.append(prepare(session.history), small=small)
-        except BaseException:
-            session.history.defer(*carried)
-            raise
+            await session.commit.append(prepared, small=small, unstored=lambda: history.defer(*carried))
+        except LogCreateError as error:
+            if self._config.require_persistence or self._acknowledged:
+                raise
+            session = await self._degrade(session, error)
+            await session.commit.append(prepare(session.history), small=small)
         self._acknowledged = True
         if session.log.index is not known:  # the log was read anew, and may have lost messages
             await self.report_lost()
@@ -156,8 +152,9 @@ class Store:
     async def close(self) -> None:
         """Write buffered records and close the log; a later call opens it again."""
         if self._session is not None and (waiting := self._session.history.take_deferred()):
+            history = self._session.history
             try:
-                await self._commit.append(self._session.history.control(waiting))
+                await self._commit.append(history.control(waiting), unstored=lambda: history.defer(*waiting))
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         if self._session is not None and self._session.idle is not None:

@@ -1,9 +1,18 @@
 """Group commit: order, cancellation, threads, and one wait for the disk for all who wait."""
 
 import asyncio
+import gc
+import json
+import multiprocessing
+import subprocess
+import sys
 import threading
+import warnings
+import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +20,13 @@ from amplifier_module_context_persistent.errors import AppendError, LogFailedErr
 from amplifier_module_context_persistent.log import group_commit
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.log_thread import LogThread
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
+from tests.support.places import ROOT
 
 
 @pytest.fixture
@@ -40,6 +50,19 @@ class GatedLog(FileLog):
         self.batches.append(len(batch))
         assert self.gate.wait(10)
         return super().append(batch, wait=wait)
+
+
+class BusyFiles(FileSystem):
+    """A file system whose syncs wait for a gate."""
+
+    def __init__(self) -> None:
+        self.gate, self.begun = threading.Event(), threading.Event()
+        self.gate.set()
+
+    def sync(self, fd: int) -> None:
+        self.begun.set()
+        assert self.gate.wait(60)
+        super().sync(fd)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -234,18 +257,18 @@ async def test_small_appends_without_a_sync_stay_on_the_calling_thread(path: str
 
 async def test_an_inline_append_never_overtakes_the_queue(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was queued first is in the log first, also while the log's thread has not come to it."""
-    threads: list[LogThread] = []
+    threads: list[ThreadPoolExecutor] = []
 
-    class Thread(LogThread):
-        def __init__(self) -> None:
-            super().__init__()
+    class Thread(ThreadPoolExecutor):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
             threads.append(self)
 
-    monkeypatch.setattr(group_commit, "LogThread", Thread)
+    monkeypatch.setattr(group_commit, "ThreadPoolExecutor", Thread)
     commit = GroupCommit(FileLog(path, durability="write"), inline=True)
     await commit.append(giving(body(0)))
     gate = threading.Event()
-    threads[0].call(lambda: gate.wait(10))
+    threads[0].submit(gate.wait, 10)
     large = asyncio.create_task(commit.append(giving(body(1)), small=False))
     await asyncio.sleep(0)
     small = asyncio.create_task(commit.append(giving(body(2))))
@@ -308,6 +331,64 @@ async def test_a_closed_log_has_no_thread(path: str) -> None:
     (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("context-log")]
     await commit.close()
     await until(lambda: not own.is_alive())
+
+
+async def test_a_log_that_is_dropped_without_a_close_leaves_no_thread(path: str) -> None:
+    """A host that forgets to close its sessions collects no threads."""
+    before = set(threading.enumerate())
+    commit = GroupCommit(FileLog(path), inline=False)
+    await commit.append(giving(body(0)))
+    (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("context-log")]
+    dropped = weakref.ref(commit)
+    del commit
+    gc.collect()
+    own.join(30)
+    assert (own.is_alive(), dropped()) == (False, None)
+
+
+AT_EXIT = """
+import asyncio, atexit, sys, threading
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.group_commit import GroupCommit
+from tests.support.logs import body, giving, numbers
+
+path, durability, was_used = sys.argv[1], sys.argv[2], sys.argv[3] == "used"
+commit = GroupCommit(FileLog(path, durability=durability), inline=durability == "write")
+
+async def add(*numbers):
+    await asyncio.gather(*(commit.append(giving(body(number)), small=number % 2 == 0) for number in numbers))
+
+def late():
+    threading.main_thread().join()
+    asyncio.run(add(4, 5))
+
+def at_exit():
+    asyncio.run(add(6, 7))
+    print(asyncio.run(commit.run(numbers)))
+
+if was_used:
+    asyncio.run(add(0, 1))
+atexit.register(at_exit)
+threading.Thread(target=late).start()
+"""
+
+
+@pytest.mark.parametrize("was_used", ["used", "new"])
+@pytest.mark.parametrize("durability", ["fsync", "write"])
+def test_an_append_as_the_interpreter_ends_is_stored(path: str, durability: str, was_used: str) -> None:
+    """By a thread that outlives the main one, and by a function of `atexit`: on the caller's thread, and none hangs."""
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_EXIT, path, durability, was_used],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=ROOT,
+    )
+    stored = [0, 1, 4, 5, 6, 7] if was_used == "used" else [4, 5, 6, 7]
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert stored_numbers(path) == stored == json.loads(ended.stdout)
+    assert_sound(path)
 
 
 async def test_an_inline_append_never_waits_on_the_loop(path: str) -> None:
@@ -403,6 +484,59 @@ def test_a_forked_process_has_a_queue_and_a_thread_of_its_own(path: str) -> None
     asyncio.run(commit.close())
     assert stored_numbers(path) == [0, 1, 2]
     assert_sound(path)
+
+
+def test_a_process_that_is_forked_beside_a_busy_thread_appends_by_itself(path: str) -> None:
+    """The child waits for the file's lock alone, not for a lock or a thread that is its parent's; both append."""
+    files = BusyFiles()
+    commit = GroupCommit(FileLog(path, files=files), inline=False)
+
+    async def add(number: int) -> None:
+        await asyncio.wait_for(commit.append(giving(body(number))), 30)
+
+    asyncio.run(add(0))
+    files.gate.clear()
+    files.begun.clear()
+    busy = threading.Thread(target=lambda: asyncio.run(add(1)))
+    busy.start()
+    assert files.begun.wait(30)  # the log's thread is in a sync: it holds the queue's lock and the file's
+
+    def child() -> bool:
+        files.gate.set()
+        asyncio.run(add(2))
+        sys.stdout.flush()
+        return True
+
+    releasing = threading.Timer(0.2, files.gate.set)
+    releasing.start()
+    assert in_a_fork(child)
+    busy.join(30)
+    asyncio.run(add(3))
+    asyncio.run(commit.close())
+    assert stored_numbers(path) == [0, 1, 2, 3]
+    assert_sound(path)
+
+
+def test_a_process_that_is_forked_beside_a_busy_thread_ends(path: str) -> None:
+    """As any interpreter does, whether it used the log or not, while its parent's thread is still busy."""
+    files = BusyFiles()
+    commit = GroupCommit(FileLog(path, files=files), inline=False)
+    files.gate.clear()
+    files.begun.clear()
+    busy = threading.Thread(target=lambda: asyncio.run(commit.append(giving(body(1)))))  # type: ignore[arg-type]
+    busy.start()
+    assert files.begun.wait(30)
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads is what is tested
+        child = context.Process(target=sys.exit, args=(3,))
+        child.start()
+    child.join(30)
+    files.gate.set()
+    assert child.exitcode == 3
+    busy.join(30)
+    asyncio.run(commit.close())
+    assert stored_numbers(path) == [1]
 
 
 @pytest.mark.parametrize("inline", [False, True])

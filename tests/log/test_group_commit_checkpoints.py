@@ -3,12 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from amplifier_module_context_persistent.log.base import KeepsCheckpoint, Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
-from amplifier_module_context_persistent.log.log_thread import LogThread
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.logs import body, giving
 
@@ -73,7 +73,7 @@ async def test_nobody_waits_for_a_checkpoint(inline: bool) -> None:
 async def test_a_checkpoint_that_waits_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Appends on the caller's thread that come before the log's thread begins want the same one."""
     jobs: list[Callable[[], object]] = []
-    monkeypatch.setattr(LogThread, "call", lambda _, job: jobs.append(job))
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", lambda _, job: jobs.append(job))
     log = CheckpointedLog()
     commit = GroupCommit(log, inline=True)
     for asked in (1, 2):

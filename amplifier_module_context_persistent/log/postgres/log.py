@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogError, LogFailedError
 from ..base import LogDescription, Outcome, Prepare
-from ..batch import prepare_part
+from ..batch import append_in_parts, prepare_part
 from ..index import Index
 from ..location import parse_location
 from ..read_back import parsed
@@ -160,18 +160,9 @@ class PostgresLog:
         """
         if not wait:
             raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self._reader.shown)
-        outcomes: list[Outcome] = []
-        while len(outcomes) < len(batch):
-            rest = batch[len(outcomes) :]
-            try:
-                outcomes += self._append_part(rest)
-            except LogError as error:
-                if not outcomes:
-                    raise
-                outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
-        return outcomes
+        return append_in_parts(batch, self._append_part, wait=wait)
 
-    def _append_part(self, batch: Sequence[Prepare]) -> list[Outcome]:
+    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
         reader = self._reader
         deadline = time.monotonic() + reader.timeout_s

@@ -1,4 +1,4 @@
-"""The short way of an append, for a log that is as it was left, against the long way that all logs can go."""
+"""One way of appending, for one caller and for many, on a log that is as it was left and on one that is not."""
 
 import errno
 import os
@@ -57,22 +57,23 @@ def told(outcomes: Sequence[object]) -> list[object]:
 
 @pytest.mark.parametrize("durability", ["fsync", "write"])
 @given(chosen=st.lists(st.integers(0, len(CALLERS) - 1), max_size=12))
-def test_both_ways_write_the_same(tmp_path_factory: pytest.TempPathFactory, durability: str, chosen: list[int]) -> None:
-    """The same bytes, outcomes and index, whatever callers prepare; two callers at once go the long way."""
+def test_one_by_one_and_all_at_once_write_the_same(
+    tmp_path_factory: pytest.TempPathFactory, durability: str, chosen: list[int]
+) -> None:
+    """The same bytes, outcomes and index, whatever callers prepare."""
     directory = tmp_path_factory.mktemp("logs")
-    short, long = (
-        FileLog(directory / name, durability=durability, max_record_bytes=4_000) for name in ("short", "long")
+    single, together = (
+        FileLog(directory / name, durability=durability, max_record_bytes=4_000) for name in ("single", "together")
     )
-    for number in chosen:
-        outcomes = told(short.append([CALLERS[number]]))
-        assert outcomes == told(long.append([CALLERS[number], giving()]))[:1]
-    if chosen:
-        assert columns_of(short.index) == columns_of(long.index)
-    if os.path.exists(short.path):
-        assert content_of(short.path) == content_of(long.path)
-        assert_sound(short.path)
-    short.close()
-    long.close()
+    callers = [CALLERS[number] for number in chosen]
+    outcomes = [outcome for caller in callers for outcome in single.append([caller])]
+    assert told(outcomes) == told(together.append(callers))
+    assert columns_of(single.index) == columns_of(together.index)
+    if os.path.exists(single.path):
+        assert content_of(single.path) == content_of(together.path)
+        assert_sound(single.path)
+    single.close()
+    together.close()
 
 
 def looked_at(files: FakeFiles, log: FileLog, number: int) -> list[str]:
