@@ -27,7 +27,7 @@ class Draft:
 
     `goal_tokens` is what the steps aim at; `fixed_tokens` is counted in the total and cannot be compacted.
 
-    18 public methods: each is one change of a view, and all of them keep the same sums.
+    17 public methods: each is one change of a view, and all of them keep the same sums.
     """
 
     table: GroupTable
@@ -247,14 +247,6 @@ class Draft:
         else:
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens
             self.cut_groups.add(position)
-
-    def silence(self, position: int) -> None:
-        """Leave out the thinking of a group."""
-        head = self.groups[position].head
-        if head.id and head.id not in self.silent:
-            self.silent.add(head.id)
-            self.sizes[position] -= head.thinking_tokens
-            self.total_tokens -= head.thinking_tokens
 
     def recent_start(self, share: float) -> int:
         """Where the newest `share` of the target's tokens begins."""

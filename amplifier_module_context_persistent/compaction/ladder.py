@@ -14,7 +14,7 @@ from functools import partial
 
 from ..messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from ..view.entry import Entry
-from ..view.group_table import CALLS, PINNED, THINKS
+from ..view.group_table import CALLS
 from ..view.rules import first_human, last_human
 from .draft import Draft
 from .last_words import answers_by_human
@@ -47,16 +47,6 @@ def supersede_results(draft: Draft) -> None:
                 older.append((position, result))
             answered.add(call.asks)
     draft.cut_each(older[::-1], lambda _: word_cut_for(0))
-
-
-def silence_turns(draft: Draft) -> None:
-    """Step 2: the thinking of finished turns goes, the oldest turn first; pins keep theirs."""
-    turn = last_human(draft.groups) or 0
-    for position in draft.table.positions(THINKS):
-        if position >= turn or draft.fits:
-            return
-        if draft.kept[position] and not draft.table.traits[position] & PINNED:
-            draft.silence(position)
 
 
 def shorten_humans(draft: Draft) -> None:
@@ -126,7 +116,6 @@ LAST_STEPS: tuple[tuple[int, Step], ...] = ((4, shorten_humans), (5, narrow_prot
 
 LADDER: tuple[tuple[int, Step], ...] = (
     (0, supersede_results),
-    (2, silence_turns),
     (1, hold_newest_results),
     (3, lose_least),  # with step 1
     *LAST_STEPS,

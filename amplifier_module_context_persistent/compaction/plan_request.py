@@ -11,7 +11,7 @@ from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
-from ..view.provider_bonds import Reader
+from ..view.readers import Reader
 from .draft import Draft
 from .summary_span import Summary
 
@@ -50,6 +50,8 @@ class PlanRequest:
     """The view as it was arranged before; what it inserted is not counted again."""
     reader: Reader | None = None
     """Who gets the view."""
+    unbound: frozenset[str] = frozenset()
+    """The ids of messages whose reasoning the new view will not show, as what stands before it changes."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""
 
@@ -68,6 +70,11 @@ class PlanRequest:
     def step_before(self) -> int:
         """The last step that plans so far needed, of those that leave messages out: what they left out is missing."""
         return max(LEAVES_OUT, self.previous.step) if self.previous is not None and self.left_out else 0
+
+    @property
+    def silent(self) -> frozenset[str]:
+        """The messages whose thinking plans so far leave out."""
+        return self.previous.silent if self.previous is not None else frozenset()
 
     @property
     def strategy(self) -> str:
@@ -89,7 +96,7 @@ class PlanRequest:
             target_tokens=int(self.budget_tokens * self.config.target_usage),
             cuts=cuts,
             cut_tokens=cut_tokens,
-            silent=self.previous.silent if self.previous else (),
+            silent=self.silent | self.unbound,
             table=table,
         )
 

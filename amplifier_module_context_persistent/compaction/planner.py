@@ -272,7 +272,7 @@ def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before:
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
         keep=tuple(filter(None, map(attrgetter("id"), fitted.alive))),
         cuts=fitted.cuts,
-        silent=fitted.silent,
+        silent=request.silent & fitted.silent,
         closed=closed_calls(draft.groups, draft.kept) if draft.table.has_open else {},
         media=media_left_out(fitted.alive),
         gaps=fitted.marked.gaps,

@@ -69,7 +69,10 @@ KINDS = {
     "reset_commit": RecordKind(frames=True),
     "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
     "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
-    "view": RecordKind(depends_on_history=True, names=frozenset({"plan", "upto", "provider", "model", "head", "hash"})),
+    "view": RecordKind(
+        depends_on_history=True,
+        names=frozenset({"plan", "upto", "provider", "model", "head", "tools", "bound", "hash"}),
+    ),
     "asked": RecordKind(names=_MODEL_NAMES),
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),

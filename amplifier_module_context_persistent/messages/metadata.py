@@ -16,6 +16,8 @@ COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
+BOUND_KEY = "bound"
+"""Of an answer with reasoning: the hash of all that its request was sent (`view/bound.py`)."""
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 ERROR = WordedPattern(
     re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE),
@@ -56,6 +58,12 @@ def tells_error(message: Mapping[str, Any]) -> bool:
         return False
     text = text_of(message)
     return ERROR.is_in(text[:_ERROR_CHARS]) or ERROR.is_in(text[-_ERROR_CHARS:])
+
+
+def bound_to(message: Mapping[str, Any]) -> str:
+    """The hash of what the request was sent that a message answers; empty where nobody knows."""
+    bound = metadata_of(message).get(BOUND_KEY)
+    return bound if isinstance(bound, str) else ""
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:

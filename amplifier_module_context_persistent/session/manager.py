@@ -28,6 +28,7 @@ from ..window.gc_pause import collector_paused
 from ..window.retention import checked_bodies
 from .choose_log import ChosenLog, choose_log
 from .host import Host
+from .pending_requests import PendingRequests
 from .pins import pin
 from .recall import recall
 from .request_flow import RequestFlow, SystemPromptFactory
@@ -45,7 +46,7 @@ class PersistentContextManager:
 
     An `async with` statement closes it.
 
-    18 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); three
+    19 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
     receive the host's events; `recall`, `pin`, `initialize`, `close` and `log_path` are for those who use a manager
     directly.
 
@@ -95,8 +96,9 @@ class PersistentContextManager:
             now=now,
             new_id=new_id,
         )
+        self._pending = PendingRequests(session_id)
         self._requests = RequestFlow(
-            self.config, self._host, self._store, self._usage, is_child_session=parent_id is not None
+            self.config, self._host, self._store, self._usage, self._pending, is_child_session=parent_id is not None
         )
 
     def __repr__(self) -> str:
@@ -143,6 +145,7 @@ class PersistentContextManager:
         else:
             if may_offload(plain, self.config.offload_threshold):
                 plain = await session.offloaded(plain)
+            plain = self._pending.note(plain)
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
             if plain["role"] == "assistant":
@@ -261,10 +264,21 @@ class PersistentContextManager:
 
     def listen(self) -> Callable[[], None]:
         """Listen to the host's events; call the result to stop, as often as you like."""
-        return self._host.listen({"llm:response": self.on_llm_response, "provider:error": self.on_provider_error})
+        return self._host.listen(
+            {
+                "llm:request": self.on_llm_request,
+                "llm:response": self.on_llm_response,
+                "provider:error": self.on_provider_error,
+            }
+        )
+
+    async def on_llm_request(self, event: Mapping[str, Any]) -> None:
+        """Learn the host's name of the request that carries the last view."""
+        self._pending.on_request(event)
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
         """Learn from the usage that a provider reports for the last view."""
+        self._pending.on_response(event)
         self._meter.on_response(event)
         await self._usage.settle(self._store)
 

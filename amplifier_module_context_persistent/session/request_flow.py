@@ -16,6 +16,7 @@ from ..errors import FloorError, RetentionError
 from ..messages.message import Message
 from ..window.request import ViewRequest, ViewResult, sizes
 from .host import Host, NotRetainedError, provider_facts, provider_name
+from .pending_requests import PendingRequests
 from .store import Store
 from .summarizer import sum_up
 from .system_prompt import SystemPrompt
@@ -32,13 +33,22 @@ class RequestFlow:
         host: gets the events, and names the mounted tools.
         store: the session's store.
         usage: what providers reported; it is settled before each request.
+        pending: the requests that wait for their answers.
         is_child_session: whether the session has a parent; hosts resume such a one without a system prompt.
     """
 
     def __init__(
-        self, config: Config, host: Host, store: Store, usage: Usage, *, is_child_session: bool = False
+        self,
+        config: Config,
+        host: Host,
+        store: Store,
+        usage: Usage,
+        pending: PendingRequests,
+        *,
+        is_child_session: bool = False,
     ) -> None:
         self._config, self._host, self._store, self._usage = config, host, store, usage
+        self._pending = pending
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self.factory: SystemPromptFactory | None = None
         """Gives the system text that heads every view; None leaves the stored system messages."""
@@ -75,6 +85,7 @@ class RequestFlow:
         if answer.rendered is None:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
+        self._pending.hand_out(answer.bound)
         self._store.work_while_idle()
         return answer.view or []
 

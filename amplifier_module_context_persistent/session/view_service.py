@@ -18,9 +18,10 @@ from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import Item
+from ..view.bound import tools_hash
 from ..view.plan import Plan
-from ..view.provider_bonds import family_of
-from ..view.receipts import BONDS, Receipt, encode_head, render_options, text_hash
+from ..view.readers import family_of
+from ..view.receipts import Receipt, encode_head, render_options, text_hash
 from ..window.ephemeral import Extras
 from ..window.rendered_views import RenderedView
 from ..window.request import ViewRequest, ViewResult
@@ -50,7 +51,7 @@ class ViewService:
         self._window = ViewState(config, counter, extras, new_id)
         self._side: OrderedDict[tuple[int, frozenset[int]], ViewState] = OrderedDict()
         self._holders = RetainedBodies(extras)
-        self._tools: tuple[str, int] = ("", 0)
+        self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None
         self._limits: tuple[tuple[str, Mapping[str, int]], RequestLimits] | None = None
         self.last_budget_tokens = config.max_tokens
@@ -128,11 +129,12 @@ class ViewService:
 
     def _request(self, log: Log, ask: ViewRequest, budget: int) -> ViewRequest:
         if ask.tools_json != self._tools[0]:
-            self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json))
+            self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json), tools_hash(ask.tools_json))
         bodies = [body for body in ask.retain if not shows_all(ask.head, [body])]
         fixed = self._tools[1] + sum(count_message(message, self._counter) for message in ask.head)
         return replace(
             ask,
+            tools=self._tools[2],
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
             limits=self._limits_of(ask),
@@ -196,7 +198,9 @@ class ViewService:
             head=head,
             extras=built.sums.extras,
             hash=window.chain.hash_of(built.items, view.after_head, request.head, of=log.index),
-            render={**self._render, BONDS: True} if built.sums.leaves_out_bonds else self._render,
+            render=self._render,
+            tools=request.tools,
+            bound=built.bound,
         )
         self._history.defer(receipt.encode())
 

@@ -13,7 +13,6 @@ from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.record import Message
 from ..view.plan_record import live_positions
-from ..view.receipts import BONDS
 from ..window.ephemeral import Extras
 from ..window.window import ViewState
 from .view_rebuild import (
@@ -24,6 +23,7 @@ from .view_rebuild import (
     ReceiptLog,
     Uncounted,
     as_of,
+    bonds_of,
     config_of,
     index_of,
     rebuild,
@@ -82,7 +82,7 @@ class Rebuilder:
     def _window_of(self, noted: Noted) -> ViewState | None:
         """The window of the history, the plan and the options of a request; None where there can be none."""
         receipt, record = noted.receipt, self._book.plan(noted.receipt.plan)
-        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())))
+        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bonds_of(receipt))
         if key == self._key and len(self._index) <= noted.records:
             return self._window
         try:
@@ -93,8 +93,7 @@ class Rebuilder:
         if index is None:
             return None
         self._key, self._index = key, index
-        bound = BONDS in receipt.render
-        self._window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bound=bound)
+        self._window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds_of(receipt))
         return self._window
 
     def _reach(self, noted: Noted) -> bool:

@@ -27,7 +27,7 @@ from ..view.plan_record import kept_ordinals, live_positions
 from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest
-from ..window.window import ViewState
+from ..window.window import Bonds, ViewState
 from .packed_record import PackedRecord
 from .request_list import lacks
 
@@ -155,7 +155,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         index = as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bound=BONDS in receipt.render)
+        window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds_of(receipt))
         view = window.build(Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -182,6 +182,13 @@ def unknown_options(receipt: Receipt) -> set[str]:
     return {*receipt.render} - RENDERING - {BONDS}
 
 
+def bonds_of(receipt: Receipt) -> Bonds:
+    """The rules by which a view left out what was bound to something else."""
+    if receipt.bound:
+        return Bonds.PREFIX
+    return Bonds.MAKER if BONDS in receipt.render else Bonds.NONE
+
+
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     """What was asked for: whatever it costs, it is to be made again."""
     text = book.heads.get(receipt.head)
@@ -190,6 +197,7 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
         head_text=(text or "") if receipt.head else None,
         provider_name=receipt.provider,
         model=receipt.model,
+        tools=receipt.tools,
     )
 
 

@@ -18,7 +18,7 @@ from .entry import INSTRUCTING, Entry
 from .group_table import GroupTable
 from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import Gap
-from .provider_bonds import Reader
+from .readers import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
 
 Count = Callable[[Message], int]

@@ -16,11 +16,20 @@ from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, calls_of, result_id_of, without_thinking
-from ..messages.metadata import MEMORY_FILE_SOURCE, is_human, metadata_of, offload_cut, recalled_from, tells_error
+from ..messages.metadata import (
+    MEMORY_FILE_SOURCE,
+    bound_to,
+    is_human,
+    metadata_of,
+    offload_cut,
+    recalled_from,
+    tells_error,
+)
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use, refuses
-from .provider_bonds import Bond, bond_of, names_chain
+from .provider_bonds import bond_of, names_chain
+from .readers import Bond
 
 INSTRUCTING = ("system", "developer")
 """The roles of system text."""
@@ -80,6 +89,8 @@ class Entry:
     """The numbers of those media that are left out; their tokens are not counted."""
     bond: Bond | None = None
     """Who made what only its maker understands of it; None where there is nothing of that."""
+    bound: str = ""
+    """The hash of what its request was sent, where what is bound in it depends on that."""
     chained: bool = False
     """Whether it names a server's copy of the conversation so far."""
     chain_ends: bool = False
@@ -156,7 +167,8 @@ def classify(
         refused=message.get("role") in ("tool", "function") and refuses(message),
         failed_run=message.get("role") in ("tool", "function") and run_failed(message),
         size_bytes=size_bytes,
-        bond=bond_of(message, asked) if asked is not None else None,
+        bond=(bond := bond_of(message, asked) if asked is not None else None),
+        bound=bound_to(message) if bond is not None else "",
         chained=asked is not None and names_chain(message),
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )

@@ -16,9 +16,9 @@ from ..messages.tool_kinds import CHANGE, READ, RUN, TODO
 from .entry import INSTRUCTING, Entry
 from .rules import Group, last_human, newest_group, open_calls
 
-HUMAN, ASSISTANT, INSTRUCTS, PINNED, THINKS, SAID, CALLS, IN_LOG = (1 << bit for bit in range(8))
-"""Traits: a person's message; the model's; system text; a pin or a protection holds it; its first message has thinking;
-that is the model's, in the log, with text; it has calls; and it is in the log, and no system text but a late one."""
+HUMAN, ASSISTANT, INSTRUCTS, PINNED, SAID, CALLS, IN_LOG = (1 << bit for bit in range(7))
+"""Traits: a person's message; the model's; system text; a pin or a protection holds it; that is the model's,
+in the log, with text; it has calls; and it is in the log, and no system text but a late one."""
 
 OPEN, FILES, RUNS, FAILED, PLANS, OFFLOADED = (1 << bit for bit in range(6))
 """What its calls are: one has no result; one reads or changes a file; one runs a command; one of those failed; one
@@ -171,6 +171,4 @@ def _traits(head: Entry) -> int:
         traits = HUMAN | IN_LOG if head.human else IN_LOG
     if not head.id:
         traits &= ~(IN_LOG | SAID)
-    if head.thinking_tokens:
-        traits |= THINKS
     return traits | PINNED if head.pinned or head.protected else traits

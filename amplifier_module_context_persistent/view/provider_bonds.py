@@ -7,30 +7,17 @@ Two kinds of things in an answer are for its maker alone:
 - *Chains*: the id of a response that a server keeps. A request that names it gets back all that the server knows of
   the conversation before it, so an id from before a plan brings back what the plan left out.
 
-Sources: Anthropic, "Extended thinking" and "Preserved thinking" (a signature is valid for all Claude models on all
-platforms; what a model cannot read is dropped by the API); OpenAI, "Reasoning models" and the errors
-`invalid_encrypted_content` that its users report (encrypted content is bound to an organization); Google, "Thought
-signatures" (a signature of another model is refused).
+Who takes what is in `readers`, with sources; `reasoning` says what of it stands as it was made.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from ..messages.message import THINKING_BLOCKS, Message
 from ..messages.metadata import metadata_of
-
-ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"
-_FAMILIES = (
-    (ANTHROPIC, ("anthropic", "claude")),
-    (OPENAI, ("openai", "codex", "chatgpt", "gpt-", "o1-", "o3-", "o4-")),
-    (GEMINI, ("gemini", "google")),
-)
-_KNOWN = frozenset({ANTHROPIC, OPENAI, GEMINI})
+from .readers import ANTHROPIC, FAMILIES, GEMINI, OPENAI, Bond, family_of
 
 CHAIN_NAMES = frozenset(
     {"response_id", "previous_response_id", "interaction_id", "previous_interaction_id", "wire_content"}
@@ -40,77 +27,18 @@ CHAIN_NAMES = frozenset(
 A key is one of them with or without what stands before a colon (`openai:response_id`), or below the name of a family.
 """
 
-BOND_NAMES = CHAIN_NAMES | {
-    *("reasoning_items", "reasoning_details", "encrypted_content", "reasoning", "compaction", "thinking_binding"),
-    *("thought_signature", "thought_signatures", "signature"),
-}
-"""Metadata that only its maker understands, likewise."""
+_REASONING_NAMES = frozenset(
+    {
+        *("reasoning_items", "reasoning_details", "encrypted_content", "reasoning", "compaction", "thinking_binding"),
+        *("thought_signature", "thought_signatures", "signature"),
+    }
+)
+"""Metadata that holds what is bound, likewise: providers' modules send it with the message."""
+
+BOND_NAMES = CHAIN_NAMES | _REASONING_NAMES
+"""Metadata that only its maker understands."""
 
 _SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
-_NAME_CHARS = 64  # as receipts keep them
-_SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
-
-
-@lru_cache(maxsize=256)
-def family_of(provider: str, model: str = "") -> str:
-    """The family of a provider: that of its model, else of its name; its own name where neither is known."""
-    for name in (model.lower(), provider.lower()):
-        for family, parts in _FAMILIES:
-            if any(part in name for part in parts):
-                return family
-    return provider.lower()
-
-
-@dataclass(frozen=True, slots=True)
-class Bond:
-    """Who made what is bound in a message, as far as it is known."""
-
-    family: str = ""
-    provider: str = ""
-    model: str = ""
-    may_be: frozenset[str] = _KNOWN
-    """Of the families in the table, those that can have made it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Who gets a view."""
-
-    provider: str
-    model: str = ""
-
-    @classmethod
-    def of(cls, provider: str, model: str) -> Reader | None:
-        """The reader that a request names; None where it names none."""
-        return cls(provider[:_NAME_CHARS], model[:_NAME_CHARS]) if provider else None
-
-    @property
-    def family(self) -> str:
-        """Its family."""
-        return family_of(self.provider, self.model)
-
-    @property
-    def takes_plain_thinking(self) -> bool:
-        """Whether it may get the text of another one's thinking: those that sign their own refuse what is unsigned."""
-        return self.family not in _KNOWN
-
-    def refuses(self, bond: Bond) -> bool:
-        """Whether it would refuse what somebody made; what nobody is known to have made is given."""
-        family = self.family
-        if not bond.family:
-            return family in _KNOWN and family not in bond.may_be
-        if bond.family != family:
-            return True
-        if family == ANTHROPIC:
-            return False
-        other = bond.provider != "" and bond.provider.lower() != self.provider.lower()
-        return other or (bond.model != "" and self.model != "" and _plain(bond.model) != _plain(self.model))
-
-
-@lru_cache(maxsize=256)
-def _plain(model: str) -> str:
-    """A model's name without what routers put before it and the date after it."""
-    return _SNAPSHOT.sub("", model.lower().rpartition("/")[2])
 
 
 def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
@@ -122,21 +50,22 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
-    if not is_bound and not _has_names(metadata, BOND_NAMES):
+    is_reasoning = is_bound or _has_names(metadata, _REASONING_NAMES)
+    if not is_reasoning and not _has_names(metadata, CHAIN_NAMES):
         return None
-    named = {family for key in metadata if (family := _namespace(key)) in _KNOWN}
+    named = {family for key in metadata if (family := _namespace(key)) in FAMILIES}
     provider, model = _text(metadata, message, "provider"), _text(metadata, message, "model")
     said = family_of(provider, model) if provider or model else ""
     shown = next(iter(may_be)) if len(may_be) == 1 else next(iter(named)) if len(named) == 1 else ""
     family = said or shown
     if not provider and asked[0] and (not family or family_of(*asked) == family):
         provider, model, family = asked[0], model or asked[1], family_of(*asked)
-    return Bond(family, provider, model or _compacting_model(metadata), may_be)
+    return Bond(family, provider, model or _compacting_model(metadata), may_be, _has_unsigned(message), is_reasoning)
 
 
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
     """The families that can have made a message's blocks, by their form; and whether anything in them is bound."""
-    may_be, is_bound = _KNOWN, False
+    may_be, is_bound = FAMILIES, False
     for block in [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]:
         if not isinstance(block, dict):
             continue
@@ -151,12 +80,28 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
     return may_be, is_bound
 
 
+def _has_unsigned(message: Message) -> bool:
+    """Whether visible thinking has no signature: in the content, or where that has none, beside it."""
+    blocks = [block for block in _blocks(message, "content") if _is_thinking(block)]
+    own = message.get("thinking_block")
+    return any(not block.get("signature") for block in blocks or ([own] if _is_thinking(own) else []))
+
+
+def _is_thinking(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "thinking"
+
+
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
     """The model that made a compaction item: it says so itself."""
     for key, value in metadata.items():
         if key.rpartition(":")[2] == "compaction" and isinstance(value, dict) and isinstance(value.get("model"), str):
             return str(value["model"])
     return ""
+
+
+def sent_metadata(message: Message) -> Message:
+    """What of a message's metadata is sent with it: what is bound to its maker. Ids of responses are no content."""
+    return _only_names(metadata_of(message), _REASONING_NAMES)
 
 
 def names_chain(message: Message) -> bool:
@@ -217,7 +162,7 @@ def _namespace(key: Any) -> str:
     """The family that a key of metadata is named after; empty where it is none."""
     first, colon, _ = str(key).partition(":")
     family = family_of(first)
-    return family if family in _KNOWN and (colon or first == family) else ""
+    return family if family in FAMILIES and (colon or first == family) else ""
 
 
 def _has_names(metadata: Mapping[str, Any], names: frozenset[str]) -> bool:
@@ -234,13 +179,19 @@ def _without_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Messag
     }
 
 
+def _only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
+    picked = {key: value for key, value in metadata.items() if _is_named(key, names)}
+    inner = {key: _only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
+    return picked | {key: value for key, value in inner.items() if value}
+
+
 def _is_named(key: Any, names: frozenset[str]) -> bool:
     return str(key).rpartition(":")[2] in names
 
 
 def _inner(key: Any, value: Any) -> bool:
     """Whether it is what a family keeps below its own name."""
-    return isinstance(value, dict) and str(key) in _KNOWN
+    return isinstance(value, dict) and str(key) in FAMILIES
 
 
 def _text(first: Mapping[str, Any], second: Mapping[str, Any], key: str) -> str:

@@ -27,13 +27,13 @@ from .render import common_length
 _DIGEST_BYTES = 16
 _TEXT_DIGEST_BYTES = 8
 _NAME_CHARS = 64
-_NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "hash")
+_NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "bound", "hash")
 
 RENDERING = frozenset({"truncate_boundary", "late_system"})
 """The options that the bytes of a view depend on; what it leaves out is in its plan."""
 
 BONDS = "bonds"
-"""Among them, where the view leaves out what is bound to another provider than its own or to a server's state."""
+"""Among them in receipts without `bound`: whether the view leaves out what is bound to others, or to a server."""
 
 
 def canonical(message: Any) -> bytes:
@@ -131,6 +131,10 @@ class Receipt:
     render: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     """The provider's model, where it says so."""
+    tools: str = ""
+    """The hash of the tools' definitions; empty where there were none."""
+    bound: str = ""
+    """The hash of all that was sent (`bound.py`); receipts from before there was one have none."""
 
     def encode(self) -> bytes:
         """The body of its control record."""
@@ -145,8 +149,10 @@ class Receipt:
             "provider": self.provider[:_NAME_CHARS],
             "model": self.model[:_NAME_CHARS],
             "head": self.head,
+            "tools": self.tools,
             "extras": self.extras,
             "render": dict(self.render),
+            "bound": self.bound,
             "hash": self.hash,
         }
         return encode_control("view", **{key: value for key, value in fields.items() if value})
@@ -176,11 +182,6 @@ def render_options(config: Config) -> dict[str, Any]:
     """The options that a view's bytes depend on beside history, plan and head text, where they are not the default."""
     options = Config.options()
     return {key: value for key in RENDERING if (value := getattr(config, key)) != options[key].default}
-
-
-def leaves_out_bonds(items: Sequence[Item]) -> bool:
-    """Whether items leave out what is bound to another provider, or the name of what a server keeps."""
-    return any(item.bare != "" or (item.entry is not None and item.entry.chain_ends) for item in items)
 
 
 def extras_in(items: Sequence[Item]) -> int:

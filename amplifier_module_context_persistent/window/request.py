@@ -43,6 +43,8 @@ class ViewRequest:
     told: Mapping[str, int] = field(default_factory=dict)
     """What of `limits` the provider says itself."""
 
+    tools: str = ""
+    """The hash of the tools' definitions: found out."""
     budget_tokens: int = 0
     """The budget by our count: found out."""
     fixed_tokens: int = 0
@@ -90,6 +92,10 @@ class ViewResult:
     """What the items add up to."""
     last: int | None = None
     """The ordinal of the last live message that was taken in."""
+    bound: str = ""
+    """The hash of all that the request is sent."""
+    unbound: int = 0
+    """How many answers are shown without their reasoning, as what stood before it changed."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
     plan_error: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..compaction.request_limits import view_bytes
 from ..view.arrangement import Item
-from ..view.receipts import extras_in, leaves_out_bonds
+from ..view.receipts import extras_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,6 @@ class ViewSums:
     """About how many bytes their messages have, rather more than fewer."""
     extras: int = 0
     """How many are messages that are in no log."""
-    leaves_out_bonds: bool = False
-    """Whether any leaves out what is bound to another provider, or the name of what a server keeps."""
     has_media: bool = False
     """Whether any has images or documents."""
 
@@ -27,7 +25,6 @@ class ViewSums:
         return ViewSums(
             self.size_bytes + other.size_bytes,
             self.extras + other.extras,
-            self.leaves_out_bonds or other.leaves_out_bonds,
             self.has_media or other.has_media,
         )
 
@@ -52,4 +49,4 @@ class RunningSums:
 
 def _sums_of(items: Sequence[Item]) -> ViewSums:
     has_media = any(item.entry is not None and item.entry.media for item in items)
-    return ViewSums(view_bytes(items), extras_in(items), leaves_out_bonds(items), has_media)
+    return ViewSums(view_bytes(items), extras_in(items), has_media)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from ..compaction.plan_request import PlanRequest
@@ -22,13 +23,17 @@ from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
 from ..log.base import Log
+from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
+from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan
 from ..view.plan_record import plan_record
-from ..view.provider_bonds import Reader
+from ..view.readers import Reader
 from ..view.receipts import Chain
+from ..view.render import render
+from ..view.rules import last_human, tool_groups
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
@@ -40,6 +45,18 @@ from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .trigger import Breaker
 from .view_sums import RunningSums
+
+
+class Bonds(Enum):
+    """By which rules views leave out what is bound to something else; older receipts were made by older ones."""
+
+    NONE = 0
+    """Nothing is left out."""
+    MAKER = 1
+    """What another provider made, or a server's copy of what a plan left out."""
+    PREFIX = 2
+    """That, and reasoning that does not stand as it was made."""
+
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
@@ -53,7 +70,7 @@ class ViewState:
         extras: messages that are in no log; shared between a session's windows.
         new_id: makes the ids of plans.
         store: whether plans go to the log.
-        bound: whether views leave out what is bound to another provider, or to a server's copy of what a plan left out.
+        bonds: what of an answer is left out where it is bound to something else than what stands there.
     """
 
     def __init__(
@@ -64,16 +81,16 @@ class ViewState:
         new_id: Callable[[], str],
         *,
         store: bool = True,
-        bound: bool = True,
+        bonds: Bonds = Bonds.PREFIX,
     ) -> None:
         self._config, self._new_id = config, new_id
-        self._source, self._bound = MessageSource(config, counter, extras, bound=bound), bound
+        self._source, self._bonds = MessageSource(config, counter, extras, bound=bonds is not Bonds.NONE), bonds
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._breaker, self._sums = Breaker(config), RunningSums()
         self._rendered = RenderedViews(self._source, config.truncate_boundary)
         self._arranged = Arrangement()
-        self._reader: Reader | None = None
-        """Who gets the view of the request at hand."""
+        """The last view, with all reasoning that its reader takes."""
+        self._bound = BoundViews()
         self._floor: dict[str, int] | None = None
         self.chain = Chain()
 
@@ -84,7 +101,7 @@ class ViewState:
 
     def measure(self, log: Log, request: ViewRequest) -> tuple[int, int]:
         """Count the tokens and the messages of the current view."""
-        arrangement = self._arrange(self._entries(log, request))
+        arrangement = self._arrange(log, request, self._entries(log, request))
         return request.fixed_tokens + arrangement.tokens, len(arrangement.items)
 
     def build(self, log: Log, request: ViewRequest, *, may_plan: bool) -> ViewResult:
@@ -94,7 +111,8 @@ class ViewState:
             FloorError: the view cannot be made to fit.
         """
         entries = self._entries(log, request)
-        arrangement, made = self._within_media_limits(log, request, entries, self._arrange(entries))
+        arrangement = self._arrange(log, request, entries)
+        arrangement, made = self._within_media_limits(log, request, entries, arrangement)
         self._breaker.demand(request.retained, log.index.pins)
         request = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
         tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
@@ -108,7 +126,8 @@ class ViewState:
         view = self._rendered.render(log, arrangement, request.head)
         floor, self._floor = self._floor, None
         sums, last = self._sums.of(arrangement.items), self._kept.last(log)
-        return ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, sums, last)
+        result = ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, sums, last)
+        return replace(result, bound=self._bound.bound, unbound=self._bound.left_out)
 
     def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
         """Make a plan, and where its view still has too many bytes, a smaller one."""
@@ -152,7 +171,7 @@ class ViewState:
         before = self._kept.state
         for spared in (1, 0):
             entries = self._kept.entries(log, has_factory=request.has_factory)
-            arrangement = self._arrange(entries)
+            arrangement = self._arrange(log, request, entries)
             beyond = all_media(arrangement.items, spared=spared)
             if not beyond:
                 continue
@@ -189,7 +208,7 @@ class ViewState:
         if made is not None:
             self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         if self._source.extras.leave_out_media(beyond, count) or made is not None:
-            arrangement = self._arrange(self._kept.entries(log, has_factory=request.has_factory))
+            arrangement = self._arrange(log, request, self._kept.entries(log, has_factory=request.has_factory))
         return arrangement, replace(made, arrangement=arrangement) if made is not None else None
 
     def span(self, log: Log, request: ViewRequest) -> Span:
@@ -201,7 +220,7 @@ class ViewState:
         entries = self._entries(log, request)
         return span_of(
             entries,
-            self._arrange(entries),
+            self._arrange(log, request, entries),
             self._kept.state,
             request,
             config=self._config,
@@ -233,12 +252,11 @@ class ViewState:
     def _entries(self, log: Log, request: ViewRequest) -> list[Entry]:
         """All entries of the view, what is new in the log among them."""
         log.follow()
-        self._reader = Reader.of(request.provider_name, request.model) if self._bound else None
         if self._kept.take_in(log, request.budget_tokens):
             self._breaker.forget()
             if self.plan is not None:
                 shown = visible(self._kept.followed, has_factory=request.has_factory)
-                messages = len(self._arrange(shown).items)
+                messages = len(self._arrange(log, request, shown).items)
                 self._breaker.follow(self.plan.tokens_after, messages, self.plan.budget_tokens)
         return self._kept.entries(log, has_factory=request.has_factory)
 
@@ -262,9 +280,38 @@ class ViewState:
             self._floor = made.floor
             return None
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
+        made = self._bind_plan(log, request, made, entries)
         self._breaker.follow_plan(made)
-        self._arranged = made.arrangement
         return made
+
+    def _bind_plan(self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry]) -> Compaction:
+        """A plan with the view that follows it, in which reasoning before its first change stays if there is room."""
+
+        def follow(plan: Plan) -> Compaction:
+            self._kept.state = replace(self._kept.state, plan=plan)
+            arrangement = self._arrange(log, request, self._kept.entries(log, has_factory=request.has_factory))
+            plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+            self._kept.state = replace(self._kept.state, plan=plan)
+            return replace(made, plan=plan, arrangement=arrangement)
+
+        bound = follow(made.plan)
+        if bound.plan.tokens_after <= request.budget_tokens:
+            return bound
+        unbound = self._unbound_by_plan(request, planned) & set(made.plan.keep)
+        return follow(replace(made.plan, silent=made.plan.silent | unbound))
+
+    def _reader_of(self, request: ViewRequest) -> Reader | None:
+        """Who gets the view; None where nothing depends on it."""
+        if self._bonds is Bonds.NONE:
+            return None
+        return Reader.of(request.provider_name, request.model, before_bound=self._bonds is Bonds.MAKER)
+
+    def _unbound_by_plan(self, request: ViewRequest, entries: Sequence[Entry]) -> frozenset[str]:
+        """The ids of messages whose reasoning a new plan is made without: what stands before it changes."""
+        reader, groups = self._reader_of(request), tool_groups(entries)
+        running = (last_human(groups) or 0) if reader is not None and not reader.checks_prefix else len(groups)
+        heads = (group.head for group in groups[:running])
+        return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
 
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState, entries: list[Entry]) -> Compaction:
         """Make a plan with the protections of the configuration, or without where it fits in no other way."""
@@ -299,16 +346,26 @@ class ViewState:
                 left_out=state.left_out,
                 positions=self._kept.positions(log, state),
                 arranged=self._arranged,
-                reader=self._reader,
+                reader=self._reader_of(request),
+                unbound=self._unbound_by_plan(request, entries),
                 shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,
             )
         )
 
-    def _arrange(self, entries: Iterable[Entry]) -> Arrangement:
-        how: dict[str, Any] = {"reader": self._reader}
+    def _arrange(self, log: Log, request: ViewRequest, entries: Iterable[Entry]) -> Arrangement:
+        """The view of entries under the plan in force, for who asks."""
+        reader = self._reader_of(request)
+        how: dict[str, Any] = {"reader": reader}
         if (plan := self.plan) is not None:
             how |= {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
             how |= {"notice": plan.notice, "notice_before": plan.notice_before, "gaps": plan.gaps or ()}
-        self._arranged = arrange(entries, self._source.count, after=self._arranged, **how)
-        return self._arranged
+        arranged = self._arranged = arrange(entries, self._source.count, after=self._arranged, **how)
+        if reader is None or self._bonds is not Bonds.PREFIX:
+            return arranged
+
+        def rendered(start: int) -> list[Message]:
+            part = arranged.part(start, len(arranged.items))
+            return render(part, lambda some: self._source.fetch(log, some), boundary=self._config.truncate_boundary)
+
+        return self._bound.bind(arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head)

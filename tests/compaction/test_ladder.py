@@ -7,7 +7,6 @@ from amplifier_module_context_persistent.compaction.ladder import (
     narrow_protections,
     shorten_humans,
     shorten_largest,
-    silence_turns,
     supersede_results,
 )
 from amplifier_module_context_persistent.compaction.least_loss import lose_least
@@ -53,24 +52,6 @@ def test_a_call_without_a_result_supersedes_nothing() -> None:
     )
     supersede_results(made)
     assert cut(made) == ""
-
-
-@pytest.mark.parametrize(
-    ("words", "target", "ids"),
-    [
-        ("u:10 h:90 a:1 h:90 u:10 h:90", 10, "m1 m3"),  # not the turn in progress
-        ("u:10 h:90 a:1 h:90 u:10 h:90", 220, "m1"),  # the oldest first, only as far as needed
-        ("u:10 h:90! h:90 u:10 h:90", 10, "m2"),
-        ("h:90 h:90 r:10 h:90", 10, ""),  # without a person's word all is one turn
-    ],
-)
-def test_step_2_leaves_out_the_thinking_of_finished_turns(words: str, target: int, ids: str) -> None:
-    """Turns before the last human message lose what was thought, and nothing else; pins keep it."""
-    made = draft(words, target)
-    silence_turns(made)
-    assert " ".join(sorted(made.silent)) == ids
-    assert cut(made) == ""
-    check_total(made)
 
 
 @pytest.mark.parametrize(

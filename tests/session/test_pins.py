@@ -96,19 +96,6 @@ async def test_what_was_left_out_before_comes_back_with_the_next_plan(session: P
     assert_proved(session.path, session.views)
 
 
-async def test_thinking_that_was_left_out_comes_back_too(session: Pinning) -> None:
-    """A pinned message is whole: nothing of it is left out."""
-    thought = " ".join(f"thought-{number}" for number in range(700))
-    thinking = {"type": "thinking", "thinking": thought, "signature": "s"}
-    await session.add(user("begin"), {"role": "assistant", "content": [thinking, {"type": "text", "text": "decided"}]})
-    await session.fill(12)
-    assert not await session.shows(range(1, 2))
-    assert "decided" in json.dumps(session.views[-1])
-    await session.manager.pin((await session.ids())[1])
-    await session.fill(30)
-    assert await session.shows(range(1, 2))
-
-
 async def test_a_call_that_comes_back_takes_no_later_calls_result(session: Pinning) -> None:
     """Also where the later call, which has the same id, is left out; the views are proved all the same."""
     await session.add(user("begin"), calls("call_0"), user("again"), calls("call_0"))

@@ -23,7 +23,6 @@ from amplifier_module_context_persistent.view.group_table import (
     PLANS,
     RUNS,
     SAID,
-    THINKS,
     GroupTable,
 )
 from amplifier_module_context_persistent.view.rules import Group, tool_groups
@@ -71,7 +70,6 @@ def test_what_is_known_of_a_group(messages: list[Message]) -> None:
     assert table.positions(ASSISTANT) == [at for at, head in heads if head.role == "assistant"]
     assert table.positions(INSTRUCTS) == [at for at, head in heads if head.instructs]
     assert table.positions(PINNED) == [at for at, group in enumerate(groups) if group.pinned]
-    assert table.positions(THINKS) == [at for at, head in heads if head.thinking_tokens]
     assert table.positions(CALLS) == [at for at, head in heads if head.calls]
     assert table.positions(IN_LOG) == [at for at, head in heads if head.id and is_late_or_no_system_text(head)]
     said = [at for at, head in heads if head.role == "assistant" and head.id and any(head.terms.text_chars)]

@@ -7,14 +7,12 @@ import pytest
 
 from amplifier_module_context_persistent.messages.normalize import normalise
 from amplifier_module_context_persistent.view.provider_bonds import (
-    Bond,
-    Reader,
     bond_of,
-    family_of,
     names_chain,
     without_bonds,
     without_chain,
 )
+from amplifier_module_context_persistent.view.readers import Bond, Reader, family_of
 from tests.support.answers import FAMILIES, answer
 from tests.support.messages import Message
 
@@ -142,7 +140,7 @@ def test_what_nobody_is_known_to_have_made_is_given_to_whom_it_may_be_of() -> No
         True,
         False,
     ]
-    assert Reader.of("", "gpt-5") is None
+    assert not Reader.of("", "gpt-5").refuses(bond)
 
 
 @pytest.mark.parametrize(

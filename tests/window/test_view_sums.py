@@ -14,7 +14,7 @@ from tests.support.messages import user
 ITEMS = [
     *(Item(entry=Entry(number, f"m{number}", "user", 10, size_bytes=100 + number)) for number in range(3)),
     Item(entry=Entry(-1, "", "user", 10, size_bytes=50)),
-    Item(entry=Entry(4, "m4", "assistant", 10, size_bytes=60, chain_ends=True)),
+    Item(entry=Entry(4, "m4", "assistant", 10, size_bytes=60)),
     Item(entry=Entry(5, "m5", "user", 10, size_bytes=70, media=(Medium("image", "image/png", 9, (1, 1)),))),
     Item(inserted=user("left out")),
 ]
@@ -29,14 +29,14 @@ def test_sums_do_not_depend_on_the_views_before(views: list[list[Item]]) -> None
 
 
 def test_each_thing_is_summed_up() -> None:
-    """Bytes and messages in no log are counted; of bonds and media it is said whether there are any."""
+    """Bytes and messages in no log are counted; of media it is said whether there are any."""
     assert RunningSums().of([]) == ViewSums()
     assert RunningSums().of(ITEMS[:3]) == ViewSums(size_bytes=303)
     assert RunningSums().of(ITEMS[:4]) == ViewSums(353, 1)
-    assert RunningSums().of(ITEMS[4:5]) == ViewSums(60, leaves_out_bonds=True)
+    assert RunningSums().of(ITEMS[4:5]) == ViewSums(60)
     assert RunningSums().of(ITEMS[5:6]) == ViewSums(70, has_media=True)
     both = RunningSums().of(ITEMS)
-    assert (both.extras, both.leaves_out_bonds, both.has_media) == (1, True, True)
+    assert (both.extras, both.has_media) == (1, True)
 
 
 def test_a_view_that_goes_on_costs_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,78 @@
+"""Which request an answer belongs to: the one whose response the host told of, else the only one that waits.
+
+A view that was handed out waits for its answer. The host's events name the request of a response (`request_id` on
+`llm:request` and `llm:response`, amplifier-core since 2026-09-03). Without them, several requests that wait and were
+sent different things (a retry with another view, a side view) leave open whose the answer is: then it is nobody's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages.message import Message
+from ..messages.metadata import BOUND_KEY
+from ..view.provider_bonds import bond_of
+
+_MOST_NAMED = 64
+
+
+class PendingRequests:
+    """The requests of one session that wait for their answers, each by the hash of what it was sent.
+
+    Args:
+        session_id: events that name another session are ignored.
+    """
+
+    def __init__(self, session_id: str | None) -> None:
+        self._session_id = session_id
+        self._waiting: list[str] = []
+        self._is_answered = False
+        self._named: OrderedDict[str, str] = OrderedDict()
+        """By the host's names of requests, what each was sent."""
+
+    def hand_out(self, bound: str) -> None:
+        """Note that a view is handed out."""
+        if self._is_answered:
+            self._waiting, self._is_answered = [], False
+        self._waiting.append(bound)
+
+    def on_request(self, event: Mapping[str, Any]) -> None:
+        """Note the name of a request: it carries the view that was handed out last."""
+        if (name := self._name_of(event)) and self._waiting and not self._is_answered:
+            self._named[name] = self._waiting[-1]
+            while len(self._named) > _MOST_NAMED:
+                self._named.popitem(last=False)
+
+    def on_response(self, event: Mapping[str, Any]) -> None:
+        """Note that the answer to come is that of a request."""
+        bound = self._named.pop(self._name_of(event), "")
+        if bound in self._waiting:
+            self._waiting = [bound]
+
+    def note(self, message: Message) -> Message:
+        """A message that is added; an answer with reasoning gets the hash of what its request was sent."""
+        metadata = message.get("metadata")
+        if message["role"] != "assistant":
+            if self._is_answered:
+                self._waiting = []
+            return message
+        self._is_answered = True
+        if (
+            len({*self._waiting}) != 1
+            or not self._waiting[0]
+            or not isinstance(metadata, dict | None)
+            or BOUND_KEY in (metadata or {})
+        ):
+            return message
+        bond = bond_of(message, ("", ""))
+        if bond is None or not bond.reasoning:
+            return message
+        return {**message, "metadata": {**(metadata or {}), BOUND_KEY: self._waiting[0]}}
+
+    def _name_of(self, event: Mapping[str, Any]) -> str:
+        """The host's name of an event's request; empty where it has none, or is of another session."""
+        session_id, name = event.get("session_id"), event.get("request_id")
+        other = session_id is not None and self._session_id is not None and session_id != self._session_id
+        return name if isinstance(name, str) and not other else ""

@@ -1,0 +1,228 @@
+"""Reasoning stays where all before it stands as it stood when it was made (I10): what a request is sent, as one hash.
+
+A request's *bound* is a chain: the tools, every system and developer text in the order of the view (providers put them
+first, wherever they stand), then the messages. An answer keeps the `bound` of the request that it answers, in its
+metadata (`BOUND_KEY`). Its reasoning is shown where the chain of the view at hand, up to it, is that one.
+
+- The rule looks at nothing but the view and what the log holds, so a view that is made again decides alike.
+- Reasoning that is left out changes what comes after it: then that is left out too, until the model reasons anew.
+- Each message is hashed once; a view that goes on costs what is new in it, and head and tools are hashed once a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ..messages.message import Message
+from .arrangement import Arrangement, Item
+from .entry import INSTRUCTING
+from .provider_bonds import sent_metadata, without_bonds
+from .readers import Reader
+from .receipts import canonical
+from .render import common_length
+
+_DIGEST_BYTES = 16
+_TOOLS_DIGEST_BYTES = 8
+_CACHE_CONTROL = "cache_control"
+_UNKNOWN = b""
+"""What cannot be hashed, and every chain over it."""
+
+
+def tools_hash(tools_json: str) -> str:
+    """The hash of the definitions of tools, in their order; empty where there are none."""
+    if not tools_json:
+        return ""
+    return blake2b(canonical(orjson.loads(tools_json)), digest_size=_TOOLS_DIGEST_BYTES).hexdigest()
+
+
+def sent_hash(message: Message) -> bytes:
+    """The hash of what is sent of a message: of its metadata what is bound alone, and no marks of what to cache."""
+    sent = {key: value for key, value in message.items() if key != "metadata"}
+    if bound := sent_metadata(message):
+        sent["metadata"] = bound
+    try:
+        encoded = canonical(sent)
+    except ValueError:  # an integer of more digits than the interpreter converts: nothing after it is known to stand
+        return _UNKNOWN
+    if _CACHE_CONTROL.encode() in encoded:
+        encoded = canonical(_without_cache_control(sent))
+    return blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
+
+
+def _without_cache_control(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_cache_control(inner) for key, inner in value.items() if key != _CACHE_CONTROL}
+    return [_without_cache_control(inner) for inner in value] if isinstance(value, list) else value
+
+
+def bound_of(messages: Sequence[Message], tools: str = "") -> str:
+    """The `bound` of a request from all its messages in order, and the hash of its tools."""
+    instructs = [message.get("role") in INSTRUCTING for message in messages]
+    running = _first(tools)
+    for wanted in (True, False):
+        for message, is_one in zip(messages, instructs, strict=True):
+            if is_one is wanted:
+                running = _next(running, sent_hash(message))
+    return running.hex()
+
+
+def keeps_reasoning(item: Item, prefixes: Sequence[bytes], reader: Reader, *, is_running: bool) -> bool:
+    """Whether an answer's reasoning is shown.
+
+    Args:
+        item: the answer, with reasoning that the reader takes.
+        prefixes: the chain of the view before the answer; and before the answers right before it, as one response may
+            have become several messages.
+        reader: who gets the view.
+        is_running: whether it belongs to the tool loop that is running.
+    """
+    if item.entry is None or item.entry.bond is None:
+        return True
+    if is_running and (not reader.checks_prefix or item.entry.bond.unsigned or item.bare == "text"):
+        return True
+    return item.entry.bound != "" and item.entry.bound in [prefix.hex() for prefix in prefixes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashes:
+    """Of one message: as it is shown, and without its reasoning; and whether it is system text."""
+
+    shown: bytes
+    bare: bytes
+    instructs: bool
+
+
+class BoundViews:
+    """The views of one window, one after the other: which reasoning each shows, and its `bound`."""
+
+    def __init__(self) -> None:
+        self._given: Sequence[Item] = ()
+        self._of: object = None
+        self._reader = Reader()
+        self._hashes: list[_Hashes] = []
+        self._items: list[Item] = []
+        self._as_stored: list[bool] = []
+        self._chain: list[bytes] = []
+        """Before each item, and after the last one."""
+        self._turn = 0
+        """Where the running tool loop began."""
+        self._bared: list[int] = []
+        """The positions of answers without their reasoning."""
+
+    @property
+    def bound(self) -> str:
+        """The `bound` of the view at hand."""
+        return self._chain[-1].hex() if self._chain else ""
+
+    @property
+    def left_out(self) -> int:
+        """How many answers of the view at hand are without their reasoning."""
+        return len(self._bared)
+
+    def bind(
+        self,
+        arrangement: Arrangement,
+        messages: Callable[[int], Sequence[Message]],
+        *,
+        of: object,
+        reader: Reader,
+        tools: str,
+        head: Sequence[Message],
+    ) -> Arrangement:
+        """Leave the reasoning out of a view that does not stand as it was made.
+
+        Args:
+            arrangement: the view with all reasoning that the reader takes.
+            messages: gives what its items are rendered to, from a position on.
+            of: what the items' ordinals belong to.
+            reader: who gets the view.
+            tools: the hash of the tools.
+            head: system text that heads the view.
+        """
+        items = arrangement.items
+        same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
+        self._given = ()  # if the messages cannot be read
+        del self._hashes[same:]
+        self._hashes += [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
+        self._given, self._of, self._reader = items, of, reader
+        running = _first(tools)
+        for digest in [*map(sent_hash, head), *(known.shown for known in self._hashes if known.instructs)]:
+            running = _next(running, digest)
+        turn = _turn_of(items)
+        if self._chain[:1] != [running]:
+            same = 0
+        elif turn != self._turn:
+            same = min(same, self._turn, turn)
+        self._turn = turn
+        self._decide(arrangement, same, running)
+        if not self._bared:
+            return arrangement
+        less = sum(_reasoning_tokens(items[at]) for at in self._bared)
+        return Arrangement(list(self._items), arrangement.tokens - less, list(self._as_stored))
+
+    def _decide(self, arrangement: Arrangement, start: int, running: bytes) -> None:
+        """Go through the items from a position on; what stands before it was decided."""
+        del self._items[start:], self._as_stored[start:], self._chain[start + 1 :]
+        self._chain[:1] = [running]
+        while self._bared and self._bared[-1] >= start:
+            self._bared.pop()
+        running = self._chain[start]
+        for at in range(start, len(arrangement.items)):
+            item, known, as_stored = arrangement.items[at], self._hashes[at], arrangement.as_stored[at]
+            digest = known.shown
+            if known.bare is not known.shown and not keeps_reasoning(
+                item, self._prefixes(at), self._reader, is_running=at >= self._turn
+            ):
+                item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item))
+                digest, as_stored = known.bare, False
+                self._bared.append(at)
+            if not known.instructs:
+                running = _next(running, digest)
+            self._items.append(item)
+            self._as_stored.append(as_stored)
+            self._chain.append(running)
+
+    def _prefixes(self, at: int) -> list[bytes]:
+        first = at
+        while first and _is_answer(self._items[first - 1]):
+            first -= 1
+        return self._chain[first : at + 1]
+
+
+def _hashes(item: Item, message: Message) -> _Hashes:
+    shown = bare = sent_hash(message)
+    bond = item.entry.bond if item.entry is not None else None
+    if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
+        without = without_bonds(message, keep_text=False)
+        bare = bytes(sent_hash(without)) if without != message else shown
+    return _Hashes(shown, bare, message.get("role") in INSTRUCTING)
+
+
+def _is_answer(item: Item) -> bool:
+    return item.entry is not None and item.entry.role == "assistant"
+
+
+def _reasoning_tokens(item: Item) -> int:
+    """The tokens of its thinking, unless that is left out already."""
+    return item.entry.thinking_tokens if item.entry is not None and not item.silent and item.bare != "all" else 0
+
+
+def _turn_of(items: Sequence[Item]) -> int:
+    """Where the last person's message stands; the beginning without one."""
+    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
+    return next(humans, 0)
+
+
+def _first(tools: str) -> bytes:
+    return blake2b(bytes(_DIGEST_BYTES) + tools.encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _next(running: bytes, digest: bytes) -> bytes:
+    if _UNKNOWN in (running, digest):
+        return _UNKNOWN
+    return blake2b(running + digest, digest_size=_DIGEST_BYTES).digest()

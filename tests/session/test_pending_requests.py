@@ -1,0 +1,68 @@
+"""Which request an answer belongs to."""
+
+from typing import Any
+
+from amplifier_module_context_persistent.session.pending_requests import PendingRequests
+from tests.support.messages import Message, user
+
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+
+
+def answer(**more: Any) -> Message:
+    return {"role": "assistant", "content": [THINKING, {"type": "text", "text": "So."}], **more}
+
+
+def bound_of(pending: PendingRequests, message: Message) -> str:
+    """What an answer is noted to be bound to; empty where to nothing."""
+    return str((pending.note(message).get("metadata") or {}).get("bound", ""))
+
+
+def test_an_answer_belongs_to_the_request_that_waits() -> None:
+    """And so does another part of the same response; nothing is noted without reasoning, or where something is."""
+    pending = PendingRequests("s")
+    assert bound_of(pending, answer()) == ""
+    pending.hand_out("one")
+    assert [bound_of(pending, answer()) for _ in range(2)] == ["one", "one"]
+    plain = {"role": "assistant", "content": "So."}
+    assert pending.note(plain) is plain
+    assert bound_of(pending, answer(metadata={"bound": "given"})) == "given"
+    pending.note(user("And?"))
+    assert bound_of(pending, answer()) == ""  # nobody was asked
+
+
+def test_what_comes_while_a_request_waits_changes_nothing() -> None:
+    """A message that was added before the answer does not end the request."""
+    pending = PendingRequests("s")
+    pending.hand_out("one")
+    pending.note(user("Also this."))
+    assert bound_of(pending, answer()) == "one"
+
+
+def test_requests_that_were_sent_different_things_leave_it_open() -> None:
+    """Unless all that wait were sent the same; a later request begins anew."""
+    pending = PendingRequests("s")
+    for bound in ("one", "two"):
+        pending.hand_out(bound)
+    assert bound_of(pending, answer()) == ""
+    for bound in ("three", "three"):
+        pending.hand_out(bound)
+    assert bound_of(pending, answer()) == "three"
+
+
+def test_a_view_that_cannot_be_hashed_binds_nothing() -> None:
+    """Its answers have no bound."""
+    pending = PendingRequests("s")
+    pending.hand_out("")
+    assert "metadata" not in pending.note(answer())
+
+
+def test_the_host_tells_whose_a_response_is() -> None:
+    """By the name that it gave the request; events of another session, or without a name, say nothing."""
+    pending = PendingRequests("s")
+    for bound in ("one", "two"):
+        pending.hand_out(bound)
+        pending.on_request({"request_id": f"r-{bound}", "session_id": "s"})
+    pending.on_response({"request_id": "r-two", "session_id": "another"})
+    pending.on_response({"session_id": "s"})
+    pending.on_response({"request_id": "r-one", "session_id": "s"})
+    assert bound_of(pending, answer()) == "one"

@@ -1,0 +1,191 @@
+"""What a request is sent as one hash, and the reasoning that stands as it was made."""
+
+import json
+from hashlib import blake2b
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.view.arrangement import arrange
+from amplifier_module_context_persistent.view.bound import BoundViews, bound_of, sent_hash, tools_hash
+from amplifier_module_context_persistent.view.entry import classify
+from amplifier_module_context_persistent.view.readers import Reader
+from amplifier_module_context_persistent.view.render import render
+from tests.support.messages import Message, user
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+NOBODY = Reader()
+
+
+def count(message: Message) -> int:
+    return count_message(message, EstimateCounter())
+
+
+def thought(number: int, bound: str = "", **more: Any) -> Message:
+    """An answer with reasoning."""
+    content = [
+        {"type": "thinking", "thinking": f"thought {number} " * 20, "signature": f"s{number}"},
+        {"type": "text", "text": f"said {number}"},
+    ]
+    return {"role": "assistant", "content": content, "metadata": {"bound": bound} if bound else {}, **more}
+
+
+def bind(views: BoundViews, messages: list[Message], reader: Reader = NOBODY, **more: Any) -> list[Message]:
+    """The view of a history; all that it is made of comes from the same log."""
+    entries = [classify(at, message, count, asked=("", "")) for at, message in enumerate(messages)]
+
+    def fetch(some: Any) -> list[Message]:
+        return [json.loads(json.dumps(messages[entry.ordinal])) for entry in some]
+
+    arranged = arrange(entries, count, reader=reader)
+
+    def rendered(start: int) -> list[Message]:
+        return render(arranged.part(start, len(arranged.items)), fetch)
+
+    bound = views.bind(arranged, rendered, of=None, reader=reader, **{"tools": "", "head": (), **more})
+    assert bound.tokens == sum(item.tokens for item in bound.items)
+    view = render(bound, fetch)
+    assert views.bound == bound_of([*more.get("head", ()), *view], more.get("tools", ""))
+    assert BoundViews().bind(arranged, rendered, of=None, reader=reader, **{"tools": "", "head": (), **more}) == bound
+    return view
+
+
+def thinks(view: list[Message]) -> list[int]:
+    """The positions of messages with reasoning."""
+    return [at for at, message in enumerate(view) if "thinking" in json.dumps(message["content"])]
+
+
+def talk(views: BoundViews, turns: int, **more: Any) -> list[Message]:
+    """A conversation, each answer bound to the view that it was asked with."""
+    messages: list[Message] = []
+    for number in range(turns):
+        messages.append(user(f"question {number}"))
+        bind(views, messages, **more)
+        messages.append(thought(number, views.bound))
+    return messages
+
+
+def test_the_hash_is_what_the_documentation_says() -> None:
+    """A chain of BLAKE2b: tools, system text, messages, each by its hash (`docs/format.md`)."""
+    tools = tools_hash('[{"name":"look","parameters":{}}]')
+    assert tools == blake2b(b'[{"name":"look","parameters":{}}]', digest_size=8).hexdigest()
+    running = blake2b(bytes(16) + tools.encode(), digest_size=16).digest()
+    for sent in (b'{"content":"Be brief.","role":"system"}', b'{"content":"a","role":"user"}'):
+        running = blake2b(running + blake2b(sent, digest_size=16).digest(), digest_size=16).digest()
+    assert bound_of([{**user("a"), "metadata": {"source": "x"}}, SYSTEM], tools) == running.hex()
+
+
+def test_what_is_not_sent_is_not_hashed() -> None:
+    """Metadata but for what is bound, and marks of what to cache; ids of responses are no content."""
+    plain = sent_hash(user("a"))
+    assert sent_hash({**user("a"), "metadata": {"message_id": "m1", "openai:response_id": "r"}}) == plain
+    assert sent_hash({**user("a"), "metadata": {"openai:reasoning_items": ["r"]}}) != plain
+    marked = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
+    bare = {"type": "text", "text": "a"}
+    assert sent_hash({"role": "user", "content": [marked]}) == sent_hash({"role": "user", "content": [bare]})
+
+
+def test_the_order_of_tools_counts_and_that_of_keys_does_not() -> None:
+    """As they are sent."""
+    one, other = '[{"a":1,"b":2},{"c":3}]', '[{"c":3},{"a":1,"b":2}]'
+    assert tools_hash(one) == tools_hash('[{"b":2,"a":1},{"c":3}]') != tools_hash(other)
+    assert tools_hash("") == ""
+
+
+def test_a_conversation_that_only_grows_keeps_all_reasoning() -> None:
+    """Each answer stands as it was made."""
+    views = BoundViews()
+    messages = [*talk(views, 4), user("and?")]
+    assert thinks(bind(views, messages)) == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        (lambda m: [*m[:2], user("other"), *m[3:]], [1]),
+        (lambda m: [user("before"), *m], []),
+        (lambda m: m[:3] + m[4:], [1]),
+        (lambda m: [*m, SYSTEM], []),  # providers put it first
+        (lambda m: [*m[:4], {**m[4], "metadata": {"source": "x"}}, *m[5:]], [1, 3, 5, 7]),
+        (lambda m: [*m[:3], {**m[3], "metadata": {}}, *m[4:]], [1]),  # nobody knows what it was asked with
+        (lambda m: [*m[:3], thought(9, "0" * 32), *m[4:]], [1]),
+    ],
+)
+def test_a_change_ends_the_reasoning_after_it(change: Any, kept: list[int]) -> None:
+    """And nothing before it; what comes after it is left out although only reasoning differs."""
+    views = BoundViews()
+    messages = [*talk(views, 4), user("and?")]
+    assert thinks(bind(views, change(messages))) == kept
+    assert thinks(bind(views, messages)) == [1, 3, 5, 7]  # as it stood, it is valid again
+
+
+def test_tools_and_head_text_are_part_of_it() -> None:
+    """Other ones leave all reasoning out; what is thought then stays."""
+    views = BoundViews()
+    messages = [*talk(views, 2, tools="t", head=[SYSTEM]), user("and?")]
+    assert thinks(bind(views, messages, tools="t", head=[SYSTEM])) == [1, 3]
+    assert thinks(bind(views, messages, tools="u", head=[SYSTEM])) == []
+    messages += [thought(2, views.bound), user("so?")]
+    assert thinks(bind(views, messages, tools="u", head=[SYSTEM])) == [5]
+    assert thinks(bind(views, messages, tools="t", head=[SYSTEM])) == [1, 3]
+
+
+def test_parts_of_one_response_share_their_request() -> None:
+    """Messages of the assistant that follow one another."""
+    views = BoundViews()
+    messages = [user("begin")]
+    bind(views, messages)
+    messages += [thought(0, views.bound), thought(1, views.bound), user("and?")]
+    assert thinks(bind(views, messages)) == [1, 2]
+
+
+def test_a_model_that_checks_no_prefix_keeps_the_running_tool_loop() -> None:
+    """Whatever changed before it, and only there."""
+    older, newer = Reader("anthropic", "claude-opus-4-5"), Reader("anthropic", "claude-opus-5-5")
+    messages = [user("a"), thought(0), user("b"), thought(1)]
+    assert thinks(bind(BoundViews(), messages, older)) == [3]
+    assert thinks(bind(BoundViews(), messages, newer)) == []
+    assert thinks(bind(BoundViews(), [*messages, user("c")], older)) == []
+
+
+def test_a_view_before_another_does_not_change_it() -> None:
+    """The running tool loop moves on; what was exempt is looked at again."""
+    views, reader = BoundViews(), Reader("anthropic", "claude-opus-4-5")
+    messages = [user("a"), thought(0)]
+    assert thinks(bind(views, messages, reader)) == [1]
+    assert thinks(bind(views, [*messages, user("b")], reader)) == []
+
+
+def test_empty_thinking_with_a_signature_passes_as_it_is() -> None:
+    """Some models give their thinking without its text."""
+    views = BoundViews()
+    messages = [user("a")]
+    bind(views, messages)
+    block = {"type": "thinking", "thinking": "", "signature": "s"}
+    answer = {"role": "assistant", "content": [block, {"type": "text", "text": "b"}]}
+    messages.append({**answer, "metadata": {"bound": views.bound}})
+    assert bind(views, messages)[1]["content"][0] == block
+
+
+def test_what_cannot_be_hashed_ends_what_is_known() -> None:
+    """An integer of more digits than the interpreter converts: the view is made all the same."""
+    views = BoundViews()
+    messages = [user("a"), {"role": "user", "content": [{"type": "text", "text": "b", "n": 10**5_000}]}]
+    entries = [classify(at, message, lambda _: 1, asked=("", "")) for at, message in enumerate(messages)]
+    arranged = arrange(entries, lambda _: 1)
+    made = views.bind(arranged, lambda at: messages[at:], of=None, reader=Reader(), tools="", head=())
+    assert (made, views.bound) == (arranged, "")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "anthropic", "ollama"]), st.integers(0, 1)), max_size=8)
+)
+def test_a_view_does_not_depend_on_the_views_before(requests: list[tuple[int, str, int]]) -> None:
+    """Whatever was asked for by the same window, for whom and with which tools; `bind` compares with a new one."""
+    views = BoundViews()
+    messages = [*talk(BoundViews(), 4), user("and?")]
+    for length, name, tools in requests:
+        bind(views, messages[:length], Reader(name), tools=str(tools))
