@@ -42,6 +42,7 @@ SECTIONS = {
     },
     "What the model saw": {
         "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
+        "reports": Entry("cli.report:reports", "Make pages of this project's sessions, and one that lists them."),
         "views": Entry("cli.views:views", "List the requests of SESSION."),
         "view": Entry("cli.views:view", "Show what the model saw at a request of SESSION, and prove it."),
         "replay": Entry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),

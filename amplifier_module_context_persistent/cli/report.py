@@ -1,12 +1,14 @@
-"""`context-persistent report`: a session as one page to send round.
+"""`context-persistent report` and `reports`: a session as one page to send round; a project's sessions, with a list.
 
-Exit codes: 0 done, 1 views of it are not proved since the log was altered or lacks something, 2 nothing was made.
+Exit codes of `report`: 0 done, 1 views of it are not proved since the log was altered or lacks something, 2 nothing was
+made. Of `reports`: 0 done, 1 the reports of some sessions could not be made, 2 nothing was made.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +19,16 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from ..errors import ContextPersistentError
-from ..paths import session_id_of
+from ..paths import project_slug, session_id_of
 from ..transcript.cost import Prices
 from ..transcript.transcript import Transcript
 from .progress import progress
-from .session_argument import session_argument
+from .session_argument import session_argument, sessions_here, storage_option
 from .spans import Span, SpanType, chosen_turns
 from .terminal import UnusableError, escaped, one_line, open_transcript, reason, telling_damage
 
 _UNPROVED = 1
+_FAILED = 1
 _MOST_NAMED = 10  # messages in which something was redacted
 
 
@@ -43,6 +46,7 @@ _MOST_NAMED = 10  # messages in which something was redacted
 @click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/report.md.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about it.")
 @click.pass_context
 def report(
@@ -55,6 +59,7 @@ def report(
     *,
     no_redact: bool,
     force: bool,
+    opens: bool,
     as_json: bool,
 ) -> None:
     """Make one HTML page of SESSION, to read and to send round.
@@ -92,7 +97,58 @@ def report(
         click.echo(json.dumps({**made.to_json(), "views": views}))
     else:
         _say(made)
+    if opens:
+        show_page(made.path)
     context.exit(_UNPROVED if made.views_not_proved else 0)
+
+
+@click.command()
+@storage_option
+@click.argument("directory", default="reports", type=click.Path(file_okay=False))
+@click.option(
+    "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
+)
+@click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
+@click.pass_context
+def reports(context: click.Context, directory: str, views: str, *, no_redact: bool, opens: bool) -> None:
+    """Make pages of this project's sessions, and one that lists them.
+
+    They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
+    in DIRECTORY, so that several projects can have one list.
+    """
+    from ..report import report as make_report
+    from ..report import write_index
+
+    sessions = sessions_here(project_slug("."))
+    failed = made = 0
+    try:
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for session in sessions:
+            try:
+                with open_transcript(str(session.path)) as transcript:
+                    page = Path(directory) / _own_name(transcript)
+                    if page.exists() and page.stat().st_mtime > session.modified_s:
+                        continue
+                    make_report(transcript, page, views=views, redact=not no_redact, force=True)
+                    made += 1
+            except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
+                failed += 1
+                click.echo(escaped(f"{one_line(session.id)}: {reason(error)}"), err=True)
+        path, listed = write_index(directory)
+    except OSError as error:
+        raise UnusableError(f"{one_line(directory)}: {reason(error)}") from error
+    click.echo(escaped(one_line(path)))
+    click.echo(f"{_count(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
+    if opens:
+        show_page(path)
+    context.exit(_FAILED if failed else 0)
+
+
+def show_page(path: str) -> None:
+    """Open a page in the browser; say where it is if there is none."""
+    if not webbrowser.open(Path(path).absolute().as_uri()):
+        click.echo(escaped(f"There is no browser to open it in: {one_line(path)}"), err=True)
 
 
 def _own_name(transcript: Transcript) -> str:

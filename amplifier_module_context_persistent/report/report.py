@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,7 +22,7 @@ from .body import Bodies
 from .history import UNANSWERED, History, Progress, count_states, read_history
 from .origin import add_source_compactions, relatives
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
-from .shell import data_blocks, shell
+from .shell import data_blocks, moment, shell
 
 FORMAT_VERSION = 1
 """Of the data in the page."""
@@ -189,13 +188,7 @@ def _fields(session: dict[str, Any]) -> dict[str, Any]:
     return {
         **session,
         "heading": session["title"] or f"Session {session['id']}",
-        "when": _said(began),
-        "until": _said(ended) if ended > began else "",
+        "when": moment(began),
+        "until": moment(ended) if ended > began else "",
         "notes": session,
     }
-
-
-def _said(time_ms: int) -> str:
-    if not time_ms:
-        return ""
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -45,11 +46,11 @@ def shell(**fields: Any) -> bytes:
     """Make the page up to its data; `fields` are what the template shows, escaped."""
     script, styles = script_text(), styles_text()
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(styles)}'; "
+        f"default-src 'none'; script-src '{policy_hash(script)}'; style-src '{policy_hash(styles)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_read("report.html"))
+    template = environment.from_string(page_text("report.html"))
     page = template.render(policy=policy, script=Markup(script), styles=Markup(styles), **fields)  # noqa: S704 - ours
     return page.encode("utf-8")
 
@@ -61,22 +62,29 @@ def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
     yield b"</body>\n</html>\n"
 
 
+def moment(time_ms: int) -> str:
+    """A time as the head says it, in UTC; empty where it is not known."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
+
+
 @cache
 def script_text() -> str:
     """The script, as it stands in the page."""
-    parts = "\n".join(f"// ---- {name}\n\n{_read(name)}" for name in SCRIPTS)
+    parts = "\n".join(f"// ---- {name}\n\n{page_text(name)}" for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 @cache
 def styles_text() -> str:
     """The styles, as they stand in the page."""
-    return "\n".join(_read(name) for name in STYLES)
+    return "\n".join(page_text(name) for name in STYLES)
 
 
-def _read(name: str) -> str:
+def page_text(name: str) -> str:
+    """A file of `page/`, as it stands."""
     return (files(__package__) / _PAGE / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
+    """A script or a sheet as a policy names it."""
     return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")

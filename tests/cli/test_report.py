@@ -1,6 +1,9 @@
 """`context-persistent report`: a session as one page."""
 
 import json
+import os
+import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -9,6 +12,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import main
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
+from tests.support.projects import two_projects
+from tests.support.sessions_of_a_home import log_of
 
 
 @pytest.fixture
@@ -86,3 +91,52 @@ def test_missing_and_damaged_sessions(tmp_path):
     assert refused.exit_code == 2
     assert "no.jsonl" in refused.stderr
     assert not (tmp_path / "no.html").exists()
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The addresses that a browser was asked to open; none is there if a test takes `True` out of the list."""
+    asked = []
+    monkeypatch.setattr("webbrowser.open", lambda address: asked.append(address) or not address.endswith("none.html"))
+    return asked
+
+
+async def test_open_shows_the_page_in_the_browser(session, tmp_path, opened):
+    """By its whole path; where there is no browser, the command says where the page is."""
+    done = run(session, "-o", tmp_path / "s é.html", "--open")
+    assert done.exit_code == 0
+    assert opened == [(tmp_path / "s é.html").as_uri()]
+    done = run(session, "-o", tmp_path / "none.html", "--open")
+    assert done.exit_code == 0
+    assert "no browser" in done.stderr
+    assert run(session, "-o", tmp_path / "t.html").exit_code == 0
+    assert len(opened) == 2
+
+
+def reports(*arguments):
+    return CliRunner().invoke(main, ["reports", *map(str, arguments)])
+
+
+def test_reports_are_made_of_a_projects_sessions(tmp_path, monkeypatch, opened):
+    """Each one once, again where its log is newer; what cannot be read is named, and the others are made."""
+    two_projects(tmp_path, monkeypatch)
+    done = reports("--open")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip() == str(tmp_path / "here" / "reports" / "index.html")
+    assert "3 reports, 3 made." in done.stderr
+    assert opened == [(tmp_path / "here" / "reports" / "index.html").as_uri()]
+    assert sorted(path.name for path in Path("reports").iterdir()) == [
+        "index.html",
+        *(f"report-{name}.html" for name in ("both-1", "first", "fist")),
+    ]
+    assert "3 reports, 0 made." in reports().stderr
+    log = log_of("first")
+    log.write_text(log.read_text() + '{"role":"assistant","content":"Hi."}\n')
+    os.utime(log, (time.time() + 60, time.time() + 60))
+    assert "3 reports, 1 made." in reports().stderr
+    log_of("fist").write_bytes(b"\x00" * 99)
+    os.utime(log_of("fist"), (time.time() + 60, time.time() + 60))
+    done = reports()
+    assert done.exit_code == 1
+    assert "fist: " in done.stderr
+    assert "1 failed" in done.stderr

@@ -220,9 +220,9 @@ def test_unknown_choices_are_refused(tmp_path):
 
 
 def test_files_of_the_page_are_short_and_all_used():
-    """Like those of the package; each stands in the page, in a stated order."""
+    """Like those of the package; each stands in the report, in a stated order, or in the list of reports."""
     place = files("amplifier_module_context_persistent.report") / "page"
     names = {one.name for one in place.iterdir() if one.name != "__pycache__"}
-    assert names == {*SCRIPTS, *STYLES, "report.html"}
+    assert names == {*SCRIPTS, *STYLES, "report.html", "index.html", "index.css"}
     for name in names:
         assert (place / name).read_text(encoding="utf-8").count("\n") <= 300, name

@@ -1,0 +1,145 @@
+"""A page that lists reports: one line for each, with a link, what it is about, when it was, and what it cost.
+
+It is made from the reports alone, whoever made them and wherever their logs are. Like a report it is one file that asks
+for nothing; it has no script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from ..log.atomic_file import NewFile
+from .shell import moment, page_text, policy_hash
+from .visible import visible
+
+INDEX_NAME = "index.html"
+
+_STYLES = ("base.css", "index.css")
+_BEGIN, _END = b'<script type="text/plain" id="session">', b"</script>"
+_MOST_SHELL_BYTES = 1 << 20  # the notes of a report stand in its shell, before its data
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """A report in a directory: its file's name, and what it says of its session."""
+
+    file: str
+    notes: Mapping[str, Any]
+
+    def number(self, key: str) -> float:
+        """A count of the notes; 0 where there is none."""
+        given = self.notes.get(key)
+        return given if isinstance(given, int | float) else 0
+
+    def text(self, key: str) -> str:
+        """A text of the notes; empty where there is none."""
+        given = self.notes.get(key)
+        return visible(given) if isinstance(given, str) else ""
+
+
+def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
+    """The reports in a directory, those of the newest sessions first; other files are passed over.
+
+    Raises:
+        OSError: the directory or a page in it cannot be read.
+    """
+    found = [
+        ReportLine(path.name, notes)
+        for path in sorted(Path(directory).glob("*.html"))
+        if path.name != INDEX_NAME and (notes := _notes(path)) is not None
+    ]
+    return sorted(found, key=lambda line: (-line.number("ended"), line.file))
+
+
+def write_index(directory: str | os.PathLike[str]) -> tuple[str, int]:
+    """Write `index.html`, which lists the reports in a directory, with mode 0600; one that is there is replaced.
+
+    Returns:
+        Its path, and how many reports it lists.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    lines = reports_in(directory)
+    styles = "\n".join(map(page_text, _STYLES))
+    policy = f"default-src 'none'; style-src '{policy_hash(styles)}'; base-uri 'none'; form-action 'none'"
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(page_text("index.html")).render(
+        policy=policy,
+        styles=Markup(styles),  # noqa: S704 - ours
+        rows=list(_rows(lines)),
+        total=_sums(lines),
+    )
+    with NewFile(Path(directory) / INDEX_NAME, replace=True) as file:
+        file.write(page.encode("utf-8"))
+        file.finish()
+    return file.path, len(lines)
+
+
+def _notes(path: Path) -> Mapping[str, Any] | None:
+    """What a report says of its session; None for another page."""
+    with path.open("rb") as file:
+        shell = file.read(_MOST_SHELL_BYTES)
+    start = shell.find(_BEGIN)
+    end = shell.find(_END, start)
+    if start < 0 or end < 0:
+        return None
+    try:
+        notes = json.loads(shell[start + len(_BEGIN) : end])
+    except ValueError:
+        return None
+    return notes if isinstance(notes, dict) and "redacts" in notes else None
+
+
+def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        failed = sum(line.number(key) for key in ("failed", "rejected", "unanswered"))
+        yield {
+            "address": quote(line.file),
+            "title": line.text("title") or f"Session {line.text('id')}",
+            "id": line.text("id"),
+            "when": moment(int(line.number("began"))),
+            "took": _duration(line.number("ended") - line.number("began")),
+            "turns": _count(line.number("turns")),
+            "messages": _count(line.number("messages")),
+            "calls": _count(line.number("calls")),
+            "failed": _count(failed) if failed else "",
+            "read": _count(line.number("input")) if line.number("input") else "",
+            "cost": _money(line.number("cost")),
+            "redacts": line.notes.get("redacts") is True,
+        }
+
+
+def _sums(lines: list[ReportLine]) -> dict[str, str]:
+    sums = {key: sum(line.number(key) for line in lines) for key in ("messages", "calls", "input", "cost")}
+    return {
+        "reports": f"{len(lines):,} report{'' if len(lines) == 1 else 's'}",
+        "messages": f"{_count(sums['messages'])} messages",
+        "calls": f"{_count(sums['calls'])} calls",
+        "read": f"{_count(sums['input'])} tokens read" if sums["input"] else "",
+        "cost": _money(sums["cost"]),
+    }
+
+
+def _count(number: float) -> str:
+    return f"{round(number):,}"
+
+
+def _money(dollars: float) -> str:
+    return "" if dollars <= 0 else f"${dollars:.4f}" if dollars < 0.095 else f"${dollars:,.2f}"
+
+
+def _duration(ms: float) -> str:
+    minutes = round(ms / 60_000)
+    if minutes < 1:
+        return f"{ms / 1000:.0f} s" if ms > 0 else ""
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,82 @@
+"""The page that lists reports: made of the reports alone, newest first, safe, one file."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.replay import open_transcript
+from amplifier_module_context_persistent.report import report, write_index
+from benchmarks.chromium import BROWSER, WHY_NOT, Chromium
+from tests.support.imports import write_jsonl
+
+
+def make(directory: Path, name: str, text: str, day: int = 1) -> None:
+    """Put a report of a session of two messages into a directory."""
+    time = {"timestamp": f"2026-03-0{day}T10:00:00Z"}
+    usage = {"model": "claude-opus-4-5", "usage": {"input_tokens": 200_000, "output_tokens": 10}}
+    session = [
+        {"role": "user", "content": text, "metadata": time},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "tool": "t", "arguments": {}}],
+            "metadata": {**time, **usage},
+        },
+    ]
+    with open_transcript(write_jsonl(directory.parent / f"{name}.jsonl", session)) as transcript:
+        report(transcript, directory / f"report-{name}.html")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Two reports, and what is none."""
+    place = tmp_path / "reports"
+    place.mkdir()
+    make(place, "a1", "The older one", day=1)
+    make(place, "b 2", "<script>alert(1)</script> & the newer one", day=2)
+    (place / "other.html").write_text("<html>not ours</html>")
+    (place / "broken.html").write_text('<script type="text/plain" id="session">{"redacts": </script>')
+    return place
+
+
+def test_it_lists_the_reports_newest_first(directory: Path) -> None:
+    """With their counts and costs; other pages are passed over, and the list is not one of them the second time."""
+    for _ in range(2):
+        path, listed = write_index(directory)
+        assert (path, listed) == (str(directory / "index.html"), 2)
+    page = Path(path).read_text("utf-8")
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert page.index("the newer one") < page.index("The older one")
+    assert 'href="report-b%202.html"' in page
+    assert (
+        "2026-03-01 10:00 · 1 turn · 2 messages · 1 call · <em>1 went wrong</em> · 200,000 tokens read · $1.00" in page
+    )
+    assert "2 reports · 4 messages · 2 calls · 400,000 tokens read · $2.00" in page
+    assert "<script" not in page
+    assert "other.html" not in page
+
+
+def test_a_directory_without_reports_has_an_empty_list(tmp_path: Path) -> None:
+    """It says so; a directory that is not there is an error."""
+    path, listed = write_index(tmp_path)
+    assert listed == 0
+    assert "0 reports" in Path(path).read_text("utf-8")
+    with pytest.raises(FileNotFoundError):
+        write_index(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_link_opens_the_report(directory: Path, tmp_path: Path, width: int) -> None:
+    """In the browser, on a phone too; titles are text, and the sheet applies under the page's policy."""
+    write_index(directory)
+    with Chromium.start(tmp_path / "chromium") as browser:
+        page = browser.open(f"file://{directory}/index.html", width=width, height=844)
+        page.wait("document.readyState === 'complete'")
+        assert page.run("document.querySelector('a').textContent") == "<script>alert(1)</script> & the newer one"
+        assert page.run("document.documentElement.scrollWidth") <= width
+        assert page.run("getComputedStyle(document.querySelector('ol')).listStyleType") == "none"
+        page.run("document.querySelector('a').click()")
+        page.wait("document.documentElement?.dataset.state === 'loaded'")
+        assert page.events("Page.javascriptDialogOpening") == []
