@@ -20,7 +20,9 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     done = "would be imported" if dry_run else "imported"
     say(f"{report.source}: {importer_of(report.format).title}")
     say(f"  {counted(report.messages, 'message')} {done} ({roles})")
-    if report.added < sum(session.messages for session in report.sessions):
+    if any(session.is_older for session in report.sessions):
+        say("  this copy is older than what was imported before, which stays as it is")
+    elif report.added < sum(session.messages for session in report.sessions):
         say(f"  imported before; {report.added:,} of them {'would be' if dry_run else 'were'} added")
     if report.derived_ids:
         say(f"  {report.derived_ids:,} without an id; each has one now")
@@ -61,8 +63,9 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
         if file.error and file.is_session:
             say(f"  FAILED {file.path}: {one_line(file.error)}")
     sessions = [session for report in reports for session in report.sessions]
-    total = Account(lines=sum(report.account.lines for report in reports))
+    total = Account()
     for report in reports:
+        total.lines_by_file.update(report.account.lines_by_file)
         total.mapped.update(report.account.mapped)
         total.metadata.update(report.account.metadata)
         total.not_conversational.update(report.account.not_conversational)

@@ -12,6 +12,9 @@ from typing import Any
 
 from .metadata import metadata_of
 
+CACHE_WRITES = ("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
+"""What imported usage says of writes to the prompt cache: in all, for five minutes, for an hour."""
+
 _INPUT = ("input_tokens", "prompt_tokens", "input")
 _OUTPUT = ("output_tokens", "completion_tokens", "output")
 _CACHED_APART = ("cache_read_input_tokens", "cacheRead")

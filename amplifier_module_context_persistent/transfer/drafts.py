@@ -1,7 +1,7 @@
 """Drafts: the sessions of an import, as bodies of records, before any log is written.
 
-The header of a log comes first and says what became of every line, which is known last. So bodies wait in one
-temporary file, in memory while they are few; what is held of each message is its id and its tokens.
+The header of a log comes first and says what became of every line, which is known last. So bodies wait, in memory while
+they are few, and else in one temporary file; what is held of each message is its id and its size.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from ..errors import RecordError
 from ..log.batch import SEAL_BYTES
 from ..log.plain_json import MAX_DEPTH
 from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
+from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
 from ..transcript.find_request import IMPORTED
 from ..view.plan import SUMMARY_TAGS, Plan
 from ..view.plan_record import keep_runs
-from .import_usage import ReportedUsage
+from .import_usage import ContextSize
 from .importers.account import Account
-from .importers.events import Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart
+from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart
 from .importers.fields import iso_time
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
-_HELD_BYTES = 8 << 20  # of records are held in memory before they are written to the spool
-_BLOCK_BYTES = 1 << 20  # are read from the spool together
+_HELD_BYTES = 64 << 20  # of bodies are held in memory
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _NESTED = (dict, list)
 _SYSTEM = frozenset({"system", "developer"})
@@ -43,6 +43,8 @@ class Draft:
     """One session: where its bodies lie in the spool, and what is known of its messages."""
 
     start: SessionStart
+    file: str = ""
+    """The file that it comes from, where that is not the one that was named."""
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("Q"))
     is_message: bytearray = field(default_factory=bytearray)
@@ -51,22 +53,31 @@ class Draft:
     """The bytes of each message."""
     systems: list[int] = field(default_factory=list)
     """The positions of system messages."""
+    clears: list[int] = field(default_factory=list)
+    """How many messages stood before each clear."""
     roles: Counter[str] = field(default_factory=Counter)
     renamed: dict[str, str] = field(default_factory=dict)
     derived_ids: int = 0
     without_timestamp: int = 0
     compactions: int = 0
     known: set[str] = field(default_factory=set)
-    usage: ReportedUsage = field(default_factory=ReportedUsage)
+    context: ContextSize = field(default_factory=ContextSize)
+    calibrations: int = 0
+    """How many records at the end are what its token meter goes on from; they change with each import."""
     pending: Plan | None = None
     """A compaction after which no person has said anything yet."""
     last_human: int = -1
-    """The position of the last message of a person."""
+    """The position of the last message of a person; -1 if none is live."""
 
     @property
     def messages(self) -> int:
         """How many messages it has."""
         return len(self.ids)
+
+    @property
+    def cleared(self) -> int:
+        """How many of them stand before the last clear."""
+        return self.clears[-1] if self.clears else 0
 
     def record_after(self, messages: int) -> int:
         """The number of the record that follows so many messages."""
@@ -85,11 +96,7 @@ class Drafts:
 
     def __init__(self, account: Account) -> None:
         self._account = account
-        self._spool = tempfile.SpooledTemporaryFile(max_size=1)  # noqa: SIM115 - a file from the first write on
-        self._end = 0
-        self._held: dict[int, bytes] = {}
-        """The newest bodies, by where the spool will have them."""
-        self._held_bytes = 0
+        self._spool = tempfile.SpooledTemporaryFile(max_size=_HELD_BYTES)  # noqa: SIM115 - closed by __exit__
         self.sessions: list[Draft] = []
 
     def __enter__(self) -> Drafts:
@@ -101,8 +108,8 @@ class Drafts:
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
         if isinstance(event, SessionStart):
-            self._finish()
-            self.sessions.append(Draft(event))
+            self.finish()
+            self.sessions.append(Draft(event, self._account.file))
             return
         draft = self.sessions[-1]
         if isinstance(event, MessageRead):
@@ -111,12 +118,18 @@ class Drafts:
             self._copied(draft, event)
         elif isinstance(event, Compacted):
             self._compacted(draft, event)
+        elif isinstance(event, Cleared):
+            self._cleared(draft, event)
         else:
             self._kept(draft, event)
 
     def finish(self) -> None:
-        """Write what waits for a message that does not come."""
-        self._finish()
+        """Write what waits for the end of the last session."""
+        for draft in self.sessions[-1:]:
+            self._plan(draft)
+            for body in draft.context.records():
+                self._put(draft, body, is_message=False)
+                draft.calibrations += 1
 
     def drop_empty(self) -> None:
         """Forget sessions without a message."""
@@ -124,31 +137,15 @@ class Drafts:
 
     def bodies(self, draft: Draft, start: int = 0) -> Iterator[tuple[bytes, bool]]:
         """The bodies of a session's records from record `start` on, and whether each is a message."""
-        block, begin = b"", 0
         for record in range(start, len(draft.offsets)):
-            offset, length = draft.offsets[record], draft.lengths[record]
-            body = self._held.get(offset)
-            if body is None:
-                at = offset - begin
-                if at < 0 or at + length > len(block):
-                    begin, at = offset, 0
-                    self._spool.seek(begin)
-                    block = self._spool.read(max(length, _BLOCK_BYTES))
-                body = block[at : at + length]
-            yield body, bool(draft.is_message[record])
+            self._spool.seek(draft.offsets[record])
+            yield self._spool.read(draft.lengths[record]), bool(draft.is_message[record])
 
     def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
-        size = len(body)
-        self._held[self._end] = body
-        self._held_bytes += size
-        draft.offsets.append(self._end)
-        draft.lengths.append(size)
+        draft.offsets.append(self._spool.seek(0, os.SEEK_END))
+        draft.lengths.append(len(body))
         draft.is_message.append(is_message)
-        self._end += size
-        if self._held_bytes > _HELD_BYTES:
-            self._spool.seek(0, os.SEEK_END)
-            self._spool.writelines(self._held.values())
-            self._held, self._held_bytes = {}, 0
+        self._spool.write(body)
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
         message = _with_typed_blocks(event.message)
@@ -167,12 +164,10 @@ class Drafts:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
         usage = metadata.get("usage")
-        if isinstance(usage, dict) and message["role"] == "assistant":  # a report belongs to the next answer
-            provider, model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
-            if (report := draft.usage.report(usage, provider, model)) is not None:
-                self._put(draft, report, is_message=False)
+        if isinstance(usage, dict) and message["role"] == "assistant":
+            draft.context.report(usage, str(metadata.get("provider") or ""), str(metadata.get("model") or ""))
         self._add(draft, body, message_id, str(message["role"]))
-        draft.usage.add(message)
+        draft.context.add(message)
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
@@ -206,10 +201,24 @@ class Drafts:
             return
         self._put(draft, body, is_message=False)
 
+    def _cleared(self, draft: Draft, event: Cleared) -> None:
+        """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
+        if len(draft.ids) == draft.cleared:
+            return
+        self._plan(draft)
+        draft.clears.append(len(draft.ids))
+        reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
+        for body in frame(reset, ()):
+            self._put(draft, body, is_message=False)
+        draft.context.reset(0)
+        draft.last_human = -1
+
     def _compacted(self, draft: Draft, event: Compacted) -> None:
-        self._finish()
+        self._plan(draft)
         draft.compactions += 1
-        if len(draft.ids) == len(draft.systems):
+        live = range(draft.cleared, len(draft.ids))
+        systems = [position for position in draft.systems if position in live]
+        if len(live) == len(systems):
             if event.summary.strip():
                 metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
                 if time := iso_time(event.time):
@@ -218,15 +227,14 @@ class Drafts:
                     draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
                 )
             return
-        positions = {message_id: position for position, message_id in enumerate(draft.ids)}
-        begin = positions.get(event.keep_from, len(draft.ids))
-        wanted = {*draft.systems, *range(begin, len(draft.ids))}
+        positions = {draft.ids[position]: position for position in live}
+        wanted = {*systems, *range(positions.get(event.keep_from, live.stop), live.stop)}
         wanted.update(positions[one] for one in event.keep if one in positions)
         for first, last in event.keep_runs:
-            wanted.update(range(positions.get(first, 0), positions.get(last, -1) + 1))
+            wanted.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
         kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
-        before, size = draft.usage.counted_tokens, sum(draft.sizes) or 1
+        before, size = draft.context.counted_tokens, sum(draft.sizes[live.start :]) or 1
         after = before * sum(draft.sizes[position] for position in kept) // size + estimate_tokens(notice)
         draft.pending = Plan(
             id=f"imported-{draft.compactions}",
@@ -237,16 +245,16 @@ class Drafts:
             tokens_after=after,
             strategy=IMPORTED,
         )
-        draft.usage.compacted(after)
+        draft.context.reset(after)
 
     def _plan(self, draft: Draft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
         plan, draft.pending = draft.pending, None
         if plan is None:
             return
-        positions = {message_id: position for position, message_id in enumerate(draft.ids)}
+        positions = {draft.ids[position]: position for position in range(draft.cleared, len(draft.ids))}
         upto, kept = positions[plan.upto], [positions[message_id] for message_id in plan.keep]
-        if draft.last_human <= upto and draft.last_human >= 0:
+        if 0 <= draft.last_human <= upto:
             kept = sorted({*kept, draft.last_human})
         systems = set(draft.systems)
         talk = next((position for position in kept if position not in systems), upto + 1)
@@ -254,14 +262,10 @@ class Drafts:
             plan,
             keep=tuple(draft.ids[position] for position in kept),
             notice_before=draft.ids[talk] if plan.notice and talk < len(draft.ids) else "",
-            dropped=upto + 1 - len(kept),
+            dropped=upto + 1 - draft.cleared - len(kept),
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         self._put(draft, encode_control("plan", **whole.to_record(runs)), is_message=False)
-
-    def _finish(self) -> None:
-        if self.sessions:
-            self._plan(self.sessions[-1])
 
 
 def _with_typed_blocks(message: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .importers.own import HIDDEN
 from .importers.registry import FORMATS, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
 from .targets import Destination, Target, directory_of, targets_of
-from .write_import import write_all
+from .write_import import EarlierImport, SessionWriter
 
 _FRAME = frozenset({"header", "reset", "keep", "commit", "reset_begin", "reset_commit"})
 
@@ -44,6 +44,8 @@ class ImportedSession:
     """Of them, those that this import added; fewer than `messages` where the session had been imported before."""
     compactions: int = 0
     usage_reports: int = 0
+    is_older: bool = False
+    """Whether the source is an older copy of what was imported before, which stays as it is."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -186,9 +188,11 @@ def import_session(
         to: Destination = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
         targets = targets_of(opened.path, importer.name, drafts, **to)
         report = _report(opened.path, importer, targets, account)
-        facts = {"file": opened.path, "account": account.to_json()}
-        added = write_all(drafts, targets, importer.name, facts, dry_run=dry_run, now=now, new_id=new_id)
-    report.sessions = [_session(target, number) for target, number in zip(targets, added, strict=True)]
+        writer = SessionWriter(drafts, targets, importer.name, opened.path, account, now, new_id)
+        found = writer.find_earlier()
+        if not dry_run:
+            writer.write(found)
+    report.sessions = [_session(target, earlier) for target, earlier in zip(targets, found, strict=True)]
     return report
 
 
@@ -208,16 +212,17 @@ def _report(source: str, importer: Importer, targets: Sequence[Target], account:
     )
 
 
-def _session(target: Target, added: int) -> ImportedSession:
+def _session(target: Target, earlier: EarlierImport | None) -> ImportedSession:
     draft = target.draft
     return ImportedSession(
         draft.start.kind,
         target.session_id,
         target.path,
         draft.messages,
-        added,
+        draft.messages - (earlier.common if earlier is not None else 0),
         draft.compactions,
-        draft.usage.reports,
+        draft.context.reports,
+        is_older=earlier is not None and earlier.is_older,
     )
 
 

@@ -1,35 +1,36 @@
-"""Usage that a source reports, as the records that a session would have written: what was counted, predicted, billed.
+"""What a source tells of its model's counts: the calibration that the first view of the imported session begins with.
 
-Texts are counted together, from one report to the next: much faster than message by message, and as near as the
-estimate itself.
+The requests themselves are in their answers' `metadata.usage`, and are counted there. Nothing was predicted for them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import orjson
 
 from ..log.record import encode_control
 from ..messages.message import is_block
-from ..tokens.calibration import Calibration
+from ..tokens.calibration import Calibration, actual_tokens
 from ..tokens.counter import CALL_TOKENS, MESSAGE_TOKENS, EstimateCounter, count_message
-from ..tokens.meter import Reading
+from .importers.fields import as_text
 
 _MOST_WAITING_CHARS = 1 << 20
 _TEXTS = ("text", "thinking")
 
 
-class ReportedUsage:
-    """The reports of one session, in order."""
+class ContextSize:
+    """What the model of one session would see, in our tokens, beside what its providers reported.
+
+    Texts are counted together, from one report to the next: much faster than message by message, and as near as the
+    estimate itself.
+    """
 
     def __init__(self) -> None:
         self.reports = 0
+        """How many answers say what their request read."""
         self._counter = EstimateCounter()
-        self._known: dict[tuple[str, str], Calibration] = {}
-        self._continues = False
+        self._ends: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        """By provider and model, our count and the provider's at the first and the last report."""
         self._counted = 0
         self._waiting: list[str] = []
         self._waiting_chars = 0
@@ -55,41 +56,38 @@ class ReportedUsage:
         self._counted += MESSAGE_TOKENS
         for call in message.get("tool_calls") or ():
             self._counted += CALL_TOKENS
-            texts.append(call["tool"])
-            texts.append(_as_json(call["arguments"]))
+            texts += [call["tool"], as_text(call["arguments"])]
         self._waiting += texts
         self._waiting_chars += sum(map(len, texts))
         if self._waiting_chars > _MOST_WAITING_CHARS:
             _ = self.counted_tokens
 
-    def compacted(self, counted_tokens: int) -> None:
-        """Note that from here on the model sees less."""
-        _ = self.counted_tokens
-        self._counted, self._continues = counted_tokens, False
+    def reset(self, counted_tokens: int) -> None:
+        """Note that from here on the model sees only so much: after a compaction or a clear."""
+        self._waiting, self._waiting_chars = [], 0
+        self._counted = counted_tokens
 
-    def report(self, usage: Mapping[str, Any], provider: str, model: str) -> bytes | None:
-        """The body of the record of a report; None where it says nothing of what was read."""
-        given = (usage.get("input_tokens"), usage.get("cache_write_tokens"))
-        actual = sum(count for count in given if isinstance(count, int))
-        if actual <= 0:
-            return None
-        known, counted = self._known.get((provider, model), Calibration()), self.counted_tokens
-        predicted = known.predict(counted, continues=self._continues)
-        learned = known.observe(counted, actual, continues=self._continues)
-        cached = usage.get("cache_read_tokens")
-        reading = Reading(
-            provider, model, counted, predicted, actual, cached if isinstance(cached, int) else 0, learned
-        )
-        self._known[provider, model], self._continues = learned, True
-        self.reports += 1
-        record = reading.record()
-        for unknown in ("limit_tokens", "output_tokens"):
-            del record[unknown]
-        return encode_control("usage", **record)
+    def report(self, usage: Mapping[str, Any], provider: str, model: str) -> None:
+        """Take what a provider reported of the request with what was counted so far."""
+        if actual := actual_tokens(usage):
+            ends = self._ends.setdefault((provider, model), [])
+            ends[1:] = [(self.counted_tokens, actual)]
+            self.reports += 1
 
+    def records(self) -> Iterator[bytes]:
+        """For each provider and model, the body of the record from which a session's token meter goes on.
 
-def _as_json(arguments: Any) -> str:
-    try:
-        return orjson.dumps(arguments).decode()
-    except TypeError:  # beyond 64 bits, or a lone surrogate
-        return json.dumps(arguments, default=str)
+        It names no tokens of a request, so nobody counts it as one.
+        """
+        for (provider, model), ends in self._ends.items():
+            learned = Calibration()
+            for counted, actual in ends:
+                learned = learned.observe(counted, actual, continues=True)
+            yield encode_control(
+                "usage",
+                provider=provider,
+                model=model,
+                ratio=round(learned.ratio, 4),
+                overhead_tokens=learned.overhead_tokens,
+                state=learned.to_record(),
+            )

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.atomic_file import check_free, taken_error
 from ..log.base import Log
 from ..log.index import Index
 from ..log.location import is_postgres
-from ..log.open import check_is_free, open_log
+from ..log.open import check_is_free, open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
-from ..messages.metadata import given_id
-from ..transcript.transcript import Transcript
+from ..log.reset_writer import ids_in, reset_bodies
+from ..log.strange import check_is_log
 from .copy import NewLog
 from .drafts import Draft, Drafts
-from .host_files import write_host_files
-from .rewind import rewind_session
+from .host_files import update_host_files, write_host_files
+from .importers.account import Account
 from .targets import Target
 
 _BATCH_BYTES = 4 << 20
+_PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
+
+Prepare = Callable[[Index], list[bytes]]
 
 
 class ImportConflictError(ContextPersistentError, ValueError):
@@ -32,202 +34,242 @@ class ImportConflictError(ContextPersistentError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What an earlier import made: how many of its messages are the source's still, and how many there are."""
+class EarlierImport:
+    """What an earlier import of a session made, beside what its source says now.
+
+    Only what follows the last clear of the earlier import is live there, so only that is compared.
+    """
 
     common: int
+    """So many messages of the source stand there, from its first one on."""
+    kept: int
+    """So many live messages there are the source's still."""
     live: int
-    last_common_id: str
     records: int
-    """The records of the earlier import."""
+    """The records of the source that it holds."""
+    is_older: bool = False
+    """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
 
 
-def write_all(
-    drafts: Drafts,
-    targets: Sequence[Target],
-    format_name: str,
-    facts: Mapping[str, Any],
-    *,
-    dry_run: bool,
-    now: Callable[[], str],
-    new_id: Callable[[], str],
-) -> list[int]:
-    """Write all sessions; how many messages each of them got.
+@dataclass(frozen=True, slots=True)
+class SessionWriter:
+    """Writes the sessions of one import.
 
-    Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the files
-    that this import made are removed; logs in a database stay, and the next import of the same source goes on there.
-
-    Raises:
-        FileExistsError: something that is no earlier import of the same session has the name of a log.
-        ImportConflictError: nothing can be added to an earlier import.
-        OSError: a log cannot be written.
+    Args:
+        drafts: what they hold.
+        targets: where they go, the session itself first.
+        format_name: what the source is.
+        source: its file.
+        account: what became of its lines.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
     """
-    found = [_earlier(drafts, target) for target in targets]
-    added = [target.draft.messages - (old.common if old else 0) for target, old in zip(targets, found, strict=True)]
-    if dry_run:
-        return added
-    made: list[str] = []
-    try:
-        for target, old, number in reversed(list(zip(targets, found, added, strict=True))):
-            header = _header(target, targets, format_name, facts, created=now(), log_id=new_id())
-            if old is None:
-                _write(drafts, target, header)
-                made.append(target.path)
-            elif number or old.common < old.live:
-                _add(drafts, target, old, header)
-    except BaseException:
-        for path in made:
-            with suppress(OSError):
-                os.remove(path)
-                os.rmdir(os.path.dirname(path))
-        raise
-    for target in targets:
-        if target.path in made and not is_postgres(target.path):
-            write_host_files(target.path, created=now(), parent_id=target.parent_id)
-    return added
 
+    drafts: Drafts
+    targets: Sequence[Target]
+    format_name: str
+    source: str
+    account: Account
+    now: Callable[[], str]
+    new_id: Callable[[], str]
 
-def _header(
-    target: Target, targets: Sequence[Target], format_name: str, facts: Mapping[str, Any], *, created: str, log_id: str
-) -> bytes:
-    draft, start = target.draft, target.draft.start
-    others = targets[1:] if target is targets[0] else ()
-    links = {
-        kind: [other.session_id or other.path for other in others if other.draft.start.kind == word]
-        for kind, word in (("subagents", "subagent"), ("branches", "branch"))
-    }
-    source = {
-        "format": format_name,
-        "key": target.key,
-        "session_id": start.source_id or None,
-        **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
-        **{key: value for key, value in links.items() if value},
-        **(facts if target is targets[0] else {"file": facts["file"]}),
-        "messages": draft.messages,
-        "records": len(draft.offsets),
-    }
-    parents = {"parent_id": target.parent_id, "forked_from": start.forked_from or None}
-    return encode_control(
-        "header",
-        version=FORMAT_VERSION,
-        log_id=log_id,
-        session_id=target.session_id,
-        tokenizer="estimate",
-        created=created,
-        **{key: value for key, value in parents.items() if value},
-        imported_from=format_name,
-        source=source,
-    )
+    def find_earlier(self) -> list[EarlierImport | None]:
+        """What earlier imports of the same sessions made; None for a session of which nothing is there.
 
+        Raises:
+            FileExistsError: something that is no earlier import of a session has the name of its log.
+            ImportConflictError: nothing can be added to an earlier import.
+        """
+        return [self._earlier(target) for target in self.targets]
 
-def _write(drafts: Drafts, target: Target, header: bytes) -> None:
-    with NewLog(target.path) as log:
-        log.append(header)
-        for body, _ in drafts.bodies(target.draft):
-            log.append(body)
-        log.finish()
+    def write(self, found: Sequence[EarlierImport | None]) -> None:
+        """Write all sessions.
 
+        Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the
+        files that this import made are removed; logs in a database stay, and the next import of the same source goes
+        on there.
 
-def _earlier(drafts: Drafts, target: Target) -> _Found | None:
-    """What an earlier import of the same session made; None where nothing has its name.
-
-    Raises:
-        FileExistsError: what has its name is something else.
-        ImportConflictError: it went on here, and in its source too.
-    """
-    if is_postgres(target.path):
+        Raises:
+            OSError: a log cannot be written, or something has its name.
+        """
+        made: list[str] = []
         try:
-            check_is_free(target.path)
-        except FileExistsError as taken:
-            return _compared(drafts, target, taken)
-        return None
-    if not os.path.lexists(target.path) or os.path.islink(target.path) or not os.path.isfile(target.path):
-        check_free(target.path)
-        return None
-    return _compared(drafts, target, taken_error(target.path))
+            for target, earlier in reversed(list(zip(self.targets, found, strict=True))):
+                if earlier is None:
+                    self._write_new(target)
+                    made.append(target.path)
+                elif not earlier.is_older and (earlier.common < target.draft.messages or earlier.kept < earlier.live):
+                    self._add(target, earlier)
+        except BaseException:
+            for path in made:
+                with suppress(OSError):
+                    os.remove(path)
+                    os.rmdir(os.path.dirname(path))
+            raise
+        for target in self.targets:
+            if target.path in made and not is_postgres(target.path):
+                write_host_files(target.path, created=self.now(), parent_id=target.parent_id)
+
+    def _header(self, target: Target) -> bytes:
+        draft, start, targets = target.draft, target.draft.start, self.targets
+        others = targets[1:] if target is targets[0] else ()
+        links = {
+            kind: [other.session_id or other.path for other in others if other.draft.start.kind == word]
+            for kind, word in (("subagents", "subagent"), ("branches", "branch"))
+        }
+        source = {
+            "format": self.format_name,
+            "key": target.key,
+            "session_id": start.source_id or None,
+            **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
+            **{key: value for key, value in links.items() if value},
+            "file": self.source,
+            **({"account": self.account.to_json()} if target is targets[0] else {}),
+            "lines": self.account.lines_by_file[draft.file],
+            "messages": draft.messages,
+            "records": len(draft.offsets) - draft.calibrations,
+            **({"clears": len(draft.clears)} if draft.clears else {}),
+        }
+        parents = {"parent_id": target.parent_id, "forked_from": start.forked_from or None}
+        return encode_control(
+            "header",
+            version=FORMAT_VERSION,
+            log_id=self.new_id(),
+            session_id=target.session_id,
+            tokenizer="estimate",
+            created=self.now(),
+            **{key: value for key, value in parents.items() if value},
+            imported_from=self.format_name,
+            source=source,
+        )
+
+    def _write_new(self, target: Target) -> None:
+        with NewLog(target.path) as log:
+            log.append(self._header(target))
+            for body, _ in self.drafts.bodies(target.draft):
+                log.append(body)
+            log.finish()
+
+    def _earlier(self, target: Target) -> EarlierImport | None:
+        if is_postgres(target.path):
+            try:
+                check_is_free(target.path)
+            except FileExistsError as taken:
+                return self._compared(target, taken)
+            return None
+        if not os.path.lexists(target.path) or os.path.islink(target.path) or not os.path.isfile(target.path):
+            check_free(target.path)
+            return None
+        return self._compared(target, taken_error(target.path))
+
+    def _compared(self, target: Target, taken: FileExistsError) -> EarlierImport:
+        """Compare what is there with the source.
+
+        Raises:
+            FileExistsError: `taken`; it is something else.
+            ImportConflictError: it went on here, and in its source too.
+        """
+        draft = target.draft
+        reader = open_reader(target.path)
+        try:
+            reader.follow()
+            check_is_log(reader)
+            source = reader.index.headers[-1].get("source") if reader.index.headers else None
+            if not isinstance(source, dict) or source.get("key") != target.key:
+                raise taken
+            numbers = (source.get(key) for key in ("lines", "messages", "records", "clears"))
+            lines, messages, records, clears = (number if isinstance(number, int) else 0 for number in numbers)
+            ends = [0, *draft.clears, draft.messages]
+            begin, end = ends[min(clears, len(draft.clears)) :][:2]
+            pairs = zip(self._messages(draft, begin, end), reader.lines(reader.index.live), strict=False)
+            kept, live = 0, len(reader.index.live)
+            for body, (_, line) in pairs:
+                if line[:-CRC_TAIL_BYTES] != body:
+                    break
+                kept += 1
+        except LogUnreadableError as error:  # no log at all
+            raise taken from error
+        finally:
+            reader.close()
+        found = EarlierImport(begin + kept, kept, live, records)
+        is_untouched = messages - begin == live
+        if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
+            return EarlierImport(draft.messages, live, live, records, is_older=True)
+        if found.common == draft.messages and not is_untouched:  # it went on here only
+            return EarlierImport(draft.messages, live, live, records)
+        if kept < live:
+            _check_may_be_cut(target, found, is_untouched=is_untouched)
+        return found
+
+    def _messages(self, draft: Draft, begin: int, end: int) -> Iterator[bytes]:
+        """The bodies of messages, by their numbers."""
+        records = self.drafts.bodies(draft, draft.record_after(begin))
+        return islice((body for body, is_message in records if is_message), end - begin)
+
+    def _add(self, target: Target, earlier: EarlierImport) -> None:
+        """Append what is new; what changed in the source since is hidden first, as a rewind does."""
+        header, draft = self._header(target), target.draft
+        start = draft.record_after(earlier.common)
+        log = open_log(target.path)
+
+        def begin(index: Index) -> list[bytes]:
+            live = index.live
+            if len(live) != earlier.live:
+                raise ImportConflictError("the session was changed meanwhile; import again")
+            if earlier.kept == earlier.live:
+                return [header]
+            kept, time = live[: earlier.kept], self.now()
+            reset = reset_bodies(live, kept, ids_in(log), reset_id=self.new_id(), reason="rewind", time=time)
+            return [header, *reset, *self._plan_before(draft, start)]
+
+        if earlier.kept == earlier.live:  # what followed the last message then is there already
+            there = max(0, earlier.records - start)
+            rest = islice(draft.is_message, start, start + there)
+            start += next((number for number, is_message in enumerate(rest) if is_message), there)
+        try:
+            _append(log, begin)
+            batch, size = list[bytes](), 0
+            for body, _ in self.drafts.bodies(draft, start):
+                batch.append(body)
+                size += len(body)
+                if size > _BATCH_BYTES:
+                    _append(log, batch)
+                    batch, size = [], 0
+            if batch:
+                _append(log, batch)
+        finally:
+            log.close()
+        if earlier.kept < earlier.live and not is_postgres(target.path):
+            update_host_files(target.path, stamp="".join(filter(str.isdigit, self.now())))
+
+    def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
+        """The plan in force before a record, which a reset voids."""
+        plan: list[bytes] = []
+        for body, _ in islice(self.drafts.bodies(draft), record):
+            if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
+                plan = [body] if body.startswith(_PLAN_HEAD) else []
+        return plan
 
 
-def _compared(drafts: Drafts, target: Target, taken: FileExistsError) -> _Found:
-    """Compare what is there with the source.
+def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: bool) -> None:
+    """Check that live messages may be hidden: they are the source's, which tells another end now.
 
     Raises:
-        FileExistsError: `taken`; it is something else.
-        ImportConflictError: it went on here, and in its source too.
+        ImportConflictError: it went on here, or nothing is left of it.
     """
-    try:
-        opened = Transcript(target.path)
-    except LogUnreadableError as error:  # no log at all
-        raise taken from error
-    with opened as there:
-        source = there.header.get("source")
-        if not isinstance(source, dict) or source.get("key") != target.key:
-            raise taken
-        reader, live = there.reader, there.reader.index.live
-        common = 0
-        bodies = (body for body, is_message in drafts.bodies(target.draft) if is_message)
-        for body, (_, line) in zip(bodies, reader.lines(live), strict=False):
-            if line[:-CRC_TAIL_BYTES] != body:
-                break
-            common += 1
-        records, messages = source.get("records"), source.get("messages")
-        old = _Found(
-            common,
-            len(live),
-            (given_id(next(reader.read(live[common - 1 : common]))) or "") if common else "",
-            records if isinstance(records, int) else 0,
-        )
-        if common < target.draft.messages and common < len(live):
-            _check_untouched(target, old, messages)
-    if old.common == target.draft.messages < old.live and messages != old.live:
-        return _Found(old.common, old.common, old.last_common_id, old.records)  # it went on here only
-    return old
-
-
-def _check_untouched(target: Target, old: _Found, messages: Any) -> None:
-    if messages != old.live:
+    if not is_untouched:
         raise ImportConflictError(
-            f"session {target.session_id or target.path} went on here after {old.common:,} messages of its source, and "
-            "the source went on too; import it under another id (--session)"
+            f"session {target.session_id or target.path} went on here after {found.common:,} messages of its source, "
+            "and the source went on too; import it under another id (--session)"
         )
-    if not old.common:
+    if not found.common:
         raise ImportConflictError(
             f"session {target.session_id or target.path} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
         )
 
 
-def _add(drafts: Drafts, target: Target, old: _Found, header: bytes) -> None:
-    """Append what is new; what changed in the source since is hidden first, as a rewind does."""
-    if old.common < old.live:
-        rewind_session(target.path, old.last_common_id)
-    start = _first_new(target.draft, old)
-    log = open_log(target.path)
-    try:
-        batch, size = [header], 0
-        for body, _ in drafts.bodies(target.draft, start):
-            batch.append(body)
-            size += len(body)
-            if size > _BATCH_BYTES:
-                _append(log, batch)
-                batch, size = [], 0
-        if batch:
-            _append(log, batch)
-    finally:
-        log.close()
-
-
-def _first_new(draft: Draft, old: _Found) -> int:
-    """The first record that the log lacks: after the last common message, and what followed it the last time."""
-    start = draft.record_after(old.common)
-    there = max(0, old.records - start) if old.common == old.live else 0
-    rest = islice(draft.is_message, start, start + there)
-    return start + next((number for number, is_message in enumerate(rest) if is_message), there)
-
-
-def _append(log: Log, bodies: list[bytes]) -> None:
-    def prepare(_: Index) -> list[bytes]:
-        return bodies
-
-    (outcome,) = log.append([prepare])
+def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
+    (outcome,) = log.append([bodies if callable(bodies) else lambda _: bodies])
     if isinstance(outcome, Exception):
         raise outcome

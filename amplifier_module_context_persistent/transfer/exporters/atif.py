@@ -14,6 +14,7 @@ from typing import Any
 
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ...messages.usage import CACHE_WRITES
 from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
@@ -225,8 +226,8 @@ class _Steps:
         found: dict[str, Any] = {key: value for key, value in metrics.items() if isinstance(value, int | float)}
         for key, value in found.items():
             self._sums[key] = self._sums.get(key, 0) + value
-        if isinstance(written, int):
-            found["extra"] = {"cache_write_tokens": written}
+        if writes := {key: given[key] for key in CACHE_WRITES if isinstance(given.get(key), int)}:
+            found["extra"] = writes
         return found
 
 

@@ -37,7 +37,8 @@ class Account:
 
     unit: str = "line"
     """What is counted: `line`, or `entry` of a JSON document."""
-    lines: int = 0
+    lines_by_file: Counter[str] = field(default_factory=Counter)
+    """How many there are in each file; that of the file itself is empty."""
     mapped: Counter[str] = field(default_factory=Counter)
     metadata: Counter[str] = field(default_factory=Counter)
     not_conversational: Counter[str] = field(default_factory=Counter)
@@ -49,6 +50,15 @@ class Account:
     """What was wrong with lines that were mapped all the same."""
     file: str = ""
     """The file that is being read, where it is not the one that was named."""
+
+    @property
+    def lines(self) -> int:
+        """How many there are in all files."""
+        return self.lines_by_file.total()
+
+    def next_line(self) -> None:
+        """Count a line that was read; it is to be noted once."""
+        self.lines_by_file[self.file] += 1
 
     def map(self, kind: str) -> None:
         """Note a line that became a message, or a part of one."""

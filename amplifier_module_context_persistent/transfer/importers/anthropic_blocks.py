@@ -18,11 +18,14 @@ def usage(reported: Any) -> dict[str, Any]:
     """Usage as Anthropic reports it: the three input counts exclude each other."""
     given = mapping(reported)
     read, written = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
+    kinds = mapping(given.get("cache_creation"))
     return usage_of(
         input_tokens=total(given.get("input_tokens"), read),
         output_tokens=given.get("output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
+        cache_write_5m_tokens=kinds.get("ephemeral_5m_input_tokens") or None,
+        cache_write_1h_tokens=kinds.get("ephemeral_1h_input_tokens") or None,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...messages.usage import CACHE_WRITES
 from .account import Account
 from .events import Compacted, Event, Kept, MessageRead, SessionStart
 from .fields import (
@@ -79,14 +80,14 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
     reader = _Steps(account, text(agent.get("model_name")))
     first = account.lines
     for number, step in enumerate(document["steps"], 1):
-        account.lines += 1
+        account.next_line()
         if isinstance(step, dict):
             yield from reader.take(first + number, step)
         else:
             account.lose(first + number, "a step that is no JSON object")
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
         if not _is_trajectory(inner) or depth >= _MOST_DEPTH:
-            account.lines += 1
+            account.next_line()
             account.lose(account.lines, "a sub-agent's trajectory without steps, or nested too deeply")
             continue
         name = session_name(text(inner.get("trajectory_id")) or text(inner.get("session_id"))) or f"agent{number}"
@@ -157,17 +158,17 @@ class _Steps:
             for call_id, one in zip(ids, asked, strict=True)
         ]
         metrics = mapping(step.get("metrics"))
-        written = mapping(metrics.get("extra")).get("cache_write_tokens")
-        read = metrics.get("prompt_tokens")
+        writes = {key: mapping(metrics.get("extra")).get(key) for key in CACHE_WRITES}
+        read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]
         usage = usage_of(
             input_tokens=read - written if isinstance(read, int) and isinstance(written, int) else read,
             output_tokens=metrics.get("completion_tokens"),
             cache_read_tokens=metrics.get("cached_tokens"),
-            cache_write_tokens=written,
+            **writes,
             cost_usd=metrics.get("cost_usd"),
         )
         more = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
-        if mapping(more.get("extra")).keys() <= {"cache_write_tokens"}:
+        if mapping(more.get("extra")).keys() <= set(CACHE_WRITES):
             more.pop("extra", None)
         given = metadata(
             message_id,

@@ -2,8 +2,9 @@
 
 Entries form a tree by `parentUuid`. One record stands for each content block of an answer: those with one `message.id`
 are one message. Parallel calls make siblings, which are no branches; a branch begins only where two texts of a person
-answer the same message. A compaction is a `system` entry, then a user message with `isCompactSummary`. Sub-agents stand
-in files of their own or, marked `isSidechain`, in the session's file.
+answer the same message. A compaction is a `system` entry, then a user message with `isCompactSummary`; `/clear` is a
+user's message of that command. Sub-agents stand in files of their own or, marked `isSidechain`, in the session's file;
+where there is neither, `progress` entries tell what they were asked, called and were given.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 
 from .account import Account
@@ -18,7 +20,7 @@ from .claude_index import SessionFile, index_of, is_entry
 from .claude_messages import messages_of
 from .events import Event, MessageRead, SessionStart
 from .fields import mapping, session_name, text
-from .source import Sample, Source
+from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
 
 MOST_BRANCHES = 50
@@ -36,8 +38,19 @@ class ClaudeCode:
         return sum(map(is_entry, sample.entries))
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the session, its branches, and its sub-agents."""
-        file = index_of(source, account)
+        """Yield the session, its branches, and its sub-agents.
+
+        Raises:
+            ImportRefusedError: the file holds two sessions.
+        """
+
+        @cache
+        def agents_of(session_id: str) -> frozenset[str]:
+            return frozenset(map(_agent_of, _agent_files(source.path, session_id)))
+
+        file = SessionFile(lambda agent, session_id: agent in agents_of(session_id))
+        index_of(source, account, file)
+        _check_is_one(file)
         has_main = any(not entry.agent for entry in file.entries if entry.kind != "tree")
         yield from _sessions(file, account, alone=not has_main)
         if not has_main:
@@ -45,18 +58,29 @@ class ClaudeCode:
         for path in islice(_agent_files(source.path, file.session_id), MOST_SUBAGENTS):
             account.file = os.path.relpath(path, os.path.dirname(source.path))
             with Source(path) as beside:
-                sub = index_of(beside, account)
-                name = sub.agent_id or os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
+                sub = index_of(beside, account, SessionFile())
+                name = sub.agent_id or _agent_of(path)
                 facts = {**sub.facts, "spawned_by": file.agents.get(name, "")}
                 yield SessionStart("subagent", session_name(name), facts, sub.session_id)
                 yield from messages_of(sub, [i for i, entry in enumerate(sub.entries) if entry.kind != "tree"])
             account.file = ""
 
 
+def _check_is_one(file: SessionFile) -> None:
+    """Check that all of a file is one session: resumed ones hold other ids, but are one tree with what they go on from.
+
+    Raises:
+        ImportRefusedError: a person begins another one in it.
+    """
+    for entry in file.entries:
+        if entry.is_person and not entry.agent and not entry.parent and entry.session not in ("", file.session_id):
+            raise TwoSessionsError(entry.line, file.session_id, entry.session)
+
+
 def _agent_files(path: str, session_id: str) -> Iterator[str]:
     """Files of sub-agents: in the session's directory, or beside the session's file, as older versions wrote them."""
     directory, name = os.path.split(path)
-    inner = os.path.join(directory, name.removesuffix(".jsonl"), "subagents")
+    inner = os.path.join(directory, name.partition(".jsonl")[0], "subagents")
     for searched in (inner, directory):
         try:
             found = sorted(entry for entry in os.listdir(searched) if re.fullmatch(r"agent-[\w.-]+\.jsonl", entry))
@@ -66,6 +90,11 @@ def _agent_files(path: str, session_id: str) -> Iterator[str]:
             other = os.path.join(searched, entry)
             if os.path.isfile(other) and (searched == inner or (session_id and session_of(other) == session_id)):
                 yield other
+
+
+def _agent_of(path: str) -> str:
+    """The sub-agent that a file is named after."""
+    return os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
 
 
 def session_of(path: str) -> str:
@@ -121,7 +150,7 @@ def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agen
 def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """The entries that matter, and for each of them the root of its branch, and its parent among them."""
     entries = [file.entries[index] for index in own]
-    speaks = [entry.kind not in ("tree", "kept") for entry in entries]
+    speaks = [entry.speaks for entry in entries]
     parents = parents_of([entry.uuid for entry in entries], [entry.parent for entry in entries])
     above = nearest_of(parents, speaks)
     heads: dict[str, int] = {}

@@ -1,15 +1,16 @@
-"""The index of a Claude Code file: for each entry where it lies, and what the order of messages depends on."""
+"""The index of a Claude Code file: its entries in order, and what the order of messages depends on."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .account import Account
 from .fields import items, mapping, session_name, text
-from .lines import objects_of
-from .source import Line, Source
+from .lines import SourceObject, objects_of
+from .source import Source
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL | {
@@ -21,28 +22,46 @@ NOT_A_PERSON = re.compile(
 )
 
 _OWN_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "leafUuid", "snapshot", "attachment"})
+_SILENT = ("tree", "kept", "clear")
+_CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is held of an entry: where it lies, and what the order of messages depends on."""
+    """What is held of an entry: the object, and what the order of messages depends on."""
 
-    line: int
-    offset: int
-    length: int
+    source: SourceObject
     kind: str
+    """`user`, `assistant`, `queued`; `clear`, `kept` as metadata; `tree`, if only its place among the others counts."""
     uuid: str
     parent: str
     message_id: str = ""
     is_person: bool = False
     agent: str = ""
+    is_told: bool = False
+    """Whether it is what a `progress` entry tells of a sub-agent."""
+    session: str = ""
+
+    @property
+    def line(self) -> int:
+        """Its line."""
+        return self.source.number
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it becomes a message, or a part of one."""
+        return self.kind not in _SILENT
 
 
 @dataclass(slots=True)
 class SessionFile:
-    """The index of one file."""
+    """The index of one file.
 
-    source: Source
+    Args:
+        has_file: whether a sub-agent of a session has a file of its own, beside this one.
+    """
+
+    has_file: Callable[[str, str], bool] = lambda _agent, _session: False
     entries: list[Entry] = field(default_factory=list)
     groups: dict[str, list[int]] = field(default_factory=dict)
     """By `message.id`, the entries of one answer."""
@@ -58,11 +77,6 @@ class SessionFile:
     compaction: dict[str, Any] = field(default_factory=dict)
     """What the last `compact_boundary` said."""
 
-    def parsed(self, index: int) -> dict[str, Any]:
-        """Read an entry again."""
-        entry = self.entries[index]
-        return self.source.object_at(entry.offset, entry.length)
-
 
 def is_entry(entry: dict[str, Any]) -> bool:
     """Whether an object has the type and the keys of an entry of this format."""
@@ -72,32 +86,45 @@ def is_entry(entry: dict[str, Any]) -> bool:
     return kind in TYPES and (bool(_OWN_KEYS & entry.keys()) or "timestamp" in entry) and "payload" not in entry
 
 
-def index_of(source: Source, account: Account) -> SessionFile:
-    """Read a file once, and note each line in the account."""
-    file = SessionFile(source)
-    for line, entry in objects_of(source, account):
-        if not _is_repeated(file, line, entry, account):
-            _take(file, line, entry, account)
+def index_of(source: Source, account: Account, file: SessionFile) -> SessionFile:
+    """Read a file, and note each line in the account."""
+    for at, entry in objects_of(source, account):
+        _note_facts(file, entry)
+        data = mapping(entry.get("data"))
+        if text(entry.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
+            _take_progress(file, at, entry, account)
+        elif not _is_repeated(file, at, entry, account):
+            _take(file, at, entry, account)
     return file
 
 
-def _is_repeated(file: SessionFile, line: Line, entry: dict[str, Any], account: Account) -> bool:
-    """Whether an entry is a copy of an earlier one, as resumed sessions hold them; noted if so."""
+def _is_repeated(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> bool:
+    """Whether an entry is a copy of an earlier one, as resumed sessions hold them; noted if so.
+
+    What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
+    """
     uuid = text(entry.get("uuid"))
-    first = file.first_of.get(uuid, -1) if uuid else -1
-    if first < 0:
+    number = file.first_of.get(uuid, -1) if uuid else -1
+    if number < 0:
         return False
-    if file.parsed(first).get("message") == entry.get("message"):
+    first, says = file.entries[number], bool(mapping(entry.get("message")).get("content"))
+    if says and (first.is_told or not first.speaks):
+        file.entries[number] = replace(first, uuid="", kind="tree" if first.is_told else first.kind)
+        del file.first_of[uuid]
+        return False
+    if first.source.value.get("message") == entry.get("message"):
         account.skip("copy of an earlier entry")
     else:
-        account.lose(line.number, "an earlier entry has the same uuid, with other content")
+        account.lose(at.number, "an earlier entry has the same uuid, with other content")
     return True
 
 
-def _take(file: SessionFile, line: Line, entry: dict[str, Any], account: Account) -> None:
+def _take(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
     kind, message = text(entry.get("type")), mapping(entry.get("message"))
-    _note_facts(file, entry)
-    if kind in ("user", "assistant") and message and not message.get("content"):
+    if _clears(entry):
+        account.keep("clear")
+        held = "clear"
+    elif kind in ("user", "assistant") and message and not message.get("content"):
         account.keep(f"{kind} without content")
         held = "kept"
     elif kind in ("user", "assistant") and message:
@@ -110,7 +137,7 @@ def _take(file: SessionFile, line: Line, entry: dict[str, Any], account: Account
         account.skip(kind)
         held = "tree"
     elif kind in ("user", "assistant"):
-        account.lose(line.number, f"{kind} without a message")
+        account.lose(at.number, f"{kind} without a message")
         held = "tree"
     else:
         account.keep(kind or "without a type")
@@ -118,19 +145,46 @@ def _take(file: SessionFile, line: Line, entry: dict[str, Any], account: Account
     uuid = text(entry.get("uuid"))
     if held == "tree" and not uuid:
         return
-    index = len(file.entries)
-    if uuid:
-        file.first_of.setdefault(uuid, index)
-    answer = text(message.get("id")) if held == "assistant" else ""
-    if answer:
-        file.groups.setdefault(answer, []).append(index)
-    for block in items(message.get("content")) if held == "assistant" else ():
-        if isinstance(block, dict) and block.get("type") == "tool_use":
-            file.names.setdefault(text(block.get("id")), text(block.get("name")))
     parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
     agent = _agent_of(file, entry, uuid, parent)
     person = held == "user" and _is_person(entry, message)
-    file.entries.append(Entry(line.number, line.offset, line.length, held, uuid, parent, answer, person, agent))
+    session = text(entry.get("sessionId"))
+    _add(file, Entry(at, held, uuid, parent, is_person=person, agent=agent, session=session), message)
+
+
+def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
+    """Note what an entry tells of a sub-agent; it has its own place among the others besides."""
+    data = mapping(entry.get("data"))
+    agent, inner = data["agentId"], data["message"]
+    kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
+    if text(entry.get("uuid")):
+        parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
+        _add(file, Entry(at, "tree", entry["uuid"], parent), {})
+    file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
+    if file.has_file(agent, text(entry.get("sessionId"))):
+        account.skip("progress of a sub-agent that has a file of its own")
+    elif uuid and uuid in file.first_of:
+        account.skip("copy of an earlier entry")
+    elif kind not in ("user", "assistant") or not message.get("content"):
+        account.keep(f"progress of a sub-agent: {kind or 'without a type'}")
+        _add(file, Entry(at, "kept", "", "", agent=agent), {})
+    else:
+        account.map("progress of a sub-agent")
+        _add(file, Entry(at.inner("data", "message"), kind, uuid, "", agent=agent, is_told=True), message)
+
+
+def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:
+    index = len(file.entries)
+    if entry.uuid:
+        file.first_of.setdefault(entry.uuid, index)
+    if entry.kind == "assistant":
+        if answer := text(message.get("id")):
+            file.groups.setdefault(answer, []).append(index)
+            entry = replace(entry, message_id=answer)
+        for block in items(message.get("content")):
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                file.names.setdefault(text(block.get("id")), text(block.get("name")))
+    file.entries.append(entry)
 
 
 def _agent_of(file: SessionFile, entry: dict[str, Any], uuid: str, parent: str) -> str:
@@ -168,6 +222,13 @@ def queued_prompt(entry: dict[str, Any]) -> Any:
     attachment = mapping(entry.get("attachment"))
     prompt = attachment.get("prompt")
     return prompt if attachment.get("type") == "queued_command" and isinstance(prompt, str | list) else None
+
+
+def _clears(entry: dict[str, Any]) -> bool:
+    """Whether an entry is the program's own note that a person cleared the history, not a text that quotes one."""
+    kind = entry.get("type")
+    told = entry.get("content") if kind == "system" else mapping(entry.get("message")).get("content")
+    return kind in ("user", "system") and isinstance(told, str) and bool(_CLEAR.match(told))
 
 
 def _is_person(entry: dict[str, Any], message: dict[str, Any]) -> bool:

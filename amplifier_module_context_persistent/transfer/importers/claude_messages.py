@@ -7,13 +7,21 @@ from typing import Any
 
 from .anthropic_blocks import assistant_parts, usage, user_messages
 from .claude_index import NOT_A_PERSON, Entry, SessionFile, queued_prompt
-from .events import Compacted, Event, Kept, MessageRead
+from .events import Cleared, Compacted, Event, Kept, MessageRead
 from .fields import assistant, items, mapping, metadata, text
+
+_SYNTHETIC = "<synthetic>"
+"""The model that answers name which the program wrote itself, such as those that tell of an error."""
 
 
 def messages_of(file: SessionFile, indices: Sequence[int]) -> Iterator[Event]:
-    """What some entries stand for, in their order; the records of one answer are one message."""
+    """What some entries stand for, in their order; the records of one answer are one message.
+
+    A clear hides what stands before it, unless nobody went on after it: then it ends the file that was left.
+    """
     shown = set(indices)
+    spoke = (index for index in reversed(indices) if file.entries[index].is_person or file.entries[index].message_id)
+    last = next(spoke, -1)
     for index in indices:
         entry = file.entries[index]
         if entry.kind == "assistant":
@@ -21,11 +29,13 @@ def messages_of(file: SessionFile, indices: Sequence[int]) -> Iterator[Event]:
             if index == group[0] and (message := _answer(file, group)) is not None:
                 yield MessageRead(message, entry.line, "assistant")
             continue
-        parsed = file.parsed(index)
-        if entry.kind == "kept":
+        parsed = entry.source.value
+        if entry.kind in ("kept", "clear"):
             if parsed.get("subtype") == "compact_boundary":
                 file.compaction = mapping(parsed.get("compactMetadata"))
             yield Kept(parsed, entry.line, text(parsed.get("type")))
+            if entry.kind == "clear" and index < last:
+                yield Cleared(entry.line, parsed.get("timestamp"))
         elif entry.kind == "queued":
             yield from _queued_messages(parsed, entry)
         elif parsed.get("isCompactSummary") is True:
@@ -44,7 +54,7 @@ def _answer(file: SessionFile, group: Sequence[int]) -> dict[str, Any] | None:
     reported: dict[str, Any] = {}
     first: dict[str, Any] = {}
     for index in group:
-        entry = file.parsed(index)
+        entry = file.entries[index].source.value
         first = first or entry
         message = mapping(entry.get("message"))
         more, called = assistant_parts(message.get("content"))
@@ -54,20 +64,22 @@ def _answer(file: SessionFile, group: Sequence[int]) -> dict[str, Any] | None:
         model, stop = text(message.get("model")) or model, message.get("stop_reason") or stop
         reported = usage(message.get("usage")) or reported
     failed = True if first.get("isApiErrorMessage") is True else None
+    kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": mapping(first["message"]).get("id")}
+    provider = "anthropic"
+    if model == _SYNTHETIC:  # the program's own words: nobody was asked
+        provider, model, reported, kept = "", "", {}, {"model": model}
     return assistant(
         blocks,
         calls,
         metadata(
             _id_of(file.entries[group[0]]),
             first.get("timestamp"),
-            provider="anthropic",
+            provider=provider,
             model=model,
             stop_reason=stop,
             usage=reported,
             is_error=failed,
-            imported=_rest(
-                file, first, request_id=first.get("requestId"), response_id=mapping(first["message"]).get("id")
-            ),
+            imported=_rest(file, first, **kept),
         ),
     )
 

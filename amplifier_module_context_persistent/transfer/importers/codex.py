@@ -35,9 +35,9 @@ class Codex:
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session, and turns that were rolled back as branches."""
-        rollout = Rollout(source)
-        for line, entry in objects_of(source, account):
-            take(rollout, (line.number, line.offset, line.length), entry, account)
+        rollout = Rollout()
+        for at, entry in objects_of(source, account):
+            take(rollout, at, entry, account)
         find_people(rollout)
         if rollout.parent_id:
             name = session_name(rollout.name or rollout.session_id)
@@ -45,13 +45,13 @@ class Codex:
         else:
             yield SessionStart("session", "", rollout.facts, rollout.session_id)
         yield from _events(rollout, rollout.live)
-        for number, (at, common, taken) in enumerate(rollout.rolled_back):
+        for number, (line, common, taken) in enumerate(rollout.rolled_back):
             if number >= MOST_BRANCHES:
                 account.lose_part(
-                    at, f"turns that were rolled back; at most {MOST_BRANCHES} such branches are imported"
+                    line, f"turns that were rolled back; at most {MOST_BRANCHES} such branches are imported"
                 )
                 continue
-            branch = SessionStart("branch", f"rollback{at}", dict(rollout.facts), rollout.session_id)
+            branch = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
             yield branch
             for event in _events(rollout, common):
                 if isinstance(event, MessageRead):
@@ -66,8 +66,7 @@ def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> I
         yield MessageRead({"role": "system", "content": rollout.instructions, "metadata": given}, 1, "session_meta")
     people: dict[str, list[str]] = {}
     for part in parts:
-        number = part.lines[0][0]
-        entry = rollout.parsed(part.lines[0])
+        number, entry = part.lines[0].number, part.lines[0].value
         payload = mapping(entry.get("payload"))
         message_id = text(payload.get("id")) or f"codex-{number}"
         if part.kind == "kept":
@@ -101,13 +100,13 @@ def _said(said: Any, role: str, message_id: str, time: Any, *, is_human: bool) -
 def _answer(rollout: Rollout, part: Part) -> Iterator[Event]:
     blocks, calls, ids, time = [], [], set[str](), None
     for line in part.lines:
-        entry = rollout.parsed(line)
+        entry = line.value
         time = time or entry.get("timestamp")
         more, called = parts_of(mapping(entry.get("payload")))
         blocks += more
         calls += [one for one in called if one["id"] not in ids]
         ids.update(one["id"] for one in called)
-    number = part.lines[0][0]
+    number = part.lines[0].number
     provider = text(rollout.facts.get("provider")) or "openai"
     given = metadata(f"codex-{number}", time, provider=provider, model=part.model, usage=part.usage)
     if (message := assistant(blocks, calls, given)) is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from .account import Account
 from .fields import items, mapping, text, total, usage_of
+from .lines import SourceObject
 from .responses_items import CALLS, OUTPUTS, blocks_of, is_answer, kind_of
-from .source import Source
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
@@ -24,8 +24,7 @@ class Part:
     """What becomes one message, a compaction or a kept entry: its lines, and what was told of them elsewhere."""
 
     kind: str
-    lines: list[tuple[int, int, int]]
-    """Number, offset and length of each."""
+    lines: list[SourceObject]
     digest: int = 0
     """Of a user's text, to be compared with what events say that a person wrote."""
     starts_with_tag: bool = False
@@ -40,7 +39,6 @@ class Part:
 class Rollout:
     """The parts of a file in order; those of turns that were rolled back apart."""
 
-    source: Source
     live: list[Part] = field(default_factory=list)
     rolled_back: list[tuple[int, list[Part], list[Part]]] = field(default_factory=list)
     """The line of each roll-back, what stood before it, and what it took away."""
@@ -56,40 +54,36 @@ class Rollout:
     names: dict[str, str] = field(default_factory=dict)
     last_context: dict[str, Any] = field(default_factory=dict)
 
-    def parsed(self, line: tuple[int, int, int]) -> dict[str, Any]:
-        """Read a line again."""
-        return self.source.object_at(line[1], line[2])
 
-
-def take(rollout: Rollout, line: tuple[int, int, int], entry: dict[str, Any], account: Account) -> None:
+def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
     """Note a line, and put it in its place."""
     kind, payload = text(entry.get("type")), mapping(entry.get("payload"))
     if kind == "response_item" and payload:
-        _item(rollout, line, payload, account)
+        _item(rollout, at, payload, account)
     elif kind == "compacted":
         account.map(kind)
-        rollout.live.append(Part("compacted", [line]))
+        rollout.live.append(Part("compacted", [at]))
     elif kind == "turn_context":
         account.keep(kind)
         rollout.model = text(payload.get("model")) or rollout.model
         context = {key: value for key, value in payload.items() if key != "turn_id"}
         if context != rollout.last_context:
             rollout.last_context = context
-            rollout.live.append(Part("kept", [line]))
+            rollout.live.append(Part("kept", [at]))
     elif kind == "session_meta":
         account.keep(kind)
         if rollout.session_id:
-            rollout.live.append(Part("kept", [line]))
+            rollout.live.append(Part("kept", [at]))
         else:
             _note_facts(rollout, payload)
     elif kind == "event_msg":
-        _told(rollout, line, payload, account)
+        _told(rollout, at, payload, account)
     else:
         account.keep(kind or "without a type")
-        rollout.live.append(Part("kept", [line]))
+        rollout.live.append(Part("kept", [at]))
 
 
-def _item(rollout: Rollout, line: tuple[int, int, int], item: dict[str, Any], account: Account) -> None:
+def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
     kind = kind_of(item)
     if kind in CALLS:
         rollout.names.setdefault(text(item.get("call_id")) or text(item.get("id")), text(item.get("name")))
@@ -97,25 +91,25 @@ def _item(rollout: Rollout, line: tuple[int, int, int], item: dict[str, Any], ac
         account.map(kind)
         last = rollout.live[-1] if rollout.live else None
         if last is not None and last.kind == "answer" and not last.usage:
-            last.lines.append(line)
+            last.lines.append(at)
         else:
-            rollout.live.append(Part("answer", [line], model=rollout.model))
+            rollout.live.append(Part("answer", [at], model=rollout.model))
     elif kind in OUTPUTS:
         account.map(kind)
-        rollout.live.append(Part("output", [line]))
+        rollout.live.append(Part("output", [at]))
     elif kind == "message":
         account.map(f"message of {text(item.get('role')) or 'nobody'}")
         said = text_of(item)
         ends = (said[:_END_CHARS], said[-_END_CHARS:])
-        part = Part("said", [line], hash(said), CONTEXT.match(said) is not None, ends)
+        part = Part("said", [at], hash(said), CONTEXT.match(said) is not None, ends)
         part.is_human = rollout.said[part.digest] > 0
         rollout.live.append(part)
     else:
         account.keep(kind or "item without a type")
-        rollout.live.append(Part("kept", [line]))
+        rollout.live.append(Part("kept", [at]))
 
 
-def _told(rollout: Rollout, line: tuple[int, int, int], event: dict[str, Any], account: Account) -> None:
+def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Account) -> None:
     kind = text(event.get("type"))
     if kind not in _TOLD:
         account.skip(f"event {kind}")
@@ -132,7 +126,7 @@ def _told(rollout: Rollout, line: tuple[int, int, int], event: dict[str, Any], a
             answer.usage = usage
     else:
         turns = event.get("num_turns")
-        _roll_back(rollout, line[0], turns if isinstance(turns, int) else 1)
+        _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import as_text, assistant, call, items, mapping, metadata, result, session_name, text, usage_of
-from .lines import objects_of
+from .lines import SourceObject, objects_of
 from .source import Sample, Source
 
 _NOT_CONVERSATIONAL = frozenset(
@@ -26,7 +26,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 @dataclass(slots=True)
 class _File:
-    refs: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    refs: dict[str, list[SourceObject]] = field(default_factory=dict)
     """By sub-agent, empty for the session itself, the lines that matter."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
@@ -46,21 +46,21 @@ class CopilotCli:
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session and its sub-agents."""
         file = _File()
-        for line, entry in objects_of(source, account):
+        for at, entry in objects_of(source, account):
             agent = text(entry.get("agentId"))
             if _take(file, entry, account):
-                file.refs.setdefault(agent, []).append((line.number, line.offset, line.length))
+                file.refs.setdefault(agent, []).append(at)
         model = ""
         for agent in sorted(file.refs):
             if agent:
                 yield SessionStart("subagent", session_name(agent), dict(file.facts))
             else:
                 yield SessionStart("session", "", file.facts, file.session_id)
-            for number, offset, length in file.refs[agent]:
-                entry = source.object_at(offset, length)
+            for at in file.refs[agent]:
+                entry = at.value
                 data = mapping(entry.get("data"))
                 model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-                yield _event(file, number, entry, data, model)
+                yield _event(file, at.number, entry, data, model)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:

@@ -64,6 +64,13 @@ class Compacted:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Cleared(NamedTuple):
+    """A person cleared the history: what stands before it is hidden, and the model sees what follows."""
+
+    line: int
+    time: Any = None
+
+
 class Kept(NamedTuple):
     """An entry that is no message and is kept as it is, in a `source` record."""
 
@@ -84,7 +91,7 @@ class RecordCopied:
     has_timestamp: bool
 
 
-Event = SessionStart | MessageRead | Compacted | Kept | RecordCopied
+Event = SessionStart | MessageRead | Compacted | Cleared | Kept | RecordCopied
 
 
 class Importer(Protocol):

@@ -27,7 +27,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .lines import objects_of
+from .lines import SourceObject, objects_of
 from .source import ImportRefusedError, Sample, Source
 
 MOST_BRANCHES = 50
@@ -39,20 +39,19 @@ _DONE = frozenset({"success", "error", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class _Ref:
-    """An entry: its line and where it lies, or itself where it stands in a document."""
+    """An entry, and the line that it is named by."""
 
     line: int
     id: str
-    offset: int = 0
-    length: int = 0
-    entry: dict[str, Any] | None = None
+    source: SourceObject
+    is_whole: bool = False
+    """Whether it stands in a document, where no later version of it can come."""
 
 
 @dataclass(slots=True)
 class _Chat:
     """The entries that are live, in order, and those that a rewind took away."""
 
-    source: Source
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     live: list[_Ref] = field(default_factory=list)
@@ -77,12 +76,6 @@ class _Chat:
             for ref in taken:
                 self.by_id.pop(ref.id, None)
 
-    def parsed(self, ref: _Ref) -> dict[str, Any]:
-        """An entry, read again where it stands in a line."""
-        if ref.entry is not None:
-            return ref.entry
-        return self.source.object_at(ref.offset, ref.length)
-
 
 class GeminiCli:
     """Importer of Gemini CLI's sessions."""
@@ -99,26 +92,25 @@ class GeminiCli:
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session, and what rewinds took away as branches."""
-        chat = _Chat(source)
+        chat = _Chat()
         sample = source.sample()
         if isinstance(mapping(sample.document).get("messages"), list):
             _read_document(chat, sample.document, account)
         else:
-            for line, entry in objects_of(source, account):
-                ref = _Ref(line.number, text(entry.get("id")), line.offset, line.length)
-                _take(chat, ref, entry, account)
+            for at, entry in objects_of(source, account):
+                _take(chat, _Ref(at.number, text(entry.get("id")), at), entry, account)
         if not chat.live and not chat.rewound:
             raise ImportRefusedError("there is no message in it")
         yield SessionStart("session", "", chat.facts, chat.session_id)
-        yield from _messages(chat, chat.live)
-        for at, common, taken in chat.rewound:
-            branch = SessionStart("branch", f"rewind{at}", dict(chat.facts), chat.session_id)
+        yield from _messages(chat.live)
+        for line, common, taken in chat.rewound:
+            branch = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
             yield branch
-            for event in _messages(chat, common):
+            for event in _messages(common):
                 if isinstance(event, MessageRead):
                     branch.forked_from = event.message["metadata"]["message_id"]
                 yield event
-            yield from _messages(chat, taken)
+            yield from _messages(taken)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -131,9 +123,10 @@ def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> N
     account.unit = "entry"
     _note_facts(chat, document)
     for number, message in enumerate(document["messages"], 1):
-        account.lines += 1
+        account.next_line()
         if isinstance(message, dict):
-            _take(chat, _Ref(number, text(message.get("id")), entry=message), message, account)
+            ref = _Ref(number, text(message.get("id")), SourceObject(number, message), is_whole=True)
+            _take(chat, ref, message, account)
         else:
             account.lose(number, "no JSON object")
 
@@ -160,9 +153,9 @@ def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> No
         for number, message in enumerate(items(changed.get("messages"))):
             if isinstance(message, dict) and text(message.get("id")) not in chat.by_id:
                 message_id = text(message.get("id")) or f"gemini-{ref.line}-{number}"
-                chat.add(_Ref(ref.line, message_id, entry={**message, "id": message_id}))
+                chat.add(_Ref(ref.line, message_id, SourceObject(ref.line, message), is_whole=True))
     elif kind in _TALK and ref.id in chat.by_id:
-        if ref.entry is None:
+        if not ref.is_whole:
             account.skip("replaced by a later version")
             at = chat.by_id[ref.id]
             chat.live[at] = replace(ref, line=chat.live[at].line)
@@ -179,9 +172,9 @@ def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> No
         chat.add(replace(ref, id=""))
 
 
-def _messages(chat: _Chat, refs: Sequence[_Ref]) -> Iterator[Event]:
+def _messages(refs: Sequence[_Ref]) -> Iterator[Event]:
     for ref in refs:
-        entry = chat.parsed(ref)
+        entry = ref.source.value
         message_id = ref.id or f"gemini-{ref.line}"
         if not any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
             yield Kept(entry, ref.line, text(entry.get("type")))

@@ -48,7 +48,7 @@ class OpenCode:
         }
         yield SessionStart("session", "", facts, text(info.get("id")))
         for number, message in enumerate(messages, 1):
-            account.lines += 1
+            account.next_line()
             told = mapping(mapping(message).get("info"))
             if told.get("role") not in ("user", "assistant"):
                 account.lose(number, "no message of a user or an assistant")

@@ -78,7 +78,7 @@ def _note_rest(reader: LogReader, hidden: int, account: Account) -> None:
         account.not_conversational[f"{kind} record"] += number
     account.notes += [Loss(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
     account.not_conversational += Counter()  # without what is zero
-    account.lines = max(account.accounted, reader.scanner.line)
+    account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     account.not_conversational["blank line"] += account.lines - account.accounted
     account.not_conversational += Counter()
 

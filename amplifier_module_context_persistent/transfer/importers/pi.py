@@ -27,7 +27,7 @@ from .fields import (
     total,
     usage_of,
 )  # fmt: skip
-from .lines import objects_of
+from .lines import SourceObject, objects_of
 from .source import Sample, Source
 from .tree import branches_of, common_with, parents_of
 
@@ -39,28 +39,25 @@ _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"
 
 
 class _Entry(NamedTuple):
-    line: int
-    offset: int
-    length: int
+    source: SourceObject
     kind: str
     id: str
     parent: str
     speaks: bool
 
+    @property
+    def line(self) -> int:
+        """Its line."""
+        return self.source.number
+
 
 @dataclass(slots=True)
 class _File:
-    source: Source
     entries: list[_Entry] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     at_number: list[int] = field(default_factory=list)
     """By number of entry, the header being 0, its index in `entries`; -1 for the header."""
-
-    def parsed(self, index: int) -> dict[str, Any]:
-        """Read an entry again."""
-        entry = self.entries[index]
-        return self.source.object_at(entry.offset, entry.length)
 
 
 class Pi:
@@ -107,9 +104,9 @@ def _is_own(entry: dict[str, Any]) -> bool:
 
 
 def _index(source: Source, account: Account) -> _File:
-    file = _File(source)
+    file = _File()
     known = set[str]()
-    for line, entry in objects_of(source, account):
+    for at, entry in objects_of(source, account):
         kind = text(entry.get("type"))
         if kind == "session":
             account.keep("session")
@@ -118,12 +115,12 @@ def _index(source: Source, account: Account) -> _File:
             continue
         entry_id = text(entry.get("id"))
         if entry_id and entry_id in known:
-            account.lose(line.number, "an earlier entry has the same id")
+            account.lose(at.number, "an earlier entry has the same id")
             continue
         known.add(entry_id)
         speaks = kind in ("message", "compaction", "branch_summary", "custom_message")
         if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
-            account.lose(line.number, "a message of an unknown role")
+            account.lose(at.number, "a message of an unknown role")
             speaks, kind = False, "lost"
         elif kind == "message" and not _says(mapping(entry.get("message"))):
             account.keep("message without content")
@@ -136,7 +133,7 @@ def _index(source: Source, account: Account) -> _File:
             file.facts["title"] = title
         file.at_number.append(len(file.entries))
         parent = text(entry.get("parentId"))
-        file.entries.append(_Entry(line.number, line.offset, line.length, kind, entry_id, parent, speaks))
+        file.entries.append(_Entry(at, kind, entry_id, parent, speaks))
     return file
 
 
@@ -161,7 +158,7 @@ def _messages(file: _File, indices: Sequence[int]) -> Iterator[Event]:
         entry = file.entries[index]
         if entry.kind == "lost":
             continue
-        parsed = file.parsed(index)
+        parsed = entry.source.value
         if entry.kind == "message":
             message = _message(mapping(parsed.get("message")), _id_of(entry), parsed, names)
             if message is not None:

@@ -53,12 +53,12 @@ def messages_of(source: Source, account: Account) -> Iterator[tuple[int, dict[st
     if listed is None or (len(sample.entries) == 1 and _is_message(sample.entries[0])):
         if sample.document is not None and not sample.entries:
             raise ImportRefusedError("a JSON document without messages")
-        for line, entry in objects_of(source, account):
-            yield line.number, entry
+        for at, entry in objects_of(source, account):
+            yield at.number, entry
         return
     account.unit = "entry"
     for number, message in enumerate(listed, 1):
-        account.lines += 1
+        account.next_line()
         if isinstance(message, dict):
             yield number, message
         else:

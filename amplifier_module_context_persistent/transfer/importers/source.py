@@ -37,13 +37,22 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
 _FREE_BYTES = 256 << 20
 _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
-_SMALL_BYTES = 4 << 20  # parsed, about five times as much
 _SAMPLE_LINES = 50
 _SAMPLE_BYTES = 4 << 20
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
     """The file holds nothing that can be imported, or is not of the format that was named; nothing was written."""
+
+
+class TwoSessionsError(ImportRefusedError):
+    """The file holds another session beside the one that it begins with."""
+
+    def __init__(self, line: int, first: str, other: str) -> None:
+        super().__init__(
+            f"line {line:,} begins another session ({other!r}; the file begins with {first!r}): a file holds one "
+            "session; cut it before that line, and import both parts"
+        )
 
 
 class Line(NamedTuple):
@@ -108,7 +117,6 @@ class Source:
             raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
         self._fd = fd = opened[0]
         self._document: list[Any] = []
-        self._parsed: dict[int, dict[str, Any]] = {}
         self.is_compressed = False
         try:
             if self._files.read(fd, 4, 0) == _ZSTD_MAGIC:
@@ -116,7 +124,6 @@ class Source:
         except BaseException:
             self.close()
             raise
-        self._is_small = self.size <= _SMALL_BYTES
 
     def __enter__(self) -> Source:
         return self
@@ -127,7 +134,7 @@ class Source:
     def close(self) -> None:
         """Close the file, and forget what was parsed of it."""
         fd, self._fd = self._fd, -1
-        self._parsed, self._document = {}, []
+        self._document = []
         if fd >= 0:
             self._files.close(fd)
 
@@ -176,27 +183,6 @@ class Source:
         if len(content) != length:
             raise LogUnreadableError(errno.EIO, "the file changed while it was read", self.path)
         return content
-
-    def object_at(self, offset: int, length: int) -> dict[str, Any]:
-        """The object of a line that was read before; those of a small file are still there.
-
-        Raises:
-            LogUnreadableError: the file changed meanwhile.
-        """
-        if (known := self._parsed.get(offset)) is not None:
-            return known
-        try:
-            value = parse_json(self.line_at(offset, length))
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise LogUnreadableError(errno.EIO, "the file changed while it was read", self.path)
-        return value
-
-    def remember(self, offset: int, value: dict[str, Any]) -> None:
-        """Keep the object of a line for `object_at`, if the file is small."""
-        if self._is_small:
-            self._parsed[offset] = value
 
     def document(self) -> Any:
         """The JSON value that the whole file is; parsed once.

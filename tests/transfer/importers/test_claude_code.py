@@ -11,58 +11,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
+from tests.support.claude_entries import answers, calls, entry, results, says, text
 from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
-
-Entry = dict[str, Any]
-
-
-def entry(kind: str, uuid: str, parent: str | None, **more: Any) -> Entry:
-    return {
-        "type": kind,
-        "uuid": uuid,
-        "parentUuid": parent,
-        "isSidechain": False,
-        "sessionId": "5f0e-1",
-        "cwd": "/home/u/app",
-        "gitBranch": "main",
-        "version": "2.1.0",
-        "timestamp": f"2026-03-01T10:00:{len(uuid) % 60:02}.000Z",
-        **more,
-    }
-
-
-def says(uuid: str, parent: str | None, text: Any, **more: Any) -> Entry:
-    return entry("user", uuid, parent, message={"role": "user", "content": text}, **more)
-
-
-def answers(uuid: str, parent: str | None, message_id: str, *blocks: Any, **more: Any) -> Entry:
-    message = {
-        "id": message_id,
-        "role": "assistant",
-        "model": "claude-opus-4-5",
-        "content": list(blocks),
-        "stop_reason": more.pop("stop", None),
-        "usage": {
-            "input_tokens": 3,
-            "cache_read_input_tokens": 900,
-            "cache_creation_input_tokens": 97,
-            "output_tokens": 5,
-        },
-    }
-    return entry("assistant", uuid, parent, message=message, **more)
-
-
-def text(value: str) -> Entry:
-    return {"type": "text", "text": value}
-
-
-def calls(call_id: str, name: str = "Read") -> Entry:
-    return {"type": "tool_use", "id": call_id, "name": name, "input": {"path": call_id}}
-
-
-def results(uuid: str, parent: str, *pairs: tuple[str, str], **more: Any) -> Entry:
-    blocks = [{"type": "tool_result", "tool_use_id": call_id, "content": said} for call_id, said in pairs]
-    return says(uuid, parent, blocks, **more)
 
 
 async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None:
@@ -99,7 +49,9 @@ async def test_the_records_of_one_answer_are_one_message(tmp_path: Path) -> None
     assert (first["metadata"]["model"], first["metadata"]["stop_reason"]) == ("claude-opus-4-5", "tool_use")
     assert [message.get("name") for message in history if message["role"] == "tool"] == ["Read", "Read"]
     assert report.account.mapped == {"user": 3, "assistant": 5}
-    assert [record["actual_tokens"] for record in records(report.path, "usage")] == [1000, 1000]
+    assert [(record["model"], record["state"][-1]) for record in records(report.path, "usage")] == [
+        ("claude-opus-4-5", 2)
+    ]
     (header,) = records(report.path, "header")
     told = header["source"]
     assert (told["cwd"], told["git_branch"], told["session_id"]) == ("/home/u/app", "main", "5f0e-1")
@@ -238,16 +190,52 @@ def test_view_shows_what_the_source_gave_its_model(tmp_path: Path) -> None:
     assert "`view` shows what the source" in CliRunner().invoke(main, ["views", path]).output
 
 
+def stats_of(path: str) -> dict[str, Any]:
+    return dict(json.loads(CliRunner().invoke(main, ["stats", path, "--json"]).stdout))
+
+
 def test_each_answer_is_billed_once(tmp_path: Path) -> None:
-    """The report of a request stands before the answer that it belongs to."""
+    """By what it says itself; nothing was predicted for it, so no prediction was wrong."""
     answered = [answers(f"a{n}", f"u{n}", f"m{n}", text("x")) for n in range(3)]
     asked = [says(f"u{n}", f"a{n - 1}" if n else None, "y") for n in range(3)]
     report = imported(
         write_jsonl(tmp_path / "s", [entry for pair in zip(asked, answered, strict=True) for entry in pair])
     )
-    told = json.loads(CliRunner().invoke(main, ["stats", report.path, "--json"]).stdout)
-    assert told["cost"]["requests"] == 3
-    assert told["usage"]["reports"] == 3
+    told = stats_of(report.path)
+    assert told["cost"]["requests"] == report.sessions[0].usage_reports == 3
+    assert (told["usage"]["reports"], told["usage"]["error_median"]) == (0, None)
+    assert "predictions" not in CliRunner().invoke(main, ["stats", report.path]).stdout
+
+
+def test_an_answer_that_grows_is_one_request(tmp_path: Path) -> None:
+    """However often it is imported while its records are written."""
+    records_of_it = [answers(f"a{n}", f"a{n - 1}" if n > 1 else "u1", "m1", text(f"part {n}")) for n in range(1, 6)]
+    entries = [says("u1", None, "go"), *records_of_it]
+    for stop in range(1, len(entries) + 1):
+        report = imported(write_jsonl(tmp_path / "s.jsonl", entries[:stop]))
+    told = stats_of(report.path)
+    assert (told["cost"]["requests"], told["cost"]["cached_tokens"], told["usage"]["reports"]) == (1, 900, 0)
+
+
+async def test_the_kinds_of_cache_writes_are_kept(tmp_path: Path) -> None:
+    """For five minutes and for an hour: they have different prices."""
+    answer = answers("a1", "u1", "m1", text("x"))
+    answer["message"]["usage"]["cache_creation"] = {"ephemeral_5m_input_tokens": 90, "ephemeral_1h_input_tokens": 7}
+    report = imported(write_jsonl(tmp_path / "s", [says("u1", None, "y"), answer]))
+    usage = (await history_and_view(report.path))[0][1]["metadata"]["usage"]
+    assert (usage["cache_write_5m_tokens"], usage["cache_write_1h_tokens"], usage["cache_write_tokens"]) == (90, 7, 97)
+
+
+async def test_what_the_program_says_itself_is_no_request(tmp_path: Path) -> None:
+    """No model was asked for a `<synthetic>` answer: it has no usage and no model, and is kept as what it is."""
+    answer = answers("a1", "u1", "m1", text("API Error: overloaded"))
+    answer["message"]["model"] = "<synthetic>"
+    answer["message"]["usage"] = {"input_tokens": 0, "output_tokens": 0}
+    report = imported(write_jsonl(tmp_path / "s", [says("u1", None, "y"), answer]))
+    metadata = (await history_and_view(report.path))[0][1]["metadata"]
+    assert not {"usage", "model", "provider"} & metadata.keys()
+    assert metadata["imported"]["model"] == "<synthetic>"
+    assert stats_of(report.path)["cost"]["requests"] == 0
 
 
 async def test_a_compaction_at_the_end_or_at_the_beginning(tmp_path: Path) -> None:
