@@ -14,6 +14,7 @@ import click
 from ..errors import ContextPersistentError
 from ..transfer.import_ import FORMATS, import_session
 from ..transfer.import_all import PLACES, ImportedFile, import_all, session_paths, standard_place
+from ..transfer.importers.source import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS
 from .import_report import show_report, show_summary
 from .progress import progress
@@ -53,6 +54,8 @@ def import_(
 ) -> None:
     """Make new sessions from SOURCE: a file of another agent, of the host, or of this package; or a directory of such.
 
+    SOURCE may be compressed (gzip or zstd); - is the standard input. A log of this package is copied as it is.
+
     What a file is follows from its content. Every line is accounted for: mapped, kept as metadata, not conversational,
     or lost, with the reason. Ids and timestamps are kept. A second import of the same session adds what is new; a log
     that is no earlier import of it is never changed. The sessions of a directory go to the projects that they name.
@@ -84,7 +87,8 @@ def import_(
                 files=watched,
             )
     except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
+        shown = "standard input" if path == STANDARD_INPUT else about(error, path)
+        raise UnusableError(f"{shown}: {reason(error)}") from error
     if as_json:
         click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
     else:

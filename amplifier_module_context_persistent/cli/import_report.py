@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..transfer.import_ import Import
 from ..transfer.import_all import ImportedFile
+from ..transfer.import_report import Import
 from ..transfer.importers.account import Account, Loss
 from ..transfer.importers.registry import importer_of
+from ..transfer.importers.source import STANDARD_INPUT
 from .terminal import counted, one_line, say
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
@@ -18,8 +19,10 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     """Print the report of one file."""
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.roles.items()))
     done = "would be imported" if dry_run else "imported"
-    say(f"{report.source}: {importer_of(report.format).title}")
-    say(f"  {counted(report.messages, 'message')} {done} ({roles})")
+    named = "standard input" if report.source == STANDARD_INPUT else report.source
+    say(f"{named}: {importer_of(report.format).title}")
+    copied = ", with all that the log holds beside them" if report.format == "log" else ""
+    say(f"  {counted(report.messages, 'message')} {done} ({roles}){copied}")
     if any(session.is_older for session in report.sessions):
         say("  this copy is older than what was imported before, which stays as it is")
     elif report.added < sum(session.messages for session in report.sessions):
@@ -33,10 +36,10 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     if report.format == "transcript":
         say("  a transcript has no instructions and no thinking blocks: the host left them out")
     if report.hidden:
-        say(f"  {report.hidden:,} hidden by a clear or a reset are not imported; --format jsonl takes them too")
+        say(f"  {report.hidden:,} more were hidden by a clear or a reset, and stay so")
     if report.controls:
         listed = ", ".join(f"{name} {count:,}" for name, count in sorted(report.controls.items()))
-        say(f"  control records, not imported: {listed}")
+        say(f"  control records{'' if report.format == 'log' else ', not imported'}: {listed}")
     _show_account(report.account)
     _show_losses("imported although", report.notes, len(report.notes))
     _show_losses("NOT imported", report.not_carried, report.lost)

@@ -17,6 +17,7 @@ from .location import is_postgres
 from .record import MAX_RECORD_BYTES
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
 _FIRST_BYTES = 64  # as many NUL bytes are what a power cut leaves, not the beginning of some other file
 
 
@@ -53,8 +54,13 @@ def _may_be_strange(reader: ReadableLog) -> bool:
 
 
 def _not_a_log(reader: ReadableLog) -> NotALogError:
-    why = "this is not a log: no line of it is a record; context-persistent import knows other formats"
-    return NotALogError(errno.EINVAL, why, reader.describe().location)
+    first = _first_bytes(reader)
+    why = "no line of it is a record; context-persistent import knows other formats"
+    if first.startswith(_COMPRESSED):
+        why = "it is compressed; context-persistent import reads it"
+    elif b"\0" in first:
+        why = "it is a binary file"
+    return NotALogError(errno.EINVAL, f"this is not a log: {why}", reader.describe().location)
 
 
 def _first_bytes(reader: ReadableLog, size: int = _FIRST_BYTES) -> bytes:

@@ -70,7 +70,7 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
             raise not_there(described.location)
         check_is_log(reader)
         digest = _Digest()
-        lines = digest.watch(_stored_bytes(reader))
+        lines = digest.watch(stored_lines(reader))
         shown = _to_database(target, lines) if is_postgres(target) else _to_file(target, lines, digest)
         return LogCopy(described.location, shown, digest.size, len(reader.index), digest.sha256.hexdigest())
     finally:
@@ -119,7 +119,7 @@ class _Digest:
             yield line
 
 
-def _stored_bytes(reader: ReadableLog) -> Iterator[bytes]:
+def stored_lines(reader: ReadableLog) -> Iterator[bytes]:
     """The bytes of a log line by line, as they stand in its file, or would."""
     if not isinstance(reader, LogReader):
         from ..log.postgres.log import PostgresLog  # its driver is an extra

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ContextPersistentError
+from ..paths import LOG_NAME
+from .host_files import TRANSCRIPT_NAME
 from .import_ import Import, import_session
 from .importers.claude_code import session_of
 from .importers.source import ImportRefusedError
@@ -21,7 +23,7 @@ PLACES = {
 }
 """By format, the variable that names the agent's directory, where it lies otherwise, and where in it sessions are."""
 
-_ENDINGS = (".jsonl", ".json", ".jsonl.zst")
+_ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,10 @@ def session_paths(directory: str | Path) -> list[str]:
 
 
 def _comes_with_its_session(path: str) -> bool:
-    """Whether a file is that of a sub-agent whose session's file is there."""
+    """Whether a file is that of a sub-agent whose session's file is there, or the host's copy of a log."""
     directory, name = os.path.split(path)
+    if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
+        return True
     if not (name.startswith("agent-") and name.endswith(".jsonl")):
         return False
     if os.path.basename(directory) == "subagents" and os.path.isfile(f"{os.path.dirname(directory)}.jsonl"):

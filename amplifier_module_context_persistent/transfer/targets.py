@@ -60,7 +60,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
     source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     if session_id is None and path is None:
         session_id = _derived(session_name(given), source_key, main)
-        if _key_at(_place(None, session_id, "", working_dir, storage)) not in (None, source_key):
+        if _key_at(place_of(None, session_id, "", working_dir, storage)) not in (None, source_key):
             session_id = f"{session_id}-{first[:8]}"  # ids of trajectories are shared, and others' ids are not ours
     if session_id is not None:
         check_session_id(session_id)
@@ -69,7 +69,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
         Target(
             main,
             session_id,
-            _place(base, session_id, "", working_dir, storage),
+            place_of(base, session_id, "", working_dir, storage),
             source_key,
             main.start.parent_source_id or None,
         )
@@ -82,7 +82,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
         taken.add(name)
         mark = "_" if draft.start.kind == "subagent" else "-"
         own = f"{session_id}{mark}{name}" if session_id is not None else None
-        place, key = _place(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}"
+        place, key = place_of(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}"
         if mark == "_":  # its file may have been imported before, alone
             alone = f"{format_name}:{given}:{name}:{_first_hash(drafts, draft)[:16]}"
             key = alone if _key_at(place) == alone else key
@@ -129,7 +129,9 @@ def _key_of(header: Message) -> str:
     return str(source.get("key")) if isinstance(source, dict) else ""
 
 
-def _place(base: str | None, session_id: str | None, suffix: str, working_dir: str | None, storage: str | None) -> str:
+def place_of(
+    base: str | None, session_id: str | None, suffix: str, working_dir: str | None, storage: str | None
+) -> str:
     """The file of a session: where the host keeps its sessions, or beside the file that was named; or its location."""
     if base is not None and is_postgres(base):
         return f"{base}{suffix}"

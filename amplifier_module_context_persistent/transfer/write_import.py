@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -227,16 +227,7 @@ class SessionWriter:
             rest = islice(draft.is_message, start, start + there)
             start += next((number for number, is_message in enumerate(rest) if is_message), there)
         try:
-            _append(log, begin)
-            batch, size = list[bytes](), 0
-            for body, _ in self.drafts.bodies(draft, start):
-                batch.append(body)
-                size += len(body)
-                if size > _BATCH_BYTES:
-                    _append(log, batch)
-                    batch, size = [], 0
-            if batch:
-                _append(log, batch)
+            append_all(log, begin, (body for body, _ in self.drafts.bodies(draft, start)))
         finally:
             log.close()
         if earlier.kept < earlier.live and not is_postgres(target.path):
@@ -267,6 +258,24 @@ def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: boo
             f"session {target.session_id or target.path} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
         )
+
+
+def append_all(log: Log, begin: Prepare, bodies: Iterable[bytes]) -> None:
+    """Append what `begin` gives under the lock, then the bodies, a few MB at a time.
+
+    Raises:
+        LogError: the log took not all of them.
+    """
+    _append(log, begin)
+    batch, size = list[bytes](), 0
+    for body in bodies:
+        batch.append(body)
+        size += len(body)
+        if size > _BATCH_BYTES:
+            _append(log, batch)
+            batch, size = [], 0
+    if batch:
+        _append(log, batch)
 
 
 def _append(log: Log, bodies: list[bytes] | Prepare) -> None:

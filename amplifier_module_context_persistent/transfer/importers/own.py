@@ -1,27 +1,24 @@
-"""What this package and its host write: a log, JSON Lines of messages, a host's transcript, the older module's file.
+"""What this package and its host write: JSON Lines of messages, a host's transcript, the older module's file.
 
 All of these are logs to the reader: bare messages are valid records. So whatever is damaged in one is found, reported
-with its line, and read around, in bounded memory. Messages are copied as they are. Of a log the live history is taken;
-as plain JSON Lines, every message of it.
+with its line, and read around, in bounded memory. Every message is copied as it is. A log is recognised here, and
+copied whole by `import_log`.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 
-from ...log.index import UNCHAINED
 from ...log.reader import LogReader
 from ...log.record import ROLES
 from ..copy import Carried, carry, refused_messages, torn_tail, unread_lines
 from .account import Account, Loss
 from .events import Event, RecordCopied, SessionStart
-from .source import ImportRefusedError, Sample, Source
+from .source import Sample, Source
 
-HIDDEN = "hidden message"
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 
 
@@ -46,22 +43,17 @@ class Own:
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the one session."""
-        if source.is_compressed:
-            raise ImportRefusedError("a compressed file of messages; decompress it first")
-        with closing(LogReader(source.path)) as reader:
+        with closing(LogReader(source.plain_path)) as reader:
             reader.follow()
-            if self.name == "log" and not (_is_log(reader) or self.score(source.sample())):
-                raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
-            ordinals = reader.index.live if self.name == "log" else array("I", range(len(reader.index)))
             yield SessionStart()
-            yield from _copied(reader, ordinals, account)
-            _note_rest(reader, len(reader.index) - len(ordinals), account)
+            yield from _copied(reader, account)
+            _note_rest(reader, account)
 
 
-def _copied(reader: LogReader, ordinals: array[int], account: Account) -> Iterator[Event]:
+def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
     refused: list[Carried] = []
     numbers = count(2)
-    for one in carry(reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}"):
+    for one in carry(reader, range(len(reader.index)), rename=lambda given: f"{given}.{next(numbers)}"):
         if one.body is None:
             refused.append(one)
             continue
@@ -72,8 +64,7 @@ def _copied(reader: LogReader, ordinals: array[int], account: Account) -> Iterat
         account.lose(loss.line, loss.reason, loss.offset)
 
 
-def _note_rest(reader: LogReader, hidden: int, account: Account) -> None:
-    account.not_conversational[HIDDEN] += hidden
+def _note_rest(reader: LogReader, account: Account) -> None:
     for kind, number in reader.index.control_counts.items():
         account.not_conversational[f"{kind} record"] += number
     account.notes += [Loss(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
@@ -81,9 +72,3 @@ def _note_rest(reader: LogReader, hidden: int, account: Account) -> None:
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     account.not_conversational["blank line"] += account.lines - account.accounted
     account.not_conversational += Counter()
-
-
-def _is_log(reader: LogReader) -> bool:
-    """Whether a file holds control records, or checksums."""
-    index = reader.index
-    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.flags)

@@ -54,7 +54,8 @@ def recognise(source: Source) -> Importer:
     best = max(score for score, _ in scores)
     if not best:
         known = ", ".join(importer.name for importer in IMPORTERS)
-        raise ImportRefusedError(f"there is no message in it that is known; formats are: {known}")
+        why = source.strangeness() or "there is no message in it that is known"
+        raise ImportRefusedError(f"{why}; formats are: {known}")
     found = next(importer for score, importer in scores if score == best)
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
 

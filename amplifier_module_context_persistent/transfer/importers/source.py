@@ -1,22 +1,25 @@
 """The file that an import reads: line by line, in bounded memory, decompressed where it is compressed.
 
 Rules:
-- The file is only read. A FIFO, a device or a directory is refused without waiting.
+- The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
 - A line over `MOST_LINE_BYTES` is passed over in blocks and given as None; a JSON document over `MOST_DOCUMENT_BYTES`
   is refused, as it has to be parsed as a whole.
-- A compressed file is decompressed into an unnamed temporary file, with a limit on window, ratio and size.
+- A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
 """
 
 from __future__ import annotations
 
+import codecs
 import errno
+import gzip
 import json
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import orjson
 
@@ -28,17 +31,18 @@ if sys.version_info >= (3, 14):  # pragma: no cover - the same interface in the 
 else:
     from backports import zstd
 
+STANDARD_INPUT = "-"
 MOST_LINE_BYTES = 64 << 20
 MOST_DOCUMENT_BYTES = 64 << 20
 MOST_DECOMPRESSED_BYTES = 4 << 30
 _BLOCK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
 _FREE_BYTES = 256 << 20
 _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 _SAMPLE_LINES = 50
 _SAMPLE_BYTES = 4 << 20
+_SAMPLE_TEXT_BYTES = 4096
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
@@ -101,29 +105,57 @@ class Source:
     """An open file; use it in a `with` statement.
 
     Args:
-        path: the file; a link is followed.
+        path: the file; a link is followed. `-` is the standard input.
         files: the system calls, to watch them.
 
     Raises:
         LogUnreadableError: it is not there, or cannot be read.
-        ImportRefusedError: it is compressed and cannot be decompressed within the limits.
+        ImportRefusedError: it is empty, or cannot be decompressed within the limits.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, files: FileSystem | None = None) -> None:
-        self.path = os.path.realpath(path)
+        is_piped = os.fspath(path) == STANDARD_INPUT
+        self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
+        self.plain_path = self.path
+        """Where the decompressed bytes are, while this is open."""
         self._files = files or FileSystem()
-        opened = open_file(self._files, self.path, writable=False, create=False)
-        if opened is None:
-            raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
-        self._fd = fd = opened[0]
         self._document: list[Any] = []
-        self.is_compressed = False
+        self._temporary: list[str] = []
+        self._fd = -1
         try:
-            if self._files.read(fd, 4, 0) == _ZSTD_MAGIC:
-                self._decompress()
+            self._fd = self._spool(_pieces_of(sys.stdin.buffer), MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
+            if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
+                size = self.size
+                most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
+                packed, self._fd = self._fd, -1
+                with os.fdopen(packed, "rb") as file:
+                    file.seek(0)
+                    self._fd = self._spool(_unpacked(unpack(file), size), most)
+            if not self.size:
+                raise ImportRefusedError("the file is empty")
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> int:
+        opened = open_file(self._files, self.path, writable=False, create=False)
+        if opened is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no such file", self.path)
+        return opened[0]
+
+    def _spool(self, pieces: Iterator[bytes], most_bytes: int) -> int:
+        """Write bytes to a temporary file, which is `plain_path` then; a descriptor of it."""
+        fd, name = tempfile.mkstemp(prefix="context-persistent-import-")
+        self._temporary.append(name)
+        with os.fdopen(fd, "wb") as plain:
+            written = 0
+            for piece in pieces:
+                written += len(piece)
+                if written > most_bytes:
+                    raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
+                plain.write(piece)
+        self.plain_path = name
+        return self._files.open_readonly(name)
 
     def __enter__(self) -> Source:
         return self
@@ -137,6 +169,8 @@ class Source:
         self._document = []
         if fd >= 0:
             self._files.close(fd)
+        while self._temporary:
+            os.remove(self._temporary.pop())
 
     @property
     def size(self) -> int:
@@ -195,10 +229,13 @@ class Source:
                 raise ImportRefusedError(
                     f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
                 )
+            content = self.line_at(0, self.size)
             try:
-                self._document.append(parse_json(self.line_at(0, self.size)))
+                self._document.append(parse_json(content))
             except ValueError as error:
-                raise ImportRefusedError(f"not a JSON document: {error}") from None
+                is_cut = _ends_early(error)
+                what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
+                raise ImportRefusedError(f"{what} ({error})") from None
         return self._document[0]
 
     def sample(self) -> Sample:
@@ -230,37 +267,65 @@ class Source:
             return Sample(tuple(entries))
         return Sample(tuple(entries) if seen == 1 else (), document)
 
-    def _decompress(self) -> None:
-        size = self.size
-        most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
-        packed, self._fd = self._fd, -1
-        written = offset = 0
-        with tempfile.TemporaryFile() as plain:
+    def strangeness(self) -> str:
+        """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
+        first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
+        try:
+            text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(_BOM))
+        except UnicodeDecodeError:
+            return "this is a binary file, or text that is not UTF-8"
+        if "\0" in text:
+            return "this is a binary file"
+        if not text.strip() and self.size == len(first):
+            return "there are only blank lines in it"
+        if text.lstrip()[:1] not in ("{", "["):
+            return "this is no JSON"
+        line = next(self.lines())
+        try:
+            line.parse()
+        except ValueError as error:
+            if line.is_cut and _ends_early(error):
+                return f"the file is cut: it ends within its only line ({error})"
             try:
-                unpack = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
-                while block := self._files.read(packed, _BLOCK_BYTES, offset):
-                    offset += len(block)
-                    while block or not (unpack.needs_input or unpack.eof):
-                        piece = unpack.decompress(block, _BLOCK_BYTES)
-                        block = b""
-                        written += len(piece)
-                        if written > most:
-                            raise ImportRefusedError(
-                                f"{size:,} compressed bytes become more than {most:,}; nothing that large is read"
-                            )
-                        plain.write(piece)
-                        if unpack.eof and (block := unpack.unused_data):
-                            unpack = zstd.ZstdDecompressor(
-                                options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
-                            )
-            except zstd.ZstdError as error:
-                raise ImportRefusedError(f"cannot be decompressed: {error}") from error
-            finally:
-                self._files.close(packed)
-            if not written:
-                raise ImportRefusedError("cannot be decompressed: there is nothing in it")
-            plain.flush()
-            self._fd, self.is_compressed = os.dup(plain.fileno()), True
+                self.document()
+            except ImportRefusedError as refused:
+                return str(refused)
+        return ""
+
+
+def _ends_early(error: ValueError) -> bool:
+    """Whether what was wrong with JSON is its end, as `orjson` says."""
+    return "end of data" in str(error)
+
+
+class _Reader(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _unpacked(packed: _Reader, size: int) -> Iterator[bytes]:
+    try:
+        yield from _pieces_of(packed)
+    except EOFError:
+        raise ImportRefusedError(f"the compressed file is cut: it ends after {size:,} bytes, within its data") from None
+    except (zstd.ZstdError, zlib.error, gzip.BadGzipFile) as error:
+        raise ImportRefusedError(f"cannot be decompressed: {error}") from error
+
+
+def _pieces_of(file: _Reader) -> Iterator[bytes]:
+    while piece := file.read(_BLOCK_BYTES):
+        yield piece
+
+
+def _zstd(file: IO[bytes]) -> _Reader:
+    return zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+
+
+def _gzip(file: IO[bytes]) -> _Reader:
+    return gzip.GzipFile(fileobj=file)
+
+
+_UNPACKERS = {b"\x1f\x8b": _gzip, b"\x28\xb5": _zstd}
+"""By the first bytes of a compressed file, what reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def test_compressed_files_and_bombs(tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     cut.write_bytes(packed.read_bytes()[:20])
     for path in (bomb, cut):
-        with pytest.raises(ImportRefusedError, match=r"decompressed|become more"):
+        with pytest.raises(ImportRefusedError, match=r"becomes more|is cut"):
             import_session(path, path=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -1,0 +1,194 @@
+"""Importing a log of this package: a copy with the same bytes and the same id, so receipts, plans and usage come along.
+
+A second import of a log that went on appends the records that are new. They get the bytes that they have in the
+original, since a record's checksum follows from those before it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
+from uuid import NAMESPACE_URL, uuid5
+
+from ..errors import ConfigError
+from ..log.atomic_file import check_free, taken_error
+from ..log.base import ReadableLog
+from ..log.index import UNCHAINED, Index
+from ..log.location import is_postgres
+from ..log.open import check_is_free, open_log, open_reader
+from ..log.reader import LogReader
+from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
+from ..paths import check_session_id, session_id_of
+from .copy_log import copy_log, stored_lines
+from .host_files import write_host_files
+from .import_report import Import, ImportedSession
+from .importers.account import Account, Loss
+from .importers.source import ImportRefusedError, Source
+from .targets import Destination, place_of
+from .write_import import ImportConflictError, append_all
+
+
+def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
+    """Copy a log, or append to an earlier copy what is new.
+
+    Raises:
+        ImportRefusedError: it is no log, or holds no message; or another id is wanted for it.
+        FileExistsError: something else has its name.
+        ImportConflictError: both it and its earlier copy went on.
+        ConfigError: its id cannot be part of a path.
+        OSError: it cannot be written.
+    """
+    with closing(LogReader(source.plain_path)) as reader:
+        reader.follow()
+        if not _is_log(reader):
+            raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
+        if not len(reader.index):
+            raise ImportRefusedError("there is no message in it")
+        session_id = _session_id(reader, source, destination)
+        base = destination["path"]
+        target = place_of(
+            str(base) if base is not None else None,
+            session_id,
+            "",
+            destination["working_dir"],
+            destination["storage"],
+        )
+        earlier, is_older = _open_earlier(target), False
+        if earlier is None:
+            added = len(reader.index.live)
+            if not dry_run:
+                copy_log(source.plain_path, target)
+                if not is_postgres(target):
+                    write_host_files(target, created=now(), origin=source.path)
+        else:
+            with closing(earlier):
+                added, is_older = _go_on(reader, earlier, target, dry_run=dry_run)
+        return _report(reader, source, session_id, target, added, is_older=is_older)
+
+
+def _is_log(reader: LogReader) -> bool:
+    """Whether a file holds control records, or checksums."""
+    index = reader.index
+    return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.flags)
+
+
+def _session_id(reader: LogReader, source: Source, destination: Destination) -> str | None:
+    """The id of the log's session: its own, if it says one, else the one that is wanted.
+
+    Raises:
+        ImportRefusedError: another one is wanted.
+        ConfigError: it cannot be part of a path.
+    """
+    header = reader.index.headers[-1] if reader.index.headers else {}
+    named, wanted = header.get("session_id"), destination["session_id"]
+    if wanted is not None:
+        check_session_id(wanted)
+        if isinstance(named, str) and named != wanted:
+            raise ImportRefusedError(f"a log keeps the id of its session, {named!r}; fork the session to have another")
+        return wanted
+    own = named if isinstance(named, str) and named else session_id_of(source.path)
+    if own is None and destination["path"] is None:
+        own = str(uuid5(NAMESPACE_URL, f"log:{header.get('log_id') or source.path}"))
+    if own is not None and destination["path"] is None:
+        try:
+            check_session_id(own)
+        except ConfigError as error:
+            raise ImportRefusedError(f"its id cannot be a directory's name ({error}); name a place with -o") from error
+    return own
+
+
+def _open_earlier(target: str) -> ReadableLog | None:
+    """What has the copy's name, opened; None where nothing has it.
+
+    Raises:
+        FileExistsError: it is no file.
+    """
+    if is_postgres(target):
+        try:
+            check_is_free(target)
+        except FileExistsError:
+            return open_reader(target)
+        return None
+    if not os.path.isfile(target) or os.path.islink(target):
+        check_free(target)
+        return None
+    return open_reader(target)
+
+
+def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: bool) -> tuple[int, bool]:
+    """Append to an earlier copy what the log has beyond it; how many messages, and whether it lacks some instead.
+
+    Raises:
+        FileExistsError: it is no copy of this log.
+        ImportConflictError: it is one, and went on otherwise.
+    """
+    earlier.follow()
+    lines, theirs = stored_lines(reader), stored_lines(earlier)
+    common = 0
+    for other in theirs:
+        line = next(lines, None)
+        if line is None:
+            return 0, True
+        if line != other:
+            if not common:
+                raise taken_error(target)
+            raise _conflict(target, common)
+        common += 1
+    if not common:
+        raise taken_error(target)
+    if earlier.index.damage:
+        raise _conflict(target, common)
+    bodies, known = _bodies(lines, target, common), len(earlier.index)
+    first = list(islice(bodies, 1))
+    if first and not dry_run:
+
+        def begin(index: Index) -> list[bytes]:
+            if len(index) != known:
+                raise ImportConflictError("the copy was changed meanwhile; import again")
+            return first
+
+        with closing(open_log(target)) as log:
+            append_all(log, begin, bodies)
+    return len(reader.index) - known, False
+
+
+def _bodies(lines: Iterator[bytes], target: str, common: int) -> Iterator[bytes]:
+    for line in lines:
+        if not has_crc(line.removesuffix(b"\n")):
+            raise _conflict(target, common)
+        yield line.removesuffix(b"\n")[:-CRC_TAIL_BYTES]
+
+
+def _conflict(target: str, common: int) -> ImportConflictError:
+    return ImportConflictError(
+        f"{target}: an earlier copy of this log differs from it after {common:,} lines; "
+        "import the log to another place (-o), and compare them"
+    )
+
+
+def _report(
+    reader: LogReader, source: Source, session_id: str | None, target: str, added: int, *, is_older: bool
+) -> Import:
+    index, account = reader.index, Account()
+    for role, number in Counter(index.roles).items():
+        account.mapped[ROLES[role]] += number
+    for kind, number in index.control_counts.items():
+        account.mapped[f"{kind} record"] += number
+    account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
+    account.mapped["other line"] += account.lines - account.accounted
+    account.mapped += Counter()
+    account.notes = [Loss(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
+    live = index.live
+    return Import(
+        source.path,
+        "log",
+        target,
+        session_id,
+        account,
+        sessions=[ImportedSession("session", session_id, target, len(live), added, is_older=is_older)],
+        roles=Counter(ROLES[index.roles[ordinal]] for ordinal in live),
+        hidden=len(index) - len(live),
+    )
