@@ -9,7 +9,7 @@ Nothing is lost silently: the account says what became of every line, in the rep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .. import clock
@@ -84,19 +84,7 @@ def import_session(
             found = writer.find_earlier()
             if not dry_run:
                 writer.write(found)
-        main = targets[0].draft
-        return Import(
-            opened.path,
-            importer.name,
-            targets[0].path,
-            targets[0].session_id,
-            account,
-            sessions=[_session(target, earlier) for target, earlier in zip(targets, found, strict=True)],
-            roles=main.roles,
-            derived_ids=main.derived_ids,
-            renamed=main.renamed,
-            without_timestamp=main.without_timestamp,
-        )
+            return _report(writer, found)
 
 
 def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account, *, strict: bool) -> None:
@@ -113,6 +101,22 @@ def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account,
         raise ImportRefusedError(source.strangeness() or _nothing(account))
     if strict and account.lost_lines + account.lost_parts:
         raise ImportRefusedError(f"something would be lost, which --strict forbids: {_first_loss(account)}")
+
+
+def _report(writer: SessionWriter, found: Sequence[EarlierImport | None]) -> Import:
+    main = writer.targets[0]
+    return Import(
+        writer.source,
+        writer.format_name,
+        main.path,
+        main.session_id,
+        writer.account,
+        sessions=[_session(target, earlier) for target, earlier in zip(writer.targets, found, strict=True)],
+        roles=main.draft.roles,
+        derived_ids=main.draft.derived_ids,
+        renamed=main.draft.renamed,
+        without_timestamp=main.draft.without_timestamp,
+    )
 
 
 def _session(target: Target, earlier: EarlierImport | None) -> ImportedSession:
