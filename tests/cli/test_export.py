@@ -185,6 +185,7 @@ def test_an_import_as_json(tmp_path: Path) -> None:
                 "added": 1,
                 "compactions": 0,
                 "usage_reports": 0,
+                "is_older": False,
             }
         ],
         "derived_ids": 1,

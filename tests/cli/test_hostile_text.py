@@ -37,7 +37,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "view": lambda path: ["view", path, "--request", "1"],
     "export": lambda path: ["export", path],
     "export --format": lambda path: ["export", path, "--format", "transcript", "--no-redact"],
-    "import": lambda path: ["import", path, "--session", "new", "--dry-run"],
+    "import": lambda path: ["import", path, "-o", f"{path}.new", "--dry-run"],
     "fork": lambda path: ["fork", path, "--at", "1", "--dry-run"],
     "rewind": lambda path: ["rewind", path, "--to", "1", "--dry-run"],
     "repair": lambda path: ["repair", path, "--dry-run"],
