@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.enforcing_provider import Service
 from tests.support.reasoning_rules import find_invalid
 from tests.support.reasoning_sessions import GeneratedSession, play, turn
 
@@ -19,13 +20,13 @@ WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tok
 def test_views_with_all_reasoning_are_refused() -> None:
     """Where nothing is left out, the provider refuses requests and drops reasoning, and the checker finds the same."""
     totals, faulty = Counter[str](), 0
-    for seed in range(1, 11):
+    for seed in range(1, 13):
         outcome = play(seed, everything=True)
         totals += outcome.counts
         faulty += bool(outcome.counts["refused"] and outcome.counts["invalid"])
-    assert faulty >= 8
+    assert faulty >= 6
     assert totals["refused"] > 30
-    assert totals["invalid"] > totals["refused"]
+    assert totals["invalid"] > 60
     assert totals["dropped"] > 10
 
 
@@ -45,6 +46,8 @@ class Steady(GeneratedSession):
         super().__init__(8, directory)
         self.config, self.prompt, self.tells = {**WIDE, **config}, "You are careful.", True
         self.in_place = self.keeps_wire = False
+        self.blank_share = 0.0
+        self.service = Service(self.answer)
 
     async def turns(self, number: int) -> None:
         for _ in range(number):

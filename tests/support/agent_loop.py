@@ -40,6 +40,10 @@ class AgentLoop:
         self.retain: list[str] = []
         """Texts that each view of the next turn must hold in full."""
         self.most_steps = 20
+        self.loses_answer = False
+        """Whether the turn fails between an answer and its storing."""
+        self.cuts_answer = False
+        """Whether the next answer is cut off while it comes in: of its thinking the signature is missing."""
 
     async def execute(
         self,
@@ -67,6 +71,11 @@ class AgentLoop:
                 about = {"type": type(error).__name__, "msg": str(error)}
                 await hooks.emit("provider:error", {"provider": provider.name, "error": about})
                 raise
+            if self.loses_answer:
+                raise ConnectionError("the host failed")
+            if self.cuts_answer:
+                await context.add_message(cut_off(response))
+                return ""
             await context.add_message(stored(response))
             if not response.tool_calls:
                 await hooks.emit("orchestrator:complete", {"orchestrator": "agent-loop", "turn_count": step})
@@ -112,6 +121,12 @@ def injected(view: list[Message], told: Any) -> list[Message]:
     if told.append_to_last_tool_result and last.get("role") == "tool":
         return [*view[:-1], {**last, "content": f"{last['content']}\n\n{told.context_injection}"}]
     return [*view, {"role": told.context_injection_role, "content": told.context_injection}]
+
+
+def cut_off(response: Any) -> Message:
+    """What a streaming loop stores of an answer that a person interrupted."""
+    blocks = [{"type": "thinking", "thinking": "I was about to"}, {"type": "text", "text": "I will"}]
+    return {"role": "assistant", "content": blocks[: 2 if response.tool_calls else 1] + blocks[1:]}
 
 
 def with_all_reasoning(view: list[Message], history: list[Message]) -> list[Message]:

@@ -22,12 +22,12 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from amplifier_core.llm_errors import InvalidRequestError
+from amplifier_core.llm_errors import InvalidRequestError, LLMError
 from amplifier_core.message_models import (
     ChatResponse,
     RedactedThinkingBlock,
@@ -43,6 +43,7 @@ from tests.support.messages import Message
 from tests.support.reasoning_rules import Exchange
 from tests.support.sent_requests import CLAUDE, GEMINI, OPENAI, Part, Sent, as_part, sent
 
+LLM_ERRORS = (LLMError, ConnectionError)
 _SECRET = b"of the stand-in"
 
 
@@ -85,6 +86,8 @@ class Answer:
     """Of each block of reasoning before the text: `plain`, `empty` (only its signature) or `redacted`."""
     between: bool = False
     """Whether there is reasoning between the calls, too."""
+    blank: bool = False
+    """Whether blank text stands before the calls, as it does now and then; it cannot be sent back."""
 
 
 Script = Callable[[Sent, bool], Answer]
@@ -119,8 +122,10 @@ class Service:
         """Number, place and reason of reasoning that was left out without an error."""
         self.journal: Callable[[Exchange, str], None] = lambda *_: None
         """Told of each request with the error that it got, and again with its answer before that is given."""
-        self.failures_left = 0
-        """So many requests fail before they are answered, as with a network that is down."""
+        self.failures: list[Exception] = []
+        """Raised by the next requests, one each, before they are answered: a network that is down, for example."""
+        self.same_ids = False
+        """Whether the calls of each answer count from 0, as some gateways have it."""
         self._serial = 0
 
     def complete(self, model: Model, request: Sent, *, for_loop: bool = True) -> list[Message]:
@@ -128,7 +133,7 @@ class Service:
 
         Raises:
             InvalidRequestError: it is refused; the text is the documented one.
-            ConnectionError: the network is down.
+            Exception: what `failures` holds.
         """
         number = len(self.exchanges)
         self.exchanges.append(Exchange(request))
@@ -139,9 +144,8 @@ class Service:
         if error:
             self.refusals.append(Refusal(number, model.name, error))
             raise InvalidRequestError(f"400 invalid_request_error: {error}", provider=request.provider, status_code=400)
-        if self.failures_left:
-            self.failures_left -= 1
-            raise ConnectionError("the network is down")
+        if self.failures:
+            raise self.failures.pop(0)
         blocks = self._answer(model, request, self.script(request, for_loop))
         answer = tuple(as_part(block, "assistant", f"answer.{at}") for at, block in enumerate(blocks))
         self.exchanges[number] = Exchange(request, answer)
@@ -163,11 +167,14 @@ class Service:
             think(kind)
         if wanted.text:
             blocks.append({"type": "message", "content": wanted.text} if model.family == OPENAI else _text(wanted.text))
+        if wanted.blank and wanted.calls and model.family == CLAUDE:
+            blocks.append(_text("\n\n"))
         for number, (name, arguments) in enumerate(wanted.calls):
             if thinks and wanted.between and number:
                 think("plain")
             self._serial += 1
-            call_id = f"{'think' if wanted.thoughts else 'plain'}_{model.name}_{self.label}{self._serial}"
+            count = f"call_{number}" if self.same_ids else f"{self.label}{self._serial}"
+            call_id = f"{'think' if wanted.thoughts else 'plain'}_{model.name}_{count}"
             if model.family == GEMINI and not number:
                 seal = _sign(model, request, [*request.parts], f"call {call_id}")
                 blocks.append({"type": "thought_signature", "signature": seal})
@@ -368,6 +375,10 @@ def _call(family: str, call_id: str, name: str, arguments: Message) -> Message:
     return {"type": "function_call", "call_id": call_id, "name": name, "args": arguments}
 
 
+async def _nothing() -> None:
+    """Nothing happens."""
+
+
 # -- the provider module ---------------------------------------------------------------------------------------------
 
 
@@ -399,6 +410,8 @@ class EnforcingProvider:
         self.name, self.default_model = name or ACCOUNTS[self.model.family], model
         self._in_place, self._keeps_wire = in_place and self.model.family == CLAUDE, keeps_wire
         self._tells = tells
+        self.before_answer: Callable[[], Awaitable[None]] = _nothing
+        """Runs while a request is on its way."""
 
     def get_info(self) -> Any:
         """Say who this is."""
@@ -418,7 +431,8 @@ class EnforcingProvider:
         await self._tell("llm:request", **about, message_count=len(messages))
         try:
             blocks = self._service.complete(self.model, written, for_loop=for_loop)
-        except (InvalidRequestError, ConnectionError) as error:
+            await self.before_answer()
+        except LLM_ERRORS as error:
             await self._tell("llm:response", **about, status="error", error=str(error))
             raise
         size = sum(len(part.text) for part in written.parts) + len(written.tools) + sum(map(len, written.system))

@@ -139,7 +139,7 @@ def judge(noted: list[tuple[Exchange, str]]) -> tuple[Counter[str], list[str]]:
     last: dict[tuple[str, str], int] = {}
     for number, one in enumerate(exchanges):
         reader = one.sent.provider, one.sent.model
-        if reader in last and exchanges[last[reader]].answer:
+        if reader in last and exchanges[last[reader]].answer and MODELS[one.sent.model].binds:
             counts["lost"] += len(find_lost(exchanges, last[reader], number))
         last[reader] = number
     return counts, [f"refused: {error}" for error in refused] + [f"invalid: {one}" for one in invalid]

@@ -57,7 +57,8 @@ def find_lost(exchanges: Sequence[Exchange], before: int, now: int) -> list[Part
     """Find the reasoning that a request lacks although it continues another one.
 
     A request continues another one if it goes to the same reader and, reasoning aside, begins with what that one sent
-    and was answered. Then all reasoning that was shown and answered there is valid here.
+    and was answered. Then all reasoning that was shown and answered there is valid here. System text that comes later
+    counts as a change of the beginning, for there are providers that put it there.
 
     Args:
         exchanges: all requests.
@@ -114,8 +115,9 @@ def _fault(exchanges: Sequence[Exchange], makers: dict[str, tuple[int, int]], nu
     return ""
 
 
-def _head(request: Sent) -> tuple[str, tuple[str, ...]]:
-    return request.tools, request.system
+def _head(request: Sent) -> tuple[str, ...]:
+    late = (part.text for part in request.parts if part.role == "system")
+    return (request.tools, *request.system, *late)
 
 
 def _reader(request: Sent) -> tuple[str, str]:

@@ -34,6 +34,7 @@ from amplifier_module_context_persistent.cli.main import main as command_line
 from tests.support import agent_loop
 from tests.support.agent_loop import AgentLoop, InterruptedTool, Tool, chat_request, without_reasoning
 from tests.support.enforcing_provider import ACCOUNTS, MODELS, Answer, EnforcingProvider, Service
+from tests.support.histories import IMAGE_DATA
 from tests.support.host_repair import diagnose, repair
 from tests.support.messages import Message
 from tests.support.reasoning_rules import find_invalid, find_lost
@@ -98,12 +99,14 @@ class GeneratedSession:
         self.directory, self._causes, self._loop_options = directory, causes or tuple(CAUSES), loop
         self.log = directory / "log.jsonl"
         self.in_place, self.keeps_wire = self.rng.random() < 0.3, self.rng.random() < 0.4
-        self.service = Service(self._answer, says_more=self.keeps_wire)
+        self.service = Service(self.answer, says_more=self.keeps_wire)
         self.processes: list[Process] = []
         self.now: Process | None = None
         self.tools = ["look", "edit", "run"]
         self.tool_words = {name: f"Runs {name}." for name in self.tools}
         self.prompt: str | None = "You are careful." if self.rng.random() < 0.7 else None
+        self.prompt_counts = False
+        """Whether the system prompt is another one in each request."""
         self.model, self.provider = "claude-opus-5-5", "anthropic"
         self.answering: Process
         self.interrupts = False
@@ -113,7 +116,8 @@ class GeneratedSession:
         self.serial = 0
         self.sure = True
         """Whether it is certain which request each answer belongs to."""
-        self.tells = self.rng.random() < 0.8
+        self.tells, self.blank_share = self.rng.random() < 0.8, 0.05
+        self.service.same_ids = self.rng.random() < 0.1
         self.config = self._configuration()
         self.last: dict[tuple[str, str], int] = {}
         """By reader, the number of its last request on this log."""
@@ -138,6 +142,11 @@ class GeneratedSession:
             config["receipts"] = False
         if rng.random() < 0.2:
             config["compaction_notice_enabled"] = False
+        if rng.random() < 0.4:
+            config["max_images"] = 2
+        if rng.random() < 0.1:
+            (self.directory / "memory.md").write_text("Remember: tests first.", encoding="utf-8")
+            config["memory_files"] = [str(self.directory / "memory.md")]
         return config
 
     # -- playing -----------------------------------------------------------------------------------------------------
@@ -176,7 +185,7 @@ class GeneratedSession:
         self.outcome.faults += [f"invalid: request {one.request}, {one.place}: {one.why}" for one in invalid]
         self.outcome.faults += [f"dropped: request {n}, {place}: {why}" for n, place, why in service.dropped]
 
-    def _answer(self, request: Sent, for_loop: bool) -> Answer:
+    def answer(self, request: Sent, for_loop: bool) -> Answer:
         rng = self.rng
         if not for_loop or self.now is None:
             return Answer(f"Summary: {self.text(20)}", thoughts=("plain",) if rng.random() < 0.5 else ())
@@ -187,7 +196,7 @@ class GeneratedSession:
         process.steps_left -= 1
         calls = [(rng.choice(self.tools), {"path": self._path()}) for _ in range(rng.choice((1, 1, 2, 3)))]
         text = f"Next: {self.text(8)}" if rng.random() < 0.7 else ""
-        return Answer(text, calls, thoughts, between=rng.random() < 0.3)
+        return Answer(text, calls, thoughts, between=rng.random() < 0.3, blank=rng.random() < self.blank_share)
 
     def text(self, words: int) -> str:
         self.serial += 1
@@ -227,7 +236,7 @@ class GeneratedSession:
 
     async def _set_prompt(self, process: Process) -> None:
         async def prompt() -> str:
-            return self.prompt or ""
+            return f"{self.prompt or ''}{self.text(1) if self.prompt_counts else ''}"
 
         await process.context.set_system_prompt_factory(prompt)
 
@@ -303,7 +312,7 @@ class GeneratedSession:
             if (request.provider, request.model) != reader:
                 continue
             before = self.last.get(reader)
-            if before is not None and self.sure:
+            if before is not None and self.sure and MODELS[request.model].binds:
                 lost = find_lost(exchanges, before, number)
                 self.outcome.counts["continued"] += 1
                 self.outcome.counts["lost"] += len(lost)
@@ -344,7 +353,7 @@ async def late_result(session: GeneratedSession) -> None:
         await interrupted(session)
         if session.rng.random() < 0.6:
             await turn(session)
-    if session.results:
+    if session.results and not session.service.same_ids:
         call_id = session.results.pop(0)
         late = {"role": "tool", "tool_call_id": call_id, "name": "look", "content": f"Late: {session.text(9)}"}
         await _here(session).context.add_message(late)
@@ -398,6 +407,7 @@ async def other_prompt(session: GeneratedSession) -> None:
     """The text of the system prompt changes, or goes back to what it was."""
     if session.prompt is not None:
         session.prompt = session.rng.choice(("You are careful.", "You are quick.", f"It is {session.text(3)}."))
+        session.prompt_counts = session.rng.random() < 0.15
 
 
 async def other_tools(session: GeneratedSession) -> None:
@@ -481,12 +491,70 @@ async def retained(session: GeneratedSession) -> None:
 
 
 async def network(session: GeneratedSession) -> None:
-    """A request fails before it is answered; the host asks again."""
+    """A request fails before it is answered, or the host before it stores the answer; the host asks again."""
     session.sure = session.sure and session.tells
-    session.service.failures_left = 1
+    loop = _here(session).loop
+    loop.loses_answer = session.rng.random() < 0.4
+    if not loop.loses_answer:
+        session.service.failures.append(ConnectionError("ConnectionError: the network is down"))
     await turn(session)
-    session.service.failures_left = 0
+    loop.loses_answer = False
+    session.service.failures.clear()
     await turn(session)
+
+
+async def overflow(session: GeneratedSession) -> None:
+    """A provider finds a request too long; the next view is smaller."""
+    session.sure = session.sure and session.tells
+    session.service.failures.append(ContextLengthError("prompt is too long"))
+    await turn(session)
+    session.service.failures.clear()
+    await turn(session)
+
+
+async def in_flight(session: GeneratedSession) -> None:
+    """While a request is on its way, a message is stored: a person steers, or a hook reminds."""
+    provider = session.chosen_provider(_here(session))
+
+    async def steer() -> None:
+        if session.rng.random() < 0.5:
+            await _here(session).context.add_message({"role": "user", "content": f"Wait: {session.text(4)}"})
+
+    provider.before_answer, before = steer, provider.before_answer
+    await turn(session)
+    provider.before_answer = before
+
+
+async def cut_answer(session: GeneratedSession) -> None:
+    """A person interrupts an answer while it comes in; what there is of it is stored."""
+    _here(session).loop.cuts_answer = True
+    await turn(session)
+    _here(session).loop.cuts_answer = False
+
+
+async def images(session: GeneratedSession) -> None:
+    """A person shows some images, perhaps more than a request may have."""
+    source = {"type": "base64", "media_type": "image/png", "data": IMAGE_DATA}
+    for _ in range(session.rng.choice((1, 1, 2))):
+        blocks = [{"type": "text", "text": f"See: {session.text(3)}"}, {"type": "image", "source": source}]
+        await _here(session).context.add_message({"role": "user", "content": blocks})
+
+
+async def redact(session: GeneratedSession) -> None:
+    """A person redacts a word in the log."""
+    await session.run_command("purge", session.log, "--redact", f"{session.rng.randrange(40)} [a-z]+", "--yes")
+
+
+async def at_once(session: GeneratedSession) -> None:
+    """Two processes run a turn each at the same time."""
+    if len(session.processes) < 2:
+        await session.start(resumed=True)
+    session.last.clear()
+    session.sure = session.sure and session.tells
+    first, second = session.processes[-2:]
+    prompts = [f"At once: {session.text(4)}" for _ in range(2)]
+    await asyncio.gather(*(session.ask(one, prompt, 2) for one, prompt in zip((first, second), prompts, strict=True)))
+    session.last.clear()
 
 
 async def resume(session: GeneratedSession) -> None:
@@ -499,6 +567,10 @@ async def resume(session: GeneratedSession) -> None:
         session.config["late_system"] = session.rng.choice(("system", "reminder"))
     if session.rng.random() < 0.2:
         session.config["max_tokens"] = session.rng.choice((1_500, 4_000, 20_000))
+    if session.rng.random() < 0.1:
+        session.config["truncate_boundary"] = session.rng.choice(("line", "char"))
+    if session.rng.random() < 0.1:
+        session.config["receipts"] = session.rng.random() < 0.5
     await session.start(resumed=True)
 
 
@@ -614,6 +686,12 @@ CAUSES: dict[str, tuple[float, Callable[[GeneratedSession], Awaitable[None]]]] =
     "side_request": (1, side_request),
     "retained": (1, retained),
     "network": (1, network),
+    "overflow": (0.5, overflow),
+    "in_flight": (1, in_flight),
+    "cut_answer": (0.5, cut_answer),
+    "images": (0.8, images),
+    "redact": (0.3, redact),
+    "at_once": (0.5, at_once),
     "resume": (1.5, resume),
     "sub_session_resume": (0.5, sub_session_resume),
     "second_process": (1, second_process),
