@@ -20,7 +20,7 @@ from .import_log import import_log
 from .import_report import Import, ImportedSession
 from .importers.account import Account
 from .importers.events import Importer
-from .importers.registry import FORMATS, importer_of, recognise
+from .importers.registry import FORMATS, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
 from .targets import Destination, Target, directory_of, targets_of
 from .write_import import EarlierImport, SessionWriter
@@ -72,6 +72,7 @@ def import_session(
     to: Destination = {"session_id": session_id, "path": path, "working_dir": working_dir, "storage": storage}
     with collector_paused(), Source(source, files=files) as opened:
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
+        opened.check = format_check(importer)
         if importer.name == "log":
             return import_log(opened, to, dry_run=dry_run, now=now)
         account = Account()

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .account import Account
-from .codex_index import CONTEXT, Part, Rollout, find_people, take, text_of
+from .codex_index import CONTEXT, Part, Rollout, find_people, settle, take, text_of
 from .events import Compacted, Event, Kept, MessageRead, SessionStart
-from .fields import assistant, items, mapping, metadata, plain_content, result, session_name, text
+from .fields import Message, assistant, items, mapping, metadata, plain_content, result, session_name, text
 from .lines import objects_of
-from .responses_items import blocks_of, output_of, parts_of
+from .responses_items import blocks_of, output_of, parts_of, thinking
 from .source import Sample, Source
 
 MOST_BRANCHES = 50
@@ -38,6 +38,7 @@ class Codex:
         rollout = Rollout()
         for at, entry in objects_of(source, account):
             take(rollout, at, entry, account)
+        settle(rollout, account)
         find_people(rollout)
         if rollout.parent_id:
             name = session_name(rollout.name or rollout.session_id)
@@ -98,12 +99,18 @@ def _said(said: Any, role: str, message_id: str, time: Any, *, is_human: bool) -
 
 
 def _answer(rollout: Rollout, part: Part) -> Iterator[Event]:
-    blocks, calls, ids, time = [], [], set[str](), None
+    blocks: list[Message] = []
+    calls, ids, time = [], set[str](), None
     for line in part.lines:
         entry = line.value
         time = time or entry.get("timestamp")
-        more, called = parts_of(mapping(entry.get("payload")))
-        blocks += more
+        payload = mapping(entry.get("payload"))
+        if entry.get("type") == "event_msg":  # it tells what the item beside it only holds encrypted
+            _add_reasoning(blocks, thinking(text(payload.get("text")).strip()))
+            continue
+        more, called = parts_of(payload)
+        for block in more:
+            _add_reasoning(blocks, block)
         calls += [one for one in called if one["id"] not in ids]
         ids.update(one["id"] for one in called)
     number = part.lines[0].number
@@ -111,6 +118,17 @@ def _answer(rollout: Rollout, part: Part) -> Iterator[Event]:
     given = metadata(f"codex-{number}", time, provider=provider, model=part.model, usage=part.usage)
     if (message := assistant(blocks, calls, given)) is not None:
         yield MessageRead(message, number)
+
+
+def _add_reasoning(blocks: list[Message], block: Message) -> None:
+    """Add a block; a text and an encrypted state that stand beside each other are one."""
+    last = blocks[-1] if blocks else {}
+    if last.get("type") == block.get("type") == "thinking":
+        said = [one["thinking"] for one in (last, block) if one["thinking"]]
+        if len(said) < 2 and ("content" in last) != ("content" in block):
+            blocks[-1] = {**last, **block, "thinking": "".join(said)}
+            return
+    blocks.append(block)
 
 
 def _compaction(

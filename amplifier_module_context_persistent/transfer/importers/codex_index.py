@@ -10,13 +10,15 @@ from typing import Any
 from .account import Account
 from .fields import items, mapping, text, total, usage_of
 from .lines import SourceObject
-from .responses_items import CALLS, OUTPUTS, blocks_of, is_answer, kind_of
+from .responses_items import CALLS, OUTPUTS, blocks_of, is_answer, kind_of, text_of_reasoning
+from .source import TwoSessionsError
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
 
 _END_CHARS = 300
 _TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
+_REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Part:
     model: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     is_human: bool = False
+    reasoning: str = ""
+    """Of an answer, the text of its reasoning items."""
 
 
 @dataclass(slots=True)
@@ -53,11 +57,20 @@ class Rollout:
     tells_people: bool = False
     names: dict[str, str] = field(default_factory=dict)
     last_context: dict[str, Any] = field(default_factory=dict)
+    started: str = ""
+    waiting: list[tuple[SourceObject, str]] = field(default_factory=list)
+    """Events that tell what was reasoned, and their texts, until it is known whether an item says the same."""
 
 
 def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
-    """Note a line, and put it in its place."""
+    """Note a line, and put it in its place.
+
+    Raises:
+        TwoSessionsError: it begins another session.
+    """
     kind, payload = text(entry.get("type")), mapping(entry.get("payload"))
+    if kind not in ("event_msg", "response_item"):
+        settle(rollout, account)
     if kind == "response_item" and payload:
         _item(rollout, at, payload, account)
     elif kind == "compacted":
@@ -73,6 +86,7 @@ def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Acc
     elif kind == "session_meta":
         account.keep(kind)
         if rollout.session_id:
+            _check_is_own(rollout, at.number, payload)
             rollout.live.append(Part("kept", [at]))
         else:
             _note_facts(rollout, payload)
@@ -83,17 +97,29 @@ def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Acc
         rollout.live.append(Part("kept", [at]))
 
 
+def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
+    """Check that a further `session_meta` is of this session, or of an earlier one that it goes on from.
+
+    Raises:
+        TwoSessionsError: it is of one that began later.
+    """
+    other, known = text(meta.get("id")), rollout.session_id
+    goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
+    if other and other != known and not goes_on and text(meta.get("timestamp")) >= rollout.started:
+        raise TwoSessionsError(line, known, other)
+
+
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
     kind = kind_of(item)
+    said = text_of_reasoning(item) if kind == "reasoning" else ""
+    settle(rollout, account, said)
     if kind in CALLS:
         rollout.names.setdefault(text(item.get("call_id")) or text(item.get("id")), text(item.get("name")))
     if is_answer(item):
         account.map(kind)
-        last = rollout.live[-1] if rollout.live else None
-        if last is not None and last.kind == "answer" and not last.usage:
-            last.lines.append(at)
-        else:
-            rollout.live.append(Part("answer", [at], model=rollout.model))
+        answer = _answer_at_end(rollout)
+        answer.lines.append(at)
+        answer.reasoning += said
     elif kind in OUTPUTS:
         account.map(kind)
         rollout.live.append(Part("output", [at]))
@@ -109,11 +135,42 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Acc
         rollout.live.append(Part("kept", [at]))
 
 
+def _answer_at_end(rollout: Rollout) -> Part:
+    """The answer that is being given."""
+    last = rollout.live[-1] if rollout.live else None
+    if last is None or last.kind != "answer" or last.usage:
+        last = Part("answer", [], model=rollout.model)
+        rollout.live.append(last)
+    return last
+
+
+def settle(rollout: Rollout, account: Account, said: str = "") -> None:
+    """Decide of events that tell what was reasoned: they repeat an item that says it, here `said`, or are all there is.
+
+    An item may hold nothing but the encrypted state; then the event's text belongs to it.
+    """
+    waiting, rollout.waiting = rollout.waiting, []
+    for at, told in waiting:
+        if told in said:
+            account.skip("event agent_reasoning")
+        else:
+            account.map("event agent_reasoning")
+            _answer_at_end(rollout).lines.append(at)
+
+
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Account) -> None:
     kind = text(event.get("type"))
+    if kind in _REASONING and (told := text(event.get("text")).strip()):
+        last = rollout.live[-1] if rollout.live else None
+        if last is not None and told in last.reasoning:
+            account.skip("event agent_reasoning")
+        else:
+            rollout.waiting.append((at, told))
+        return
     if kind not in _TOLD:
         account.skip(f"event {kind}")
         return
+    settle(rollout, account)
     account.keep(f"event {kind}")
     if kind == "user_message":
         rollout.tells_people = True
@@ -163,7 +220,7 @@ def find_people(rollout: Rollout) -> None:
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
-    rollout.session_id = text(meta.get("id"))
+    rollout.session_id, rollout.started = text(meta.get("id")), text(meta.get("timestamp"))
     names = (
         ("cwd", "cwd"),
         ("version", "cli_version"),

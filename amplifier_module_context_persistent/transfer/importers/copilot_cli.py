@@ -15,7 +15,7 @@ from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import as_text, assistant, call, items, mapping, metadata, result, session_name, text, usage_of
 from .lines import SourceObject, objects_of
-from .source import Sample, Source
+from .source import Sample, Source, TwoSessionsError
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
@@ -48,6 +48,8 @@ class CopilotCli:
         file = _File()
         for at, entry in objects_of(source, account):
             agent = text(entry.get("agentId"))
+            if entry.get("type") == "session.start" and not agent:
+                _check_is_one(file, at.number, text(mapping(entry.get("data")).get("sessionId")))
             if _take(file, entry, account):
                 file.refs.setdefault(agent, []).append(at)
         model = ""
@@ -65,6 +67,11 @@ class CopilotCli:
 
 def _is_own(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
+
+
+def _check_is_one(file: _File, line: int, session_id: str) -> None:
+    if session_id and file.session_id not in ("", session_id):
+        raise TwoSessionsError(line, file.session_id, session_id)
 
 
 def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:

@@ -28,13 +28,12 @@ from .fields import (
     usage_of,
 )
 from .lines import SourceObject, objects_of
-from .source import ImportRefusedError, Sample, Source
+from .source import ImportRefusedError, Sample, Source, TwoSessionsError
 
 MOST_BRANCHES = 50
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
-_DONE = frozenset({"success", "error", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +165,8 @@ def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> No
         chat.add(ref)
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
+        if text(entry["sessionId"]) and chat.session_id not in ("", entry["sessionId"]):
+            raise TwoSessionsError(ref.line, chat.session_id, entry["sessionId"])
         _note_facts(chat, entry)
     else:
         account.keep(kind or "without a type")
@@ -207,21 +208,36 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         output_tokens=total(counts.get("output"), counts.get("thoughts")),
         cache_read_tokens=counts.get("cached"),
     )
-    given = metadata(message_id, entry.get("timestamp"), provider="gemini", model=text(entry.get("model")), usage=usage)
+    answered = [_output(one) for one in asked]
+    open_calls = {
+        call_id: one["status"]
+        for call_id, one, output in zip(ids, asked, answered, strict=True)
+        if output is None and text(one.get("status"))
+    }
+    given = metadata(
+        message_id,
+        entry.get("timestamp"),
+        provider="gemini",
+        model=text(entry.get("model")),
+        usage=usage,
+        imported={"open_calls": open_calls} if open_calls else {},
+    )
     if (message := assistant(blocks, calls, given)) is not None:
         yield message
-    for call_id, one in zip(ids, asked, strict=True):
-        if text(one.get("status")) in _DONE or one.get("result") is not None:
+    for call_id, one, output in zip(ids, asked, answered, strict=True):
+        if output is not None:
             failed = True if one.get("status") in ("error", "cancelled") else None
             told = metadata(
                 f"{message_id}-{call_id}", one.get("timestamp"), is_error=failed, status=text(one.get("status"))
             )
-            yield result(call_id, text(one.get("name")), _output(one), told)
+            yield result(call_id, text(one.get("name")), output, told)
 
 
 def _output(asked: dict[str, Any]) -> Any:
-    """The result of a call: what the function responded, else what was displayed."""
-    given = asked.get("result")
+    """The result of a call: what the function responded, else what was displayed; None where there is neither."""
+    given, shown = asked.get("result"), asked.get("resultDisplay")
+    if given is None:
+        return as_text(shown) if shown else None
     if isinstance(given, str):
         return given
     said = []
@@ -234,7 +250,7 @@ def _output(asked: dict[str, Any]) -> Any:
             said.append(text(part.get("text")) or as_text(part))
         else:
             said.append(as_text(part))
-    return "\n".join(said) if said else text(asked.get("resultDisplay"))
+    return "\n".join(said) if said else as_text(shown or "")
 
 
 def _blocks(content: Any) -> list[Message]:

@@ -84,7 +84,9 @@ def objects_of(source: Source, account: Account) -> Iterator[tuple[SourceObject,
             continue
         if not isinstance(entry, dict):
             account.lose(line.number, "no JSON object")
-        elif is_held:
+            continue
+        source.check(line.number, entry)
+        if is_held:
             yield SourceObject(line.number, entry), entry
         else:
             yield SourceObject(line.number, None, line._replace(content=None), source), entry

@@ -15,8 +15,6 @@ from .fields import Message, assistant, call, items, mapping, metadata, plain_co
 from .responses_items import image_block
 from .source import ImportRefusedError, Sample, Source
 
-_ANSWERED = frozenset({"completed", "error"})
-
 
 class OpenCode:
     """Importer of OpenCode's exports."""
@@ -141,8 +139,8 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
     yield MessageRead(message, number, "assistant")
     for at, part in enumerate(asked, 1):
         state = mapping(part.get("state"))
-        if text(state.get("status")) in _ANSWERED:
-            failed = state["status"] == "error"
+        failed = state.get("status") == "error"
+        if failed or (state.get("status") == "completed" and state.get("output") is not None):
             output = text(state.get("error")) if failed else text(state.get("output"))
             told = metadata(
                 f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None

@@ -28,7 +28,7 @@ from .fields import (
     usage_of,
 )  # fmt: skip
 from .lines import SourceObject, objects_of
-from .source import Sample, Source
+from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, parents_of
 
 MOST_BRANCHES = 50
@@ -105,19 +105,22 @@ def _is_own(entry: dict[str, Any]) -> bool:
 
 def _index(source: Source, account: Account) -> _File:
     file = _File()
-    known = set[str]()
+    known: dict[str, int] = {}
     for at, entry in objects_of(source, account):
         kind = text(entry.get("type"))
         if kind == "session":
             account.keep("session")
+            if text(entry.get("id")) and file.session_id not in ("", entry["id"]):
+                raise TwoSessionsError(at.number, file.session_id, entry["id"])
             _note_facts(file, entry)
             file.at_number.append(-1)
             continue
         entry_id = text(entry.get("id"))
-        if entry_id and entry_id in known:
-            account.lose(at.number, "an earlier entry has the same id")
-            continue
-        known.add(entry_id)
+        if (first := known.get(entry_id, -1)) >= 0:
+            if file.entries[first].kind != "lost":
+                account.lose(at.number, "an earlier entry has the same id")
+                continue
+            file.entries[first] = file.entries[first]._replace(id="")  # what says nothing takes no message its id
         speaks = kind in ("message", "compaction", "branch_summary", "custom_message")
         if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
             account.lose(at.number, "a message of an unknown role")
@@ -129,6 +132,8 @@ def _index(source: Source, account: Account) -> _File:
             account.map(kind)
         else:
             account.keep(kind or "without a type")
+        if entry_id:
+            known[entry_id] = len(file.entries)
         if kind == "session_info" and (title := text(entry.get("name"))):
             file.facts["title"] = title
         file.at_number.append(len(file.entries))

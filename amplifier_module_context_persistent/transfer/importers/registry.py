@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from ...log.record import ROLES
 from .anthropic import Anthropic
@@ -35,6 +37,16 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 """In the order of preference where two are as sure."""
 
+_MARKS = {
+    "claude-code": {"uuid", "parentUuid", "sessionId", "leafUuid"},
+    "codex": {"payload"},
+    "gemini-cli": {"$set", "$rewindTo", "projectHash"},
+    "pi": {"parentId"},
+    "copilot-cli": {"data"},
+}
+"""By format, keys by which a line is its own, whatever its type."""
+_TALK = frozenset({"message", "content", "payload", "role", "data"})
+
 FORMATS = ("auto", *(importer.name for importer in IMPORTERS))
 
 
@@ -58,6 +70,23 @@ def recognise(source: Source) -> Importer:
         raise ImportRefusedError(f"{why}; formats are: {known}")
     found = next(importer for score, importer in scores if score == best)
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
+
+
+def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
+    """Give what refuses a line that another format's agent wrote: two sessions in one file are not merged."""
+    marks = _MARKS.get(importer.name)
+
+    def check(number: int, entry: dict[str, Any]) -> None:
+        if marks is None or marks & entry.keys() or _TALK.isdisjoint(entry) or importer.score(Sample((entry,))):
+            return
+        other = next((one.name for one in IMPORTERS if one.score(Sample((entry,)))), "")
+        if other:
+            raise ImportRefusedError(
+                f"line {number:,} is of another format ({other}; the file begins as {importer.name}): a file holds one "
+                "session; cut it before that line, and import both parts"
+            )
+
+    return check
 
 
 def _bare_kind(source: Source, sample: Sample) -> str:

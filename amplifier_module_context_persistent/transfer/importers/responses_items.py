@@ -85,16 +85,24 @@ def parts_of(item: dict[str, Any]) -> tuple[list[Message], list[Message]]:
     return [], [call(call_id, text(item.get("name")), given)]
 
 
-def _reasoning(item: dict[str, Any]) -> list[Message]:
-    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
-    said = "\n\n".join(
+def text_of_reasoning(item: dict[str, Any]) -> str:
+    """What a reasoning item says."""
+    return "\n\n".join(
         text(block.get("text")) for key in ("summary", "content") for block in blocks_of(item.get(key)) if block
     )
-    state = [item.get("encrypted_content"), item.get("id")]
+
+
+def thinking(said: str) -> Message:
+    """What was reasoned, as a content block."""
+    return {"type": "thinking", "thinking": said, "signature": None}
+
+
+def _reasoning(item: dict[str, Any]) -> list[Message]:
+    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
+    said, state = text_of_reasoning(item), [item.get("encrypted_content"), item.get("id")]
     if not said and not any(state):
         return []
-    block: Message = {"type": "thinking", "thinking": said, "signature": None}
-    return [{**block, "content": state} if any(state) else block]
+    return [{**thinking(said), "content": state} if any(state) else thinking(said)]
 
 
 def output_of(item: dict[str, Any]) -> tuple[Any, bool]:

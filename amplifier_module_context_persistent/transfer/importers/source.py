@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -121,6 +121,8 @@ class Source:
         self._files = files or FileSystem()
         self._document: list[Any] = []
         self._temporary: list[str] = []
+        self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
+        """Is given each object of a line with its number, and refuses what is of another format."""
         self._fd = -1
         try:
             self._fd = self._spool(_pieces_of(sys.stdin.buffer), MOST_DECOMPRESSED_BYTES) if is_piped else self._open()

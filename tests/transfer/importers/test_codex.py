@@ -187,3 +187,52 @@ def test_a_text_event_alone_is_no_session(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "r.jsonl", [META | {"payload": {"id": "x"}}, told("hi"), json.dumps(7)])
     with pytest.raises(ImportRefusedError, match="line 3"):
         import_session(source, path=tmp_path / "new")
+
+
+def reasoned(text: str, **item: Any) -> Entry:
+    return line(
+        "response_item", type="reasoning", summary=[{"type": "summary_text", "text": text}] * bool(text), **item
+    )
+
+
+def event(text: str) -> Entry:
+    return line("event_msg", type="agent_reasoning", text=text)
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+async def test_what_was_reasoned_is_kept_where_the_item_is_encrypted(tmp_path: Path, order: str) -> None:
+    """An event repeats an item only if the item says the same; its text belongs to the encrypted state beside it."""
+    hidden = [event("Plan **it**"), reasoned("", encrypted_content="E1")]
+    told = [event("Look"), reasoned("Look", encrypted_content="E2")]
+    call = line("response_item", type="function_call", name="ls", arguments="{}", call_id="c1")
+    output = line("response_item", type="function_call_output", call_id="c1", output="a")
+    if order == "after":
+        hidden, told = hidden[::-1], told[::-1]
+    entries = [META, item("user", "go"), *hidden, call, output, *told, item("assistant", "Done")]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
+    history, _ = await history_and_view(report.path)
+    first, second = (message["content"][0] for message in history if message["role"] == "assistant")
+    assert first == {"type": "thinking", "thinking": "Plan **it**", "signature": None, "content": ["E1", None]}
+    assert second == {"type": "thinking", "thinking": "Look", "signature": None, "content": ["E2", None]}
+    assert report.account.mapped["event agent_reasoning"] == 1
+    assert report.account.not_conversational == {"event agent_reasoning": 1}
+
+
+async def test_what_was_reasoned_is_kept_without_an_item(tmp_path: Path) -> None:
+    """Where the turn was interrupted before the item, and where two events tell of one."""
+    entries = [META, item("user", "go"), event("One"), event("Two"), reasoned("", encrypted_content="E")]
+    entries += [item("user", "again"), event("Three")]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
+    history, _ = await history_and_view(report.path)
+    thoughts = [[b["thinking"] for b in message["content"]] for message in history if message["role"] == "assistant"]
+    assert thoughts == [["One", "Two"], ["Three"]]
+    assert report.account.mapped["event agent_reasoning"] == 3
+
+
+def test_a_fork_names_the_session_that_it_goes_on_from(tmp_path: Path) -> None:
+    """Its rollout holds the `session_meta` of the other one, which began earlier: it is one session."""
+    early = {**META["payload"], "id": "0199-0", "timestamp": "2026-01-01T00:00:00Z"}
+    late = {**META["payload"], "timestamp": "2026-01-02T00:00:00Z"}
+    entries = [META | {"payload": late}, META | {"payload": early}, item("user", "go")]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", entries))
+    assert records(report.path, "header")[0]["source"]["session_id"] == "0199-a"

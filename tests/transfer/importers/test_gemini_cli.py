@@ -80,3 +80,21 @@ async def test_json_lines_with_later_versions_and_rewinds(tmp_path: Path) -> Non
     assert texts(left) == ["user: one", "assistant: partial, then whole", "user: two", "assistant: 2"]
     assert report.account.not_conversational == {"replaced by a later version": 1}
     assert records(report.path, "header")[0]["source"]["title"] == "Counting"
+
+
+async def test_no_result_is_no_result(tmp_path: Path) -> None:
+    """A call that was interrupted stays open, with its status; an empty result that was given is one."""
+    asked = [
+        {"id": "c1", "name": "ls", "args": {}, "status": "success"},
+        {"id": "c2", "name": "ls", "args": {}, "status": "cancelled", "result": None},
+        {"id": "c3", "name": "ls", "args": {}},
+        {"id": "c4", "name": "ls", "args": {}, "status": "success", "result": []},
+        {"id": "c5", "name": "edit", "args": {}, "status": "success", "resultDisplay": {"fileDiff": "+x"}},
+    ]
+    source = write_jsonl(
+        tmp_path / "s.jsonl", [HEAD, says("user", "u", "go"), says("gemini", "a", "", toolCalls=asked)]
+    )
+    history, _ = await history_and_view(imported(source).path)
+    results = {message["tool_call_id"]: message["content"] for message in history if message["role"] == "tool"}
+    assert results == {"c4": "", "c5": '{"fileDiff": "+x"}'}
+    assert history[1]["metadata"]["imported"] == {"open_calls": {"c1": "success", "c2": "cancelled"}}

@@ -99,13 +99,48 @@ async def test_a_block_without_a_proper_type_is_kept(tmp_path: Path) -> None:
     assert history[0]["content"] == [*wrapped, blocks[2]]
 
 
-async def test_a_mixed_file_is_read_as_what_it_is_most(tmp_path: Path) -> None:
-    """Lines of other formats are kept as metadata, or lost, and none is without an account."""
-    report = imported(
-        write_jsonl(tmp_path / "in", [{**SAYS, "uuid": str(n)} for n in range(5)] + [CODEX, PI, {"a": 1}])
-    )
-    assert (report.format, report.messages) == ("claude-code", 5)
-    assert report.account.metadata.total() + report.account.lost_lines == 3
+COPILOT = {"type": "user.message", "data": {"content": "hi"}, "id": "c"}
+GEMINI = {"type": "user", "id": "g", "content": "hi"}
+BARE = {"role": "user", "content": "hi"}
+LINES = {"claude-code": SAYS, "codex": CODEX, "pi": PI, "copilot-cli": COPILOT, "gemini-cli": GEMINI}
+
+
+@pytest.mark.parametrize("other", [*LINES, "jsonl"])
+@pytest.mark.parametrize("name", LINES)
+def test_two_formats_in_one_file_are_refused(tmp_path: Path, name: str, other: str) -> None:
+    """With the line at which to cut it; what is only unknown is kept as metadata."""
+    own = [{**LINES[name], "uuid": f"u{n}", "id": f"p{n}", "parentId": f"p{n - 1}"} for n in range(3)]
+    own[0].pop("parentId")
+    unknown = {"type": "from-the-future", "timestamp": "x"}
+    source = write_jsonl(tmp_path / "in", [*own, unknown, LINES.get(other, BARE)])
+    if name == other:
+        assert imported(source).format == name
+        return
+    with pytest.raises(ImportRefusedError, match=rf"line 5 is of another format \({other}.*begins as {name}"):
+        import_session(source, path=tmp_path / "new")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [{"sessionId": name, "projectHash": "h"} for name in "ab"] + [GEMINI],
+        [{"type": "session", "id": name, "cwd": "/w"} for name in "ab"] + [PI],
+        [{"type": "session.start", "data": {"sessionId": name}} for name in "ab"] + [COPILOT],
+        [
+            {"type": "session_meta", "payload": {"id": name, "timestamp": f"2026-01-0{day}T00:00:00Z"}}
+            for name, day in (("a", 1), ("b", 2))
+        ]
+        + [CODEX],
+    ],
+    ids=["gemini-cli", "pi", "copilot-cli", "codex"],
+)
+def test_two_sessions_in_one_file_are_refused(tmp_path: Path, entries: list[dict[str, Any]]) -> None:
+    """With the line that begins the other one; the same id again is no other session."""
+    with pytest.raises(ImportRefusedError, match="line 2 begins another session"):
+        import_session(write_jsonl(tmp_path / "in", entries), path=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    assert imported(write_jsonl(tmp_path / "one", [entries[0], *entries[::2]])).messages == 1
 
 
 def test_strict_refuses_what_would_be_lost(tmp_path: Path) -> None:

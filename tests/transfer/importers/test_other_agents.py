@@ -152,6 +152,16 @@ async def test_a_session_of_opencode(tmp_path: Path) -> None:
     assert "_" not in (import_session(source, working_dir=str(tmp_path)).session_id or "_")
 
 
+async def test_a_call_of_opencode_without_output_stays_open(tmp_path: Path) -> None:
+    """No result is no result; an empty one that was given is one."""
+    states = [{"status": "completed", "input": {}}, {"status": "completed", "output": ""}, {"status": "running"}]
+    parts = [{"type": "tool", "callID": f"c{n}", "tool": "ls", "state": state} for n, state in enumerate(states)]
+    document = {"info": {"id": "s"}, "messages": [{"info": {"id": "1", "role": "assistant"}, "parts": parts}]}
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    history, _ = await history_and_view(imported(tmp_path / "s.json").path)
+    assert [(m["tool_call_id"], m["content"]) for m in history if m["role"] == "tool"] == [("c1", "")]
+
+
 @pytest.mark.parametrize(
     "name", ["atif", "opencode", "gemini-cli", "codex", "claude-code", "pi", "copilot-cli", "openai"]
 )

@@ -122,3 +122,18 @@ async def test_older_files_are_linear(tmp_path: Path) -> None:
     report = imported(source)
     assert texts((await history_and_view(report.path))[0]) == ["user: 0", "user: 1", "user: 2", "user: x"]
     assert [loss.line for loss in report.not_carried] == [6]
+
+
+async def test_a_line_that_is_lost_takes_no_message_its_id(tmp_path: Path) -> None:
+    """A message with the id of one whose role is unknown is a message."""
+    entries = [
+        HEAD,
+        says("u1", None, "user", "one"),
+        says("a1", "u1", "ghost", "?"),
+        says("a1", "u1", "assistant", text("1")),
+        says("u2", "a1", "user", "two"),
+    ]
+    report = imported(write_jsonl(tmp_path / "s.jsonl", entries))
+    assert texts((await history_and_view(report.path))[0]) == ["user: one", "assistant: 1", "user: two"]
+    assert [loss.line for loss in report.not_carried] == [3]
+    assert [session.kind for session in report.sessions] == ["session"]
