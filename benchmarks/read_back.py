@@ -1,11 +1,6 @@
 """What it costs that messages are verified when they are read: against the same reading without verification.
 
-`get_messages` is measured as it comes (its bytes were verified by the call before, and those of a history of more than
-4 MB were not), and with every checksum looked at, as by the first call of a process. A warm request is one for which
-nothing is new: what it reads was verified by the one before. Bytes that were never changed on the way are compared
-with themselves, so both sides read the same from the file and parse the same.
-
-    python -m benchmarks.read_back
+python -m benchmarks.read_back
 """
 
 import argparse
@@ -14,19 +9,18 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.open_log import OpenLog
-from amplifier_module_context_persistent.log.verified_blocks import VerifiedBlocks
+from amplifier_module_context_persistent.log import reader
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.scale import messages as turns
 
 MESSAGES = 2_000
-READ_LIMIT, REQUEST_LIMIT = 1.15, 1.05
+READ_LIMIT = 1.4
 
 
 def short_texts(number: int) -> dict[str, Any]:
@@ -54,55 +48,30 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
 
 @contextmanager
 def unverified() -> Iterator[None]:
-    """Take all bytes for known: they are read, and none is compared."""
-
-    def read(log: OpenLog, pieces: Iterable[tuple[int, bytes]]) -> bool:
-        for start, content in pieces:
-            log.files.read(log.descriptor, len(content), start)
-        return True
-
-    known = patch.object(VerifiedBlocks, "_known", lambda _self, block, _index: len(block.ordinals))
-    with known, patch.object(OpenLog, "holds", read):
-        yield
-
-
-@contextmanager
-def nothing_kept() -> Iterator[None]:
-    """Look at every checksum."""
-    with patch.object(VerifiedBlocks, "_known", lambda _self, _block, _index: 0):
+    """Take all lines for what they were."""
+    with patch.object(reader, "checked", lambda _index, lines, _location: lines):
         yield
 
 
 async def reading(directory: str, shape: str) -> list[Comparison]:
-    """`get_messages`, and a request for which nothing is new."""
+    """`get_messages`, with and without verification."""
     path = os.path.join(directory, f"{shape}.jsonl")
     async with PersistentContextManager(path, tokenizer="estimate", durability="write", max_tokens=10**8) as manager:
         for message in SHAPES[shape]:
             await manager.add_message(message)
 
-        def within(
-            function: Callable[[], Awaitable[object]], patched: Callable[[], Any]
-        ) -> Callable[[], Awaitable[object]]:
-            async def call() -> object:
-                with patched():
-                    return await function()
+        async def trusting() -> None:
+            with unverified():
+                await manager.get_messages()
 
-            return call
-
-        read, request = manager.get_messages, manager.get_messages_for_request
         return [
             await compare_async(
-                f"{name}, {shape}",
-                ("verified", ours),
-                ("not verified", within(function, unverified)),
-                limit=limit,
+                f"get_messages, {shape}",
+                ("verified", manager.get_messages),
+                ("not verified", trusting),
+                limit=READ_LIMIT,
                 calls=40,
                 clock=time.process_time_ns,
-            )
-            for name, ours, function, limit in (
-                ("first get_messages", within(read, nothing_kept), read, READ_LIMIT),
-                ("get_messages", read, read, READ_LIMIT),
-                ("a warm request", request, request, REQUEST_LIMIT),
             )
         ]
 

@@ -44,7 +44,6 @@ from typing import Protocol, runtime_checkable
 
 from .index import Index
 from .record import Message
-from .verified_blocks import VerifiedBytes
 
 Prepare = Callable[[Index], Sequence[bytes]]
 """Gives the bodies of the records that one caller wants appended, from the index as it is at that moment.
@@ -181,13 +180,9 @@ class SharesMessages(Protocol):
         ...
 
 
-@runtime_checkable
-class ComparesBytes(Protocol):
-    """What a log has besides that keeps bytes which it verified: so records are verified again without parsing them."""
-
-    def verified_bytes(self) -> VerifiedBytes:
-        """Begin to keep the bytes of records, to be compared later; they are valid while `index` is the same object."""
-        ...
+def shares_messages(log: ReadableLog) -> bool:
+    """Whether a log gives out what it read not long ago as the same object."""
+    return isinstance(log, SharesMessages) and log.shares_messages
 
 
 @runtime_checkable

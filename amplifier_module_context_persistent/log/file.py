@@ -64,7 +64,6 @@ class FileLog:
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as there was none."""
         self.checkpoint_writer = CheckpointWriter(self._reader)
-        self.verified_bytes = self._reader.verified_bytes
 
     @property
     def path(self) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from .bare_line import id_hash_of_bare
 from .index import UNKNOWN_ID, Index
-from .line_blocks import Read
-from .verified_blocks import verified_lines
+from .line_blocks import Read, fetch_lines
+from .read_back import checked
 
 
 def deriving(read: Read, location: str) -> Callable[[Index], None]:
@@ -25,7 +25,7 @@ def deriving(read: Read, location: str) -> Callable[[Index], None]:
     def derive(index: Index) -> None:
         hashes, offsets = index.id_hashes, index.offsets
         ordinals = [ordinal for ordinal, known in enumerate(hashes[: index.unknown_end]) if known == UNKNOWN_ID]
-        for ordinal, line in verified_lines(index, ordinals, read, location):
+        for ordinal, line in checked(index, fetch_lines(index, ordinals, read), location):
             hashes[ordinal] = id_hash_of_bare(line, offsets[ordinal])
 
     return derive

@@ -21,16 +21,6 @@ class Block(NamedTuple):
     content: bytes
     ordinals: list[int]
 
-    def is_whole(self, index: Index) -> bool:
-        """Whether the log had all the bytes that were asked for."""
-        return self.start + len(self.content) == index.offsets[self.ordinals[-1]] + index.lengths[self.ordinals[-1]]
-
-    def part(self, index: Index, count: int) -> Block:
-        """The bytes of the first records."""
-        last = self.ordinals[count - 1]
-        stop = index.offsets[last] + index.lengths[last] - self.start
-        return Block(self.start, self.content[:stop], self.ordinals[:count])
-
     def lines(self, index: Index) -> list[bytes]:
         """The lines of the records, without LF."""
         content, start = self.content, self.start

@@ -59,7 +59,7 @@ class MemoryLog:
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order."""
-        return parsed(self.index, self._lines_of(ordinals), "")
+        return parsed(self.index, self.lines(ordinals), "")
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they would have been written, in the given order."""

@@ -17,7 +17,6 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from ..errors import LogUnreadableError
 from .base import LogDescription
@@ -26,18 +25,18 @@ from .file_scan import scan_file
 from .filesystem import FileSystem, distrust
 from .index import Index, TornTail
 from .late_ids import deriving
+from .line_blocks import fetch_lines
 from .lost_messages import count_lost
 from .open_log import OpenLog
+from .read_back import Line, checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
-from .reorder import Line, chain_breaks, lines_as_written, read_in_order
+from .reorder import Line as WholeLine
+from .reorder import chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
-from .verified_blocks import ReadBack, VerifiedBlocks, VerifiedBytes, verified_lines
 from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _END_BYTES = 32  # enough to hold a record's checksum
 
@@ -45,7 +44,7 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file, read.
 
-    19 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    18 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -76,7 +75,6 @@ class LogReader:
         """The notes of the checkpoint that was read; they go into the next one."""
         self.scanner = self._new_scanner()
         self._trusting, self._is_restored = trusting, False
-        self._verified = VerifiedBlocks()
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
         self.end = b""
@@ -168,7 +166,6 @@ class LogReader:
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner, self._is_restored, self.covered_bytes = self._new_scanner(), False, 0
-        self._verified.clear()
         self.notes = {}
 
     def _new_scanner(self) -> Scanner:
@@ -198,22 +195,17 @@ class LogReader:
         Raises:
             LogUnreadableError: the bytes of a record are no longer what was scanned.
         """
-        parsed = self._verified.parsed
-        return self._read_back(ordinals, lambda index, some: parsed(index, some, self.file.read, self.path))
-
-    def verified_bytes(self) -> VerifiedBytes:
-        """Begin to keep the bytes of records that were read, to be compared with the file later."""
-        return VerifiedBytes(self._verified, self.index, self.file.holds)
+        return parsed(self.index, self.lines(ordinals), self.path)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order; errors as `read`."""
-        return self._read_back(ordinals, lambda index, some: verified_lines(index, some, self.file.read, self.path))
+        return self._read_restored(self.index, ordinals) if self._is_restored else self._verified(self.index, ordinals)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
 
-    def whole_lines(self, start: int = 0) -> Iterator[Line]:
+    def whole_lines(self, start: int = 0) -> Iterator[WholeLine]:
         """Give the lines that were taken in, in the order in which they were written; what stands twice is given once.
 
         Args:
@@ -226,14 +218,14 @@ class LogReader:
         torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
         return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
-    def _read_back(self, ordinals: Sequence[int], read: ReadBack[T]) -> Iterator[T]:
-        return self._read_restored(self.index, ordinals, read) if self._is_restored else read(self.index, ordinals)
+    def _verified(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
+        return checked(index, fetch_lines(index, ordinals, self.file.read), self.path)
 
-    def _read_restored(self, index: Index, ordinals: Sequence[int], read: ReadBack[T]) -> Iterator[T]:
+    def _read_restored(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
         """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
         given = 0
         try:
-            for given, one in enumerate(read(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
+            for given, one in enumerate(self._verified(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
                 yield one
         except LogUnreadableError:
             if self.index is not index or self.file.fd is None:
@@ -246,7 +238,7 @@ class LogReader:
                     reason = "the log is not what its checkpoint said, and was read anew; try again"
                     raise LogUnreadableError(errno.EIO, reason, self.path) from None
                 self.scanner = scanner
-            yield from read(index, ordinals[given:])
+            yield from self._verified(index, ordinals[given:])
 
     def open(self, *, create: bool) -> None:
         """Open and scan the log if it is there, or create it.

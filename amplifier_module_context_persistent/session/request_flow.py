@@ -82,7 +82,7 @@ class RequestFlow:
         answer = await self._answer(ask, may_plan=False)
         if answer.compaction is not None:  # one that leaves out images alone, and asks nobody for a summary
             await self._report(answer)
-        if answer.rendered is None:
+        if answer.view is None:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound)

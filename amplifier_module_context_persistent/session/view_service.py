@@ -14,6 +14,7 @@ from ..compaction.thresholds import needs_plan
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError, SummaryError
 from ..log.base import Log
+from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
@@ -23,7 +24,6 @@ from ..view.plan import Plan
 from ..view.readers import family_of
 from ..view.receipts import Receipt, encode_head, render_options, text_hash
 from ..window.ephemeral import Extras
-from ..window.rendered_views import RenderedView
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
 from ..window.window import ViewState
@@ -80,14 +80,14 @@ class ViewService:
             if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
                 self._store_plan(log, window, side=side)
             raise
-        if built.rendered is not None and request.retained and not window.retains(log, request):
+        if built.view is not None and request.retained and not window.retains(log, request):
             window, side = self._retaining_window(log, request, budget, window), True
             built = window.build(log, request, may_plan=may_plan)
-        if built.rendered is not None and ask.retain and not shows_all(built.rendered.messages(), ask.retain):
+        if built.view is not None and ask.retain and not shows_all(built.view, ask.retain):
             raise RetentionError("a text that the view must hold is in a message that no view can show")
-        if self._config.receipts and built.rendered is not None and not ask.force and len(log.index):
+        if self._config.receipts and built.view is not None and not ask.force and len(log.index):
             try:
-                self._note(log, request, window, built, built.rendered, budget)
+                self._note(log, request, window, built, built.view, budget)
             except ValueError as refused:
                 logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
@@ -174,7 +174,7 @@ class ViewService:
         return window
 
     def _note(
-        self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, view: RenderedView, budget: int
+        self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, view: list[Message], budget: int
     ) -> None:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         head = ""
@@ -185,6 +185,7 @@ class ViewService:
             elif head not in self._heads:
                 self._history.defer(encode_head(request.head_text))
                 self._heads.add(head)
+        head_count = len(request.head)
         receipt = Receipt(
             id=self._new_id(),
             time=self._history.now(),
@@ -197,7 +198,7 @@ class ViewService:
             model=request.model,
             head=head,
             extras=built.sums.extras,
-            hash=window.chain.hash_of(built.items, view.after_head, request.head, of=log.index),
+            hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
             render=self._render,
             tools=request.tools,
             bound=built.bound,

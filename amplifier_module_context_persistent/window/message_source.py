@@ -11,6 +11,7 @@ from ..messages.tool_kinds import ToolKinds
 from ..tokens.counter import TokenCounter, count_message
 from ..view.entry import Entry, classify
 from .ephemeral import Extras
+from .shown_lines import ShownLines
 
 
 class MessageSource:
@@ -28,6 +29,7 @@ class MessageSource:
         self._counter, self.extras = counter, extras
         self._bound = bound
         self._kinds = ToolKinds(config.tool_kinds)
+        self._shown = ShownLines()
 
     def count(self, message: Message) -> int:
         """Count a message."""
@@ -56,8 +58,17 @@ class MessageSource:
 
     def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
         """Parse the messages of entries afresh, in order."""
+        return self._with_extras(entries, lambda ordinals: self._shown.read(log, ordinals))
+
+    def show(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
+        """Parse the messages of a view's entries, as `fetch`; their lines are kept for the next view."""
+        return self._with_extras(entries, lambda ordinals: self._shown.show(log, ordinals))
+
+    def _with_extras(
+        self, entries: Sequence[Entry], read: Callable[[Sequence[int]], Iterator[Message]]
+    ) -> Iterator[Message]:
         ordinals = [entry.ordinal for entry in entries]
-        stored = log.read([ordinal for ordinal in ordinals if ordinal >= 0])
+        stored = read([ordinal for ordinal in ordinals if ordinal >= 0])
         if min(ordinals, default=0) >= 0:
             return stored
         return (next(stored) if ordinal >= 0 else self.extras.message(ordinal) for ordinal in ordinals)

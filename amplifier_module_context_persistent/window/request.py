@@ -13,7 +13,6 @@ from ..compaction.request_limits import RequestLimits
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
 from ..view.arrangement import Item
-from .rendered_views import RenderedView
 from .view_sums import ViewSums
 
 
@@ -77,7 +76,7 @@ class ViewRequest:
 class ViewResult:
     """The view of a request, or None where a plan is needed first; and what was done for it."""
 
-    rendered: RenderedView | None
+    view: list[Message] | None
     tokens: int
     """Tokens of the view before a plan."""
     messages: int
@@ -99,11 +98,6 @@ class ViewResult:
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
     plan_error: str = ""
-
-    @property
-    def view(self) -> list[Message] | None:
-        """The messages of the view, parsed by who asks for them; to be taken once."""
-        return self.rendered.messages() if self.rendered is not None else None
 
     @property
     def counted_tokens(self) -> int:

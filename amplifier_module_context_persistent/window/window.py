@@ -22,7 +22,7 @@ from ..compaction.summary_span import Span
 from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
-from ..log.base import Log
+from ..log.base import Log, shares_messages
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
@@ -32,7 +32,7 @@ from ..view.plan import Plan
 from ..view.plan_record import plan_record
 from ..view.readers import Reader
 from ..view.receipts import Chain
-from ..view.render import render
+from ..view.render import SharedRendering, render
 from ..view.rules import last_human, tool_groups
 from .ephemeral import Extras
 from .gc_pause import collector_paused
@@ -40,7 +40,6 @@ from .kept_entries import KeptEntries
 from .media_plan import media_plan, with_room_for_bytes
 from .message_source import MessageSource
 from .plan_state import PlanState, hidden, mark, visible
-from .rendered_views import RenderedViews
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .trigger import Breaker
@@ -87,7 +86,7 @@ class ViewState:
         self._source, self._bonds = MessageSource(config, counter, extras, bound=bonds is not Bonds.NONE), bonds
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._breaker, self._sums = Breaker(config), RunningSums()
-        self._rendered = RenderedViews(self._source, config.truncate_boundary)
+        self._sharing = SharedRendering()
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
@@ -123,11 +122,16 @@ class ViewState:
             planned = self._plan_within_bytes(log, request, tokens, messages)
             if planned is not None:
                 arrangement, made = planned.arrangement, planned
-        view = self._rendered.render(log, arrangement, request.head)
+        view = self._render(log, arrangement, request)
         floor, self._floor = self._floor, None
         sums, last = self._sums.of(arrangement.items), self._kept.last(log)
         result = ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, sums, last)
         return replace(result, bound=self._bound.bound, unbound=self._bound.left_out)
+
+    def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
+        writes = self._sharing.render if shares_messages(log) else render
+        boundary = self._config.truncate_boundary
+        return writes(arrangement, lambda wanted: self._source.show(log, wanted), head=request.head, boundary=boundary)
 
     def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
         """Make a plan, and where its view still has too many bytes, a smaller one."""

@@ -17,7 +17,7 @@ BODIES = [body(number) for number in range(70)]
 
 def read(index: Index, content: bytes, ordinals: Sequence[int]) -> list[dict[str, object]]:
     lines = fetch_lines(index, ordinals, lambda offset, size: content[offset : offset + size])
-    return list(parsed(index, lines, "log"))
+    return list(parsed(index, checked(index, lines, "log"), "log"))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 63, 64, 65, 70])
@@ -69,7 +69,7 @@ def test_every_changed_bit_of_a_line_is_an_error_and_those_before_it_are_given(a
             )  # type: ignore[misc]
             given = []
             with pytest.raises(LogUnreadableError, match="was changed since it was read"):
-                given.extend(map(number_of, parsed(index, lines, "log")))
+                given.extend(map(number_of, parsed(index, checked(index, lines, "log"), "log")))
             assert given == ([] if alone else [*range(6)])
             again = fetch_lines(index, [6], lambda offset, size, block=block: block[offset : offset + size])  # type: ignore[misc]
             with pytest.raises(LogUnreadableError):

@@ -117,7 +117,7 @@ class PostgresLog:
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh, in the given order; what is no longer what was read is an error."""
-        return self._reader.checking(parsed(self.index, self._reader.fetch(ordinals), self._reader.shown))
+        return parsed(self.index, self._reader.lines(ordinals), self._reader.shown)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they were written, without LF, in the given order."""

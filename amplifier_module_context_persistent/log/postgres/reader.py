@@ -220,31 +220,19 @@ class PostgresReader:
         self._last_line = lines[stop - 1]
         return True
 
-    def checking(self, read: Iterator[T]) -> Iterator[T]:
-        """Pass on what is read; where a line is not what its row said, the next look reads the log line by line.
+    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give records' lines as they were written, without LF, in the given order.
 
         Raises:
-            LogUnreadableError: as `read`.
+            LogUnreadableError: one is not what its row said; the next look reads the log line by line.
         """
         try:
-            yield from read
+            yield from checked(self.index, self.bytes.fetch(self.index, ordinals), self.shown)
         except LogUnreadableError as error:
             if self._trusting and error.errno == errno.EIO and not is_servers(error.__cause__):
                 self._trusting = False
                 self._forget()
             raise
-
-    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines as they were written, without LF, in the given order.
-
-        Raises:
-            LogUnreadableError: one is not what its row said.
-        """
-        return self.checking(checked(self.index, self.fetch(ordinals), self.shown))
-
-    def fetch(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines, not checked."""
-        return self.bytes.fetch(self.index, ordinals)
 
     def whole_lines(self, start: int = 0) -> Iterator[Line]:
         """Give the lines that were taken in, from an offset on, in the order in which they were written."""
