@@ -1,8 +1,9 @@
 """The errors of this package, all under one base class.
 
-The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`, `RetentionError`), the
-disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`, `LogVersionError`) or another process's
-(`LockTimeoutError`). Messages say what was found, where, and what to do; they never hold a message's content.
+The class says whose fault it was: the caller's (`RecordError`, `ConfigError`, `PurgeError`, `DeleteError`,
+`RetentionError`), the disk's (`AppendError`, `LogFailedError`, `LogUnreadableError`, `LogCreateError`,
+`LogVersionError`) or another process's (`LockTimeoutError`). Messages say what was found, where, and what to do; they
+never hold a message's content.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ class ConfigError(ContextPersistentError, ValueError):
 
 class PurgeError(ContextPersistentError, ValueError):
     """This log cannot be purged in the way that was asked for; nothing was changed."""
+
+
+class DeleteError(ContextPersistentError, ValueError):
+    """This log cannot be deleted now; nothing was changed."""
 
 
 class MemoryFilesError(ContextPersistentError, ValueError, RuntimeError):

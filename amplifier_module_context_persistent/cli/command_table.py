@@ -35,7 +35,7 @@ SECTIONS = {
         "list": Entry(
             "cli.list_:list_sessions", "List the sessions of this project, by their last messages, the newest first."
         ),
-        "show": Entry("cli.show:show", "Show the messages of SESSION."),
+        "show": Entry("cli.show:show", "Show the messages of SESSION, its turns, or the calls that failed."),
         "tail": Entry("cli.tail:tail", "Show the last messages of SESSION."),
         "search": Entry("cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."),
         "stats": Entry("cli.stats:stats", "Show where the tokens, the time and the money of SESSION went."),
@@ -44,27 +44,33 @@ SECTIONS = {
         "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
         "reports": Entry("cli.report:reports", "Make pages of this project's sessions, and one that lists them."),
         "views": Entry("cli.views:views", "List the requests of SESSION."),
-        "view": Entry("cli.views:view", "Show what the model saw at a request of SESSION, and prove it."),
+        "view": Entry("cli.views:view", "Show what the model saw, and did not see, at a request of SESSION."),
         "replay": Entry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
         "compare": Entry(
             "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
         ),
     },
     "Copy and branch sessions": {
-        "export": Entry("cli.export:export", "Export the live history of SESSION."),
+        "export": Entry("cli.export:export", "Export the live history of SESSION, without its secrets."),
         "import": Entry(
             "cli.import_:import_",
             "Make new sessions from SOURCE: a file of another agent, of the host, or of this package; "
             "or a directory of such.",
         ),
         "fork": Entry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
-        "copy": Entry("cli.copy:copy", "Copy a session's log byte for byte between file and database."),
+        "copy": Entry("cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."),
         "rewind": Entry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
+    },
+    "Delete": {
+        "delete": Entry(
+            "cli.delete:delete", "Delete SESSION: its log, what belongs to it, and its sub-agents' sessions."
+        ),
+        "prune": Entry("cli.delete:prune", "Delete this project's sessions whose last message is older than a time."),
+        "purge": Entry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
     },
     "Maintain logs": {
         "verify": Entry("cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."),
         "repair": Entry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
-        "purge": Entry("cli.purge:purge", "Remove history from a log for good."),
         "checkpoint": Entry(
             "cli.checkpoint:checkpoint", "Let later commands and resumes open a log without reading all of it."
         ),

@@ -23,7 +23,7 @@ from .terminal import UnusableError, about, counted, reason, say
 @click.argument("target", metavar="TO")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 def copy(source: str, target: str, *, as_json: bool) -> None:
-    """Copy a session's log byte for byte between file and database.
+    """Copy a session's log byte for byte: to keep it, to move it, into a database.
 
     FROM is a session, as for the other commands, or a location postgresql://...#NAME. TO is a file, a directory, or a
     location; without a #NAME the copy keeps the session's name. The copy is read back before it appears. FROM stays.

@@ -52,7 +52,7 @@ def export(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Export the live history of SESSION.
+    """Export the live history of SESSION, without its secrets.
 
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their

@@ -17,7 +17,7 @@ from ..transfer.fork import Fork, fork_session
 from ..transfer.rewind import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
-from .session_argument import complete_turn_or_id, session_argument
+from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
 from .terminal import UnusableError, about, ask, counted, reason, say
 
 T = TypeVar("T")
@@ -138,6 +138,8 @@ def _show_fork(done: Fork, *, dry_run: bool) -> None:
     if len(done.not_carried) > _MOST_SHOWN:
         say(f"... and {len(done.not_carried) - _MOST_SHOWN:,} more; --json has all")
     say("Nothing was done (--dry-run)." if dry_run else done.path)
+    if not dry_run:
+        say_how_to_go_on(done.path)
 
 
 def _show_rewind(planned: Rewind) -> None:

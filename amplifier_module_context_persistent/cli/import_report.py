@@ -10,6 +10,7 @@ from ..transfer.import_report import Import
 from ..transfer.importers.account import Account, Loss
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
+from .session_argument import say_how_to_go_on
 from .terminal import counted, one_line, say
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
@@ -50,6 +51,8 @@ def show_report(report: Import, *, dry_run: bool) -> None:
         named = f"Session {session.session_id}" if session.session_id else "The new session"
         kind = {"branch": " (a branch)", "subagent": " (a sub-agent)"}.get(session.kind, "")
         say(f"{named}{kind}: {session.path}")
+    if report.sessions:
+        say_how_to_go_on(report.sessions[0].path)
 
 
 def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
@@ -92,12 +92,8 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
-    if directories and (everywhere or storage()):
-        raise click.UsageError(
-            "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
-        )
     matches = _matching(words) if words is not None else None
-    sessions = _sessions(directories, everywhere=everywhere)
+    sessions = sessions_of(directories, everywhere=everywhere)
     look = _Look(sessions, since, matches, count_failed=in_full)
     if everywhere and most is None:
         seen = look.by_project()
@@ -219,7 +215,17 @@ def _shortest_ids(sessions: Iterable[SessionFile]) -> dict[str, str]:
     return short
 
 
-def _sessions(directories: Iterable[str], *, everywhere: bool) -> list[SessionFile]:
+def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[SessionFile]:
+    """The sessions of this project, of all, or in directories; or in the database.
+
+    Raises:
+        UsageError: more than one of these was asked for.
+        UnusableError: a directory cannot be read, or the database cannot be asked.
+    """
+    if directories and (everywhere or storage()):
+        raise click.UsageError(
+            "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
+        )
     if not directories:
         return sessions_here(None if everywhere else project_slug("."))
     found = []
@@ -234,11 +240,11 @@ def _sessions(directories: Iterable[str], *, everywhere: bool) -> list[SessionFi
 def _show(output: Console, seen: Overview, shortest: dict[str, str] | None, *, in_full: bool) -> None:
     readable = not seen.error
     cells = [
-        _age(time.time() - seen.last_s),
-        _age(seen.duration_s) if seen.duration_s is not None else "",
+        age(time.time() - seen.last_s),
+        age(seen.duration_s) if seen.duration_s is not None else "",
         f"{seen.messages:,}" if readable else "",
-        _scaled(seen.tokens, "kMGT") if readable else "",
-        _scaled(seen.size_bytes, "kMGT") if readable else "",
+        scaled(seen.tokens, "kMGT") if readable else "",
+        scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
@@ -274,7 +280,7 @@ def _cells(text: str) -> int:
     return Text(text).cell_len
 
 
-def _age(seconds: float) -> str:
+def age(seconds: float) -> str:
     """How long ago, in the largest unit that is full."""
     number = max(0, int(seconds))
     for most, unit in _AGES:
@@ -284,7 +290,7 @@ def _age(seconds: float) -> str:
     return f"{number}y"
 
 
-def _scaled(number: float, units: str) -> str:
+def scaled(number: float, units: str) -> str:
     """A number in at most four digits and a unit."""
     for unit in ("", *units):
         if number < 1000:

@@ -62,7 +62,7 @@ def purge(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Remove history from a log for good.
+    """Remove history from a log for good, or a text from all logs.
 
     Takes one of --before, --cleared, --everything and --redact, and --torn beside it or alone. A new file replaces the
     log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an import or a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,10 +14,10 @@ from click.shell_completion import CompletionItem
 from ..errors import LogError
 from ..log.location import is_postgres, without_password
 from ..messages.metadata import given_id
-from ..paths import session_id_of
+from ..paths import project_slug, session_id_of
 from ..transcript.sessions import SessionFile, SessionNameError, find_session, last_session, session_files
 from ..transcript.transcript import Transcript
-from .terminal import UnusableError, one_line, reason
+from .terminal import UnusableError, one_line, reason, say
 
 R = TypeVar("R")
 
@@ -112,6 +113,18 @@ def sessions_here(project: str | None) -> list[SessionFile]:
 def session_name(path: str) -> str:
     """What a log's session is called: its id, or the path of a file that is not named by one."""
     return session_id_of(path) or path
+
+
+def say_how_to_go_on(path: str) -> None:
+    """Print the command that goes on with a new session; the host resumes one in its project's directory only."""
+    session_id = session_id_of(path)
+    if is_postgres(path) or session_id is None or Path(path).parents[1].name != "sessions":
+        say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
+        return
+    project = Path(path).parents[2].name
+    where = "" if project == project_slug(".") else f", in the directory of the project {project}"
+    say(f"Go on with it{where}:")
+    say(f"  {shlex.join(['amplifier', 'session', 'resume', session_id])}")
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -51,7 +51,7 @@ def show(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Show the messages of SESSION.
+    """Show the messages of SESSION, its turns, or the calls that failed.
 
     Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to

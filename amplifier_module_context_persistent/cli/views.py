@@ -60,7 +60,7 @@ def views(path: str, *, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def view(context: click.Context, path: str, number: int, *, as_diff: bool, full: bool, as_json: bool) -> None:
-    """Show what the model saw at a request of SESSION, and prove it.
+    """Show what the model saw, and did not see, at a request of SESSION.
 
     Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
     left out are named in their place, and [+] is a message that the history does not hold, such as a notice.

@@ -1,4 +1,4 @@
-"""Purging: the one way to remove history for good. A new file takes the log's place, chained anew.
+"""Purging: the one way to remove history from a log for good. A new file takes the log's place, chained anew.
 
 Rules:
 - What goes is fixed by what the log holds when the purge begins. What stays is written to a new file beside the log

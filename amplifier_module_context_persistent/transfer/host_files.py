@@ -28,6 +28,21 @@ from ..transcript.transcript import Transcript
 
 TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"
 _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
+_OWN_KEYS = frozenset(
+    [
+        "session_id",
+        "parent_id",
+        "forked_from_turn",
+        "forked_at",
+        "created",
+        "turn_count",
+        "bundle",
+        "model",
+        "working_dir",
+    ]
+)
+"""What an import or a fork writes into `metadata.json`; the host adds others."""
+
 _INSTRUCTIONS = frozenset({"system", "developer"})
 
 
@@ -151,6 +166,25 @@ def own_transcript(log: str | Path) -> Path | None:
         known = {hash(line) for line in transcript_lines(every)}
     with target.open("rb") as lines:
         return target if all(hash(line) in known for line in lines) else None
+
+
+def own_files(log: str | Path) -> list[Path]:
+    """The host's files that an import or a fork wrote beside its log, as long as the host has not changed them.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: a file cannot be read.
+    """
+    if (transcript := own_transcript(log)) is None:
+        return []
+    metadata = transcript.with_name(METADATA_NAME)
+    return [transcript, metadata] if read_metadata(transcript.parent).keys() <= _OWN_KEYS else [transcript]
+
+
+def hosts_files(log: str | Path) -> list[Path]:
+    """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
+    metadata = Path(log).with_name(METADATA_NAME)
+    return [*map(Path, host_copies(log)), *([metadata] if Path(log).name == LOG_NAME and metadata.is_file() else [])]
 
 
 def host_copies(log: str | Path) -> list[str]:

@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.cli.main import main
 from tests.support.commands import refused
 from tests.support.forks import play, read
 from tests.support.logs import content_of
+from tests.support.sessions_of_a_home import log_of, write
 
 
 def run(*arguments: Any, answer: str | None = None) -> Result:
@@ -100,3 +101,21 @@ def test_a_place_that_is_not_there_is_refused(log: Path) -> None:
     hidden = json.loads(run("rewind", log, "--to", "1", "--json", "--yes").stdout)["hidden_to"]
     assert "fork" in refused(run("rewind", log, "--to", hidden, "--yes"))
     assert "Missing option" in refused(run("rewind", log)).replace("Usage", "Error: Usage")
+
+
+def test_a_fork_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact command of the host, and where it works; of a file elsewhere, what names it. A dry run has nothing."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    write(log_of("s1"))
+    told = "Go on with it:\n  amplifier session resume forked\n"
+    assert told not in run("fork", "s1", "--session", "forked", "--dry-run").stdout
+    assert run("fork", "s1", "--session", "forked").stdout.endswith(told)
+    assert "`transcript_path`" in run("fork", "s1", "-o", "elsewhere.jsonl").stdout
+    monkeypatch.chdir(tmp_path)
+    shown = run("fork", "s1", "--session", "again").stdout
+    project = log_of("s1", tmp_path / "here").parents[2].name
+    assert f"Go on with it, in the directory of the project {project}:\n  amplifier session resume again\n" in shown
+    (tmp_path / "plain.jsonl").write_text('{"role":"user","content":"x"}\n')
+    shown = run("import", "plain.jsonl", "--session", "imported").stdout
+    assert shown.endswith("Go on with it:\n  amplifier session resume imported\n")

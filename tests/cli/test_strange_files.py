@@ -22,6 +22,7 @@ COMMANDS = {
     "verify": ["verify", "{}"],
     "repair": ["repair", "--yes", "{}"],
     "purge": ["purge", "--everything", "--yes", "{}"],
+    "delete": ["delete", "--yes", "{}"],
     "redact": ["purge", "--redact", "o", "--yes", "{}"],
     "fork": ["fork", "{}", "-o", "{}.new"],
     "import": ["import", "{}", "-o", "{}.new"],

@@ -1,4 +1,4 @@
-"""Which logs a PostgreSQL database holds, by their names."""
+"""Which logs a PostgreSQL database holds, by their names; and deleting one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ...errors import LogError, LogUnreadableError
+from ...errors import AppendError, DeleteError, LogError, LogUnreadableError
 from ..location import parse_location
+from . import rows
 from .server import first_line, give_back, is_servers, take_server
 
 TIMEOUT_S = 10.0
@@ -65,3 +66,33 @@ def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
     finally:
         give_back(server)
     return [StoredLog(name, changed_s) for name, changed_s in found]
+
+
+def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIMEOUT_S) -> None:
+    """Delete a log's rows, if it has the size that it had when it was looked at.
+
+    Raises:
+        DeleteError: it has another one; nothing was deleted.
+        LogUnreadableError: there is no such log.
+        AppendError: the server refused or went away; look before trying again.
+    """
+    parsed = parse_location(location)
+    server = take_server(parsed)
+    try:
+        with server.connected(time.monotonic() + timeout_s) as connection, connection.transaction():
+            head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
+            if head is None:
+                raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
+            if head.size != size_bytes:
+                raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
+            rows.delete(connection, parsed.schema, head.log_id)
+    except (LogError, DeleteError):
+        raise
+    except Exception as error:
+        if not is_servers(error):
+            raise
+        server.drop()
+        reason = f"the server refused: {first_line(error)}; look whether the log is there before trying again"
+        raise AppendError(errno.EIO, reason, parsed.shown) from error
+    finally:
+        give_back(server)

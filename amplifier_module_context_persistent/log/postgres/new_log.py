@@ -138,8 +138,7 @@ class NewStoredLog:
         schema, end = self.location.schema, self._scanner
         with self.refusing():
             self._check()
-            for table in ("log", "record"):
-                self.connection.execute(f"delete from {schema}.{table} where log_id = %s".encode(), [of.log_id])
+            rows.delete(self.connection, schema, of.log_id)
             self.connection.execute(
                 f"""
                 update {schema}.log set name = %s, head = %s, size = %s, crc = %s, generation = %s, changed = now()

@@ -79,6 +79,12 @@ def create(connection: Connection, schema: str, name: str) -> None:
     connection.execute(f"insert into {schema}.log (name) values (%s) on conflict do nothing".encode(), [name])
 
 
+def delete(connection: Connection, schema: str, log_id: int) -> None:
+    """Delete a log's row and its lines."""
+    for table in ("log", "record"):
+        connection.execute(f"delete from {schema}.{table} where log_id = %s".encode(), [log_id])
+
+
 def insert(connection: Connection, schema: str, log_id: int, start: int, rows: Sequence[Row]) -> None:
     """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
     statement = f"insert into {schema}.record {_COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_NEW_ROWS}"

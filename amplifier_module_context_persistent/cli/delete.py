@@ -1,0 +1,190 @@
+"""`context-persistent delete` and `prune`: delete whole sessions, after a listing and a question.
+
+Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, since they are open, cannot be
+read, or were written to meanwhile; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from ..errors import ContextPersistentError
+from ..log.location import is_postgres
+from ..maintenance.open_files import held_for_writing
+from ..paths import LOG_NAME, session_id_of
+from ..tokens.counter import open_counter
+from ..transcript.overview import Overview, look_at
+from ..transcript.sessions import SessionFile
+from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .list_ import Since, age, scaled, sessions_of
+from .progress import stages
+from .purge import VACUUM_ADVICE
+from .session_argument import complete, path_of, sessions_here, storage, storage_option
+from .terminal import UnusableError, ask, counted, one_line, reason, say
+
+_LINE_CHARS = 60
+
+
+@click.command()
+@storage_option
+@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
+@click.option("--host-files", is_flag=True, help="Also delete the host's files beside the log.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@click.pass_context
+def delete(
+    context: click.Context, sessions: tuple[str, ...], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Delete SESSION: its log, what belongs to it, and its sub-agents' sessions.
+
+    What goes and what stays is listed first. Forks and branches are sessions of their own and stay. The host's files
+    beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). A session
+    that is open is not deleted, nor one whose log cannot be read.
+    """
+    paths = dict.fromkeys(path_of(name) for name in sessions)
+    project = [*sessions_here(None)] if storage() or any(Path(path).name == LOG_NAME for path in paths) else []
+    known = {str(session.path): session for session in project}
+    named = [known.get(path) or _alone(path) for path in paths]
+    below = [one for one in project if any(_is_below(one, other) for other in named)]
+    seen = _looked_at({str(one.path): one for one in [*named, *below]}.values())
+    groups = [group for group in with_sub_agents(seen) if group[0].session in named]
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+@click.command()
+@storage_option
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
+@click.option("--older", required=True, type=Since(), help="Without a message since then: 90d, 26w, 2026-01-31.")
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
+@click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes or --dry-run is needed.")
+@click.pass_context
+def prune(
+    context: click.Context,
+    directories: tuple[str, ...],
+    older: float,
+    *,
+    everywhere: bool,
+    host_files: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete this project's sessions whose last message is older than a time.
+
+    With DIRECTORY, the logs in it (a storage_path). All that goes and what stays is listed first, as by `delete`. A
+    session goes together with its sub-agents, once the last message of all of them is old enough. One that is open
+    stays, and so does one whose log cannot be read: both are named.
+    """
+    seen = _looked_at(sessions_of(directories, everywhere=everywhere))
+    groups = [group for group in with_sub_agents(seen) if all(one.last_s < older for one in group)]
+    if directories:  # other programs keep messages in such files too
+        groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
+    groups.sort(key=lambda group: group[0].last_s)
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+
+
+def _alone(path: str) -> SessionFile:
+    """A log that lies elsewhere: it has no sub-agents that anybody knows of.
+
+    Raises:
+        UnusableError: there is none.
+    """
+    try:
+        changed_s = 0.0 if is_postgres(path) else os.lstat(path).st_mtime
+    except (OSError, ValueError) as error:
+        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+    return SessionFile(path if is_postgres(path) else Path(path), session_id_of(path) or Path(path).stem, "", changed_s)
+
+
+def _is_below(one: SessionFile, other: SessionFile) -> bool:
+    return one.project == other.project and one.id.startswith((f"{other.id}-", f"{other.id}_"))
+
+
+def _has_header(seen: Overview) -> bool:
+    with open(seen.session.path, "rb") as file:
+        return file.read(20).startswith(b'{"_record":"header"')
+
+
+def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
+    sessions = list(sessions)
+    held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
+    counter, seen = open_counter("estimate"), []
+    with stages() as tell:
+        for number, session in enumerate(sessions):
+            tell("looking at sessions", number, len(sessions))
+            seen.append(look_at(session, counter, held))
+    return seen
+
+
+def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """List, ask, delete; the exit code."""
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json cannot ask; add --yes or --dry-run")
+    planned = [deletion for group in groups for deletion in plan_deletion(group)]
+    todo = [deletion for deletion in planned if not deletion.refused]
+    if not as_json:
+        _show(planned, todo, host_files=host_files)
+    if todo and not dry_run:
+        ask(f"Delete {counted(len(todo), 'session')} for good?", yes=yes)
+        for deletion in todo:
+            try:
+                deletion.files = delete_session(deletion, host_files=host_files)
+            except (OSError, ContextPersistentError) as error:
+                deletion.refused = reason(error)
+                click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
+    done = [deletion for deletion in todo if not deletion.refused]
+    if as_json:
+        kept = [deletion.to_json() for deletion in planned if deletion.refused]
+        deleted = [deletion.to_json() for deletion in done]
+        click.echo(json.dumps({"dry_run": dry_run, "deleted": deleted, "kept": kept}))
+    elif dry_run:
+        say("Nothing was done (--dry-run).")
+    elif todo:
+        say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
+        if any(is_postgres(str(one.seen.session.path)) for one in done):
+            say(VACUUM_ADVICE)
+    if len(done) == len(planned):
+        return DONE
+    return FINDINGS if done else UNUSABLE
+
+
+def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool) -> None:
+    """List what goes, what stays beside it, and which sessions stay."""
+    for deletion in todo:
+        seen = deletion.seen
+        of = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
+        state = f", {seen.state}" if seen.state != "sound" else ""
+        ago = age(time.time() - seen.last_s)
+        size = f"{scaled(seen.size_bytes, 'kMGT')}B"
+        say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
+        if seen.first_line:
+            say(f'  "{seen.first_line}"')
+        _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
+        if not host_files:
+            _show_files("stays, the host's", deletion.host_files)
+    for deletion in planned:
+        if deletion.refused:
+            say(f"NOT deleted: {deletion.seen.session.path}: {deletion.refused}")
+    if not todo:
+        say("no session to delete")
+        return
+    say(f"{counted(len(todo), 'session')}, {scaled(sum(one.seen.size_bytes for one in todo), 'kMGT')}B in all")
+    if not host_files and any(deletion.host_files for deletion in todo):
+        say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
+
+
+def _show_files(fate: str, files: Sequence[str]) -> None:
+    for directory, inside in groupby(files, os.path.dirname):
+        say(f"  {fate}: {os.path.join(directory, '')} {', '.join(map(os.path.basename, inside))}")

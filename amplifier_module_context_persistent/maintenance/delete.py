@@ -1,0 +1,91 @@
+"""Deleting a whole log, and what this package put beside it.
+
+Rules:
+- Only the log that was looked at is deleted: one that got a record since is not.
+- It goes under its lock, after everything that was made from it. So a crash leaves a whole log, and the deletion can be
+  asked for again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from ..catalogue.database import CatalogueError, remove_catalogue
+from ..errors import DeleteError, LogFailedError, LogUnreadableError
+from ..log.checkpoint_file import SUFFIX, remove_checkpoint
+from ..log.filesystem import FileSystem
+from ..log.location import is_postgres
+from ..log.lock import LogLock
+from ..log.reader import LogReader
+from ..log.strange import check_is_log
+from ..log.torn_tail import saved_tails
+from .purge_file import unfinished_purges
+
+_CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
+
+
+def files_of(path: str) -> list[str]:
+    """The log's file and what this package put beside it; the log comes last.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    path = os.path.abspath(path)
+    beside = [path + SUFFIX] if os.path.lexists(path + SUFFIX) else []
+    return [*beside, *saved_tails(path), *unfinished_purges(path), path]
+
+
+def delete_log(
+    path: str, size_bytes: int, *, files: FileSystem | None = None, lock_timeout_s: float = 10.0
+) -> list[str]:
+    """Delete a log that was looked at; the files that are gone.
+
+    Args:
+        path: the log's file, or its location in a database.
+        size_bytes: the log's size, torn tail included, when it was looked at.
+        files: the system calls, for tests to replace.
+        lock_timeout_s: how long to wait for another process that holds the lock.
+
+    Raises:
+        DeleteError: the log is not what was looked at; nothing was deleted.
+        NotALogError: the file is none.
+        LogUnreadableError: there is no log, or it cannot be read.
+        LockTimeoutError: another process holds the lock.
+        LogFailedError: the system refused; what is left can be deleted again.
+    """
+    if is_postgres(path):
+        from ..log.postgres.names import delete_stored_log  # its driver is an extra
+
+        delete_stored_log(path, size_bytes, timeout_s=lock_timeout_s)
+        return [path]
+    reader = LogReader(path, files=files, writable=True, trusting=False)
+    try:
+        reader.follow()
+        if reader.file.fd is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
+        check_is_log(reader)
+        with LogLock(reader, timeout_s=lock_timeout_s):
+            if reader.size != size_bytes:
+                raise DeleteError(_CHANGED)
+            return _remove(reader)
+    finally:
+        reader.close()
+
+
+def _remove(reader: LogReader) -> list[str]:
+    system, gone = reader.file.files, files_of(reader.path)
+    try:
+        remove_catalogue(reader.path)
+    except (CatalogueError, OSError) as error:
+        raise DeleteError(f"the catalogue cannot be removed ({error}); nothing was deleted; try again") from error
+    try:
+        remove_checkpoint(system, reader.path)
+        for name in gone:
+            if name != reader.path + SUFFIX:
+                system.remove(name)
+        system.sync_directory(os.path.dirname(reader.path))
+    except OSError as error:
+        reason = f"not all of the log's files could be deleted ({error}); delete it again"
+        raise LogFailedError(error.errno or errno.EIO, reason, reader.path) from error
+    return gone

@@ -1,0 +1,133 @@
+"""Deleting sessions: what belongs to one, what stays, and which are older than a time.
+
+A session is its log, what this package put beside it, and its sub-agents' sessions. A fork or a branch is a session of
+its own. The host's files beside a log are the host's: they are named, and stay unless a person asks for them to go. A
+`transcript.jsonl` and a `metadata.json` that a fork or an import wrote go, as long as the host has not changed them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import DeleteError, LogError
+from ..log.location import is_postgres
+from ..maintenance.delete import delete_log, files_of
+from ..paths import LOG_NAME
+from ..transcript.overview import Overview
+from ..transcript.transcript import Transcript
+from .host_files import hosts_files, is_held, own_files
+
+_OPEN = "the session is open; close it first"
+
+
+@dataclass(slots=True)
+class Deletion:
+    """A session that is to be deleted."""
+
+    seen: Overview
+    files: list[str] = field(default_factory=list)
+    """What goes: the log, what belongs to it, and the host's files that we wrote."""
+    host_files: list[str] = field(default_factory=list)
+    """The host's files beside the log."""
+    parent: str = ""
+    """The session whose sub-agent it is."""
+    refused: str = ""
+    """Why it must not be deleted; empty if it may."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "session": self.seen.session.id,
+            "path": str(self.seen.session.path),
+            "sub_agent_of": self.parent or None,
+            "messages": self.seen.messages,
+            "bytes": self.seen.size_bytes,
+            "files": self.files,
+            "host_files": self.host_files,
+            **({"refused": self.refused} if self.refused else {}),
+        }
+
+
+def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
+    """Give each session together with the sub-agents' sessions that belong to it; the session itself comes first.
+
+    The id of a sub-agent's session is that of its parent, `-` or `_`, and something with a `_`: the host takes every id
+    with a `_` for a sub-session's. A fork or a branch is a session of its own.
+    """
+    groups: dict[tuple[str, str], list[Overview]] = {}
+    for one in sorted(sessions, key=lambda seen: (seen.session.project, len(seen.session.id), seen.session.id)):
+        project, name = one.session.project, one.session.id
+        ends = [at for at, sign in enumerate(name) if sign in "-_" and "_" in name[at:]] if project else []
+        parent = next((name[:at] for at in ends if (project, name[:at]) in groups), None)
+        if parent is not None and not _is_fork(one):
+            groups[project, parent].append(one)
+        else:
+            groups[project, name if project else str(one.session.path)] = [one]
+    yield from groups.values()
+
+
+def _is_fork(seen: Overview) -> bool:
+    """Whether a session's log began with another one's history; what cannot be read is none."""
+    try:
+        with Transcript(seen.session.path) as transcript:
+            return "forked_from" in transcript.header
+    except (LogError, ValueError):
+        return False
+
+
+def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
+    """See what belongs to a session and its sub-agents, and whether they may be deleted; all of them or none may."""
+    planned = [Deletion(one, parent=group[0].session.id if number else "") for number, one in enumerate(group)]
+    for deletion in planned:
+        path = str(deletion.seen.session.path)
+        try:
+            if deletion.seen.error:
+                deletion.refused = f"it cannot be read: {deletion.seen.error}"
+            elif is_postgres(path):
+                deletion.files = [path]
+            else:
+                own = own_files(path)
+                deletion.files = [*files_of(path), *map(str, own)]
+                deletion.host_files = [str(file) for file in hosts_files(path) if file not in own]
+                deletion.refused = _OPEN if deletion.seen.is_open else ""
+        except (OSError, ValueError) as error:
+            deletion.refused = f"it cannot be read: {error}"
+    reasons = [(deletion, deletion.refused) for deletion in planned if deletion.refused]
+    for deletion in planned:
+        if reasons and not deletion.refused:
+            deletion.refused = f"it belongs together with {reasons[0][0].seen.session.id}: {reasons[0][1]}"
+    return planned
+
+
+def delete_session(deletion: Deletion, *, host_files: bool = False) -> list[str]:
+    """Delete a session as it was planned; the files that are gone.
+
+    Args:
+        deletion: what `plan_deletion` found.
+        host_files: delete the host's files beside the log too.
+
+    Raises:
+        DeleteError: it may not be deleted, or it was written to since; nothing was deleted.
+        LogError: the log cannot be deleted.
+        OSError: a file beside the log cannot be deleted.
+    """
+    path = str(deletion.seen.session.path)
+    if deletion.refused:
+        raise DeleteError(deletion.refused)
+    if not is_postgres(path) and is_held(path):
+        raise DeleteError(_OPEN)
+    gone = delete_log(path, deletion.seen.size_bytes)
+    others = [name for name in deletion.files if name not in gone and os.path.dirname(name) == os.path.dirname(path)]
+    for name in [*others, *(deletion.host_files if host_files else [])]:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(name)
+            gone.append(name)
+    if Path(path).name == LOG_NAME and not is_postgres(path):
+        with contextlib.suppress(OSError):  # something else is in it
+            os.rmdir(os.path.dirname(path))
+    return gone
