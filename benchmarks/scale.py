@@ -58,7 +58,7 @@ _SELF = "from benchmarks.scale import {}; {}(*__import__('sys').argv[1:])"
 
 
 def write(path: str, count: int) -> None:
-    """Write a log of so many messages; then let a session make a plan, and close it, which writes the checkpoint."""
+    """Write a log of so many messages; let a session make a plan and close it, and `stats` fill the catalogue."""
     seed = 0
     with open(path, "wb") as log:
         header = encode_control("header", version=FORMAT_VERSION, log_id="scale", session_id="scale")
@@ -70,7 +70,8 @@ def write(path: str, count: int) -> None:
             log.write(line)
     os.chmod(path, 0o600)
     asyncio.run(_go_on(path))
-    subprocess.run([sys.executable, "-c", _COMMAND, "checkpoint", path], check=True, stdout=subprocess.DEVNULL)
+    for command in ("checkpoint", "stats"):
+        subprocess.run([sys.executable, "-c", _COMMAND, command, path], check=True, stdout=subprocess.DEVNULL)
 
 
 async def _go_on(path: str, appends: int = 1, requests: int = 1) -> dict[str, float]:
@@ -152,6 +153,7 @@ def write_many(directory: Path, count: int) -> None:
     for number in range(1, SESSIONS):
         for suffix in ("", ".checkpoint"):
             shutil.copy2(f"{first}{suffix}", directory / f"session-{number}.jsonl{suffix}")
+    subprocess.run([sys.executable, "-c", _COMMAND, "list", str(directory)], check=True, stdout=subprocess.DEVNULL)
 
 
 def measure(log: str) -> dict[str, float]:

@@ -45,13 +45,66 @@ _MOST_VALUE_BYTES = 16 << 20
 _OLD_NAMES = ("context-search.sqlite3",)
 """Files that earlier versions kept in its place."""
 
-_SCHEMA = (
+_TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
+    tokenizer TEXT NOT NULL DEFAULT '',
+    live INTEGER NOT NULL DEFAULT 0,
+    live_crc32 INTEGER NOT NULL DEFAULT 0,
+    forked_from TEXT NOT NULL DEFAULT '',
+    is_copying INTEGER NOT NULL DEFAULT 0,
+    glance TEXT NOT NULL DEFAULT '')""",
+    """CREATE TABLE covered (
+    session INTEGER NOT NULL, part TEXT NOT NULL,
     device INTEGER NOT NULL, inode INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-    words_bytes INTEGER NOT NULL, words_tail BLOB NOT NULL)""",
+    end_offset INTEGER NOT NULL, tail BLOB NOT NULL,
+    PRIMARY KEY (session, part)) WITHOUT ROWID""",
+    """CREATE TABLE turns (
+    session INTEGER NOT NULL, turn INTEGER NOT NULL,
+    first_position INTEGER NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    has_person INTEGER NOT NULL,
+    first_us INTEGER, last_us INTEGER,
+    timed_position INTEGER, said_position INTEGER,
+    ordinals_crc32 INTEGER NOT NULL,
+    PRIMARY KEY (session, turn)) WITHOUT ROWID""",
+    """CREATE TABLE shares (
+    session INTEGER NOT NULL, turn INTEGER NOT NULL, role TEXT NOT NULL,
+    messages INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    PRIMARY KEY (session, turn, role)) WITHOUT ROWID""",
+    """CREATE TABLE large (
+    session INTEGER NOT NULL, position INTEGER NOT NULL, turn INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    PRIMARY KEY (session, position)) WITHOUT ROWID""",
+    """CREATE TABLE calls (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, turn INTEGER NOT NULL,
+    position INTEGER, call_id TEXT NOT NULL, tool TEXT NOT NULL, asks INTEGER NOT NULL,
+    called_us INTEGER,
+    result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL DEFAULT 0,
+    result_tokens INTEGER NOT NULL DEFAULT 0)""",
+    "CREATE INDEX calls_of_turns ON calls (session, turn)",
+    "CREATE INDEX calls_without_result ON calls (session, call_id) WHERE result_position IS NULL",
+    """CREATE TABLE requests (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, turn INTEGER,
+    provider TEXT NOT NULL, model TEXT NOT NULL,
+    uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, output_tokens INTEGER,
+    is_output_estimated INTEGER NOT NULL DEFAULT 0,
+    is_answered INTEGER NOT NULL DEFAULT 0, answer_id TEXT,
+    actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL)""",
+    "CREATE INDEX requests_of_answers ON requests (session, answer_id)",
+    "CREATE INDEX requests_without_answer ON requests (session) WHERE is_answered = 0",
+    """CREATE TABLE views (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, plan TEXT NOT NULL, head TEXT NOT NULL,
+    tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, can_continue INTEGER NOT NULL)""",
+    "CREATE INDEX views_of_plans ON views (session, plan, head)",
+    """CREATE TABLE plans (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, plan TEXT NOT NULL, summary TEXT NOT NULL)""",
+)
+_WORDS = (
     """CREATE TABLE blocks (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -61,6 +114,9 @@ _SCHEMA = (
     "CREATE VIRTUAL TABLE words USING fts5 "
     "(text, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
 )
+_SCHEMA = (*_TABLES, *_WORDS)
+FIGURE_TABLES = ("turns", "shares", "large", "calls", "requests", "views", "plans")
+"""What a session adds up to."""
 
 
 class CatalogueError(Exception):
@@ -188,6 +244,21 @@ class Catalogue:
         end = monotonic() + self.wait_s + _MOST_S
         connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)
         return connection
+
+
+@contextlib.contextmanager
+def in_memory() -> Iterator[sqlite3.Connection]:
+    """A catalogue that ends with the block: of a log that has none, or where its own cannot be used. It has no words.
+
+    Raises:
+        CatalogueError: Python has no SQLite.
+    """
+    if sqlite3 is None:
+        raise CatalogueError("Python was built without SQLite, in which figures are added up")
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in _TABLES:
+            connection.execute(statement)
+        yield connection
 
 
 def remove_catalogue(log: str | os.PathLike[str]) -> None:

@@ -13,11 +13,15 @@ of three characters (trigrams) a block holds, and the table `blocks` where its m
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from .covered import WORDS, Covered, cover, covered_of, session_id
+from .database import FIGURE_TABLES
+
+if TYPE_CHECKING:
+    import sqlite3
 
 BLOCK_BYTES = 1 << 16
 """Of text: smaller blocks take more room, larger ones rule out less."""
@@ -41,34 +45,6 @@ class Searched(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
-    """By what it is seen that a file is as it was: nobody can set the time of the last change."""
-
-    device: int
-    inode: int
-    size_bytes: int
-    mtime_ns: int
-    ctime_ns: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Stamp:
-        """The stamp of a file."""
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class Covered:
-    """What is known of a session: its log's stamp, and that the log's bytes before `offset` are taken in.
-
-    They end in `tail`, which in a chained log holds a checksum that stands for all before it.
-    """
-
-    stamp: Stamp
-    offset: int
-    tail: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Block:
     """The text of some neighbouring messages, and the offsets of the first and the last of them in their log."""
 
@@ -81,14 +57,6 @@ def asked_of(pattern: Searched) -> list[list[str]]:
     """The trigrams that a matching text has: all of at least one alternative; empty where that is not known."""
     alternatives = [sorted(set().union(*map(_trigrams, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []
-
-
-def covered_sessions(connection: sqlite3.Connection) -> dict[str, Covered]:
-    """What is known of each session, by its log's path."""
-    rows = connection.execute(
-        "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, words_bytes, words_tail FROM sessions"
-    )
-    return {path: Covered(Stamp(*stamp), offset, tail) for path, *stamp, offset, tail in rows}
 
 
 def find_blocks(connection: sqlite3.Connection, asked: Iterable[Sequence[str]]) -> dict[str, list[tuple[int, int]]]:
@@ -106,13 +74,7 @@ def find_blocks(connection: sqlite3.Connection, asked: Iterable[Sequence[str]]) 
 
 
 def take_in(
-    connection: sqlite3.Connection,
-    path: str,
-    block: Block | None,
-    *,
-    seen_offset: int | None,
-    begins: bool,
-    covered: Covered,
+    connection: sqlite3.Connection, path: str, block: Block | None, *, seen: Covered | None, begins: bool, now: Covered
 ) -> bool:
     """Add a block, or none where nothing was said, and note how far a session is covered.
 
@@ -120,48 +82,51 @@ def take_in(
         connection: in a transaction that writes.
         path: the session's log.
         block: what is added.
-        seen_offset: how far the session was covered when the block was made; None if it was not known.
+        seen: how far the session was covered when the block was made; None if it was not known.
         begins: whether what was known of the session is of no use any more.
-        covered: how far it is covered then.
+        now: how far it is covered then.
 
     Returns:
         Whether it was added; not if somebody else added to the session meanwhile.
     """
-    known = connection.execute("SELECT words_bytes FROM sessions WHERE path = ?", (path,)).fetchone()
-    if known != (None if seen_offset is None else (seen_offset,)):
+    if covered_of(connection, path, WORDS) != seen:
         return False
     if begins:
-        forget(connection, path)
-        connection.execute("INSERT INTO sessions VALUES (NULL, ?, 0, 0, 0, 0, 0, 0, x'')", (path,))
-    stamp = covered.stamp
-    connection.execute(
-        "UPDATE sessions SET (device, inode, size_bytes, mtime_ns, ctime_ns, words_bytes, words_tail)"
-        " = (?, ?, ?, ?, ?, ?, ?) WHERE path = ?",
-        (*astuple(stamp), covered.offset, covered.tail, path),
-    )
+        forget_words(connection, path)
+    session = session_id(connection, path)
+    cover(connection, session, WORDS, now)
     if block is not None:
         text = _folded(block.text)
         dense = _is_dense(text)
         added = connection.execute(
-            "INSERT INTO blocks SELECT NULL, id, ?, ?, ? FROM sessions WHERE path = ?",
-            (block.first_offset, block.last_offset, dense, path),
+            "INSERT INTO blocks VALUES (NULL, ?, ?, ?, ?)", (session, block.first_offset, block.last_offset, dense)
         )
         if not dense:
             connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (added.lastrowid, text))
     return True
 
 
-def forget(connection: sqlite3.Connection, path: str) -> None:
-    """Forget a session that is gone or is no longer what it was; where half of all blocks are dead, forget all."""
+def forget_words(connection: sqlite3.Connection, path: str) -> None:
+    """Forget the words of a session that is not what it was; where half of all blocks are dead, those of all."""
     connection.execute(
         "UPDATE blocks SET session = 0 WHERE session = (SELECT id FROM sessions WHERE path = ?)", (path,)
     )
-    connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
+    connection.execute(
+        "DELETE FROM covered WHERE part = ? AND session = (SELECT id FROM sessions WHERE path = ?)", (WORDS, path)
+    )
     ((dead, blocks),) = connection.execute("SELECT sum(session = 0 AND NOT is_dense), count(*) FROM blocks")
     if (dead or 0) * 2 > blocks:
         connection.execute("INSERT INTO words(words) VALUES ('delete-all')")
         connection.execute("DELETE FROM blocks")
-        connection.execute("DELETE FROM sessions")
+        connection.execute("DELETE FROM covered WHERE part = ?", (WORDS,))
+
+
+def forget_session(connection: sqlite3.Connection, path: str) -> None:
+    """Forget all of a session whose log is gone."""
+    forget_words(connection, path)
+    for table in (*FIGURE_TABLES, "covered"):
+        connection.execute(f"DELETE FROM {table} WHERE session = (SELECT id FROM sessions WHERE path = ?)", (path,))
+    connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
 
 
 def _trigrams(text: str) -> set[str]:

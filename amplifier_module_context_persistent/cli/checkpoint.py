@@ -8,14 +8,11 @@ from __future__ import annotations
 import click
 
 from ..errors import ContextPersistentError
-from ..log.checkpoint_file import SUFFIX, is_large, read_checkpoint, write_checkpoint
+from ..log.checkpoint_file import SUFFIX, is_large, write_checkpoint
 from ..log.filesystem import FileSystem
 from ..log.location import is_postgres
 from ..log.reader import LogReader
 from ..log.strange import check_is_log
-from ..sums.notes import whole_notes
-from ..tokens.counter import TokenCounter
-from ..tokens.on_demand import named_counter
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import session_argument
@@ -24,31 +21,27 @@ from .terminal import UnusableError, counted, escaped, one_line, reason
 
 @click.command()
 @session_argument
-@click.option(
-    "--tokenizer", default="auto", show_default=True, help="What `stats` is to count with; as its option says."
-)
 @click.pass_context
-def checkpoint(context: click.Context, path: str, tokenizer: str) -> None:
+def checkpoint(context: click.Context, path: str) -> None:
     """Let later commands and resumes open a log without reading all of it.
 
     Scans the log of SESSION and writes a file beside it, LOG.checkpoint: which messages there are and where they lie,
-    what they add up to for `stats` and `list`, and no content. Sessions write it themselves as they append; this is for
+    and no content. Sessions write it themselves as they append; this is for
     logs that have none, or an old one. It is disposable: one that does not fit its log is not used, and it can be
     deleted at any time.
     """
     if is_postgres(path):
         raise UnusableError(f"{one_line(path)}: a log in a database has columns in the place of a checkpoint")
     try:
-        counter = named_counter(tokenizer)
-        with progress(path, title="scanning", passes=3) as files:
-            said, done = _write(path, counter, files)
+        with progress(path, title="scanning") as files:
+            said, done = _write(path, files)
     except (OSError, ContextPersistentError, ValueError) as error:
         raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
     click.echo(escaped(f"{path}: {said}"))
     context.exit(DONE if done else FINDINGS)
 
 
-def _write(path: str, counter: TokenCounter, files: FileSystem | None) -> tuple[str, bool]:
+def _write(path: str, files: FileSystem | None) -> tuple[str, bool]:
     """Write one; what came of it, and whether that is as it should be."""
     reader = LogReader(path, files=files, trusting=False)
     try:
@@ -58,10 +51,7 @@ def _write(path: str, counter: TokenCounter, files: FileSystem | None) -> tuple[
         check_is_log(reader)
         if not is_large(reader.size):
             return f"{reader.size:,} bytes are scanned as quickly without a checkpoint", True
-        if (earlier := read_checkpoint(reader.file, reader.max_record_bytes)) is not None:
-            reader.notes = earlier[1]
-        notes = whole_notes(reader, counter)
-        written = write_checkpoint(reader.file, reader.scanner, reader.known_end, notes, anew=True)
+        written = write_checkpoint(reader.file, reader.scanner, reader.known_end, anew=True)
         if not written:
             return "there is no checkpoint now; context-persistent --verbose says why", False
         return f"a checkpoint of {counted(len(reader.index), 'message')} is in {path}{SUFFIX}", True

@@ -21,6 +21,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ..catalogue.glance import Glances
 from ..errors import LogError, RecallError
 from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
@@ -102,6 +103,7 @@ def list_sessions(
         seen = iter(_by_project(list(seen))) if everywhere else seen
     if as_json:
         click.echo(json.dumps({"sessions": [one.to_json() for one in seen]}))
+        look.glances.keep()
         return
     output = console()
     project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
@@ -115,6 +117,7 @@ def list_sessions(
             output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
         _show(output, one, shortest, in_full=in_full)
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
+    look.glances.keep()
     if is_first:
         output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
 
@@ -132,7 +135,7 @@ class _Look:
     ) -> None:
         self._sessions, self._since, self._matches, self._count_failed = sessions, since, matches, count_failed
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-        self._counter = open_counter("estimate")
+        self._counter, self.glances = open_counter("estimate"), Glances()
 
     def newest_first(self, project: str | None = None) -> Iterator[Overview]:
         """Give them, or those of one project, in order of their last messages.
@@ -151,7 +154,14 @@ class _Look:
             if self._matches is not None and not self._matches(session):
                 continue
             with progress(str(session.path)) as files:
-                one = look_at(session, self._counter, self._held, files=files, count_failed=self._count_failed)
+                one = look_at(
+                    session,
+                    self._counter,
+                    self._held,
+                    glances=self.glances,
+                    files=files,
+                    count_failed=self._count_failed,
+                )
             if self._since is None or one.last_s >= self._since:
                 heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
         while waiting:

@@ -21,8 +21,8 @@ from rich.text import Text
 from ..log.record import Message
 from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
+from ..messages.normalize import tokens_of
 from ..messages.text import Part, arguments_text, parts_of
-from ..sums.summary import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from ..transcript.source_compactions import SourceCompaction
 from ..transcript.transcript import Placed

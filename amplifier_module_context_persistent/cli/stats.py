@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..catalogue.database import CatalogueError
+from ..catalogue.figures import figures_of
 from ..errors import LogError
-from ..sums.add_up import add_up
 from ..tokens.on_demand import named_counter
-from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_row
-from ..transcript.outline import TurnTable, read_lines
+from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_turn
+from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
 from ..transcript.stats import Statistics, Usage, Views, statistics_of
 from .progress import progress
 from .session_argument import session_argument
@@ -39,7 +40,8 @@ _LEAST_COST = 0.00005  # less is rounding
     type=click.Path(dir_okay=False),
     help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
 )
-def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_json: bool) -> None:
+@click.option("--no-catalogue", is_flag=True, help="Neither use nor write the catalogue.")
+def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_json: bool, no_catalogue: bool) -> None:
     """Show where the tokens, the time and the money of SESSION went.
 
     Tokens by role, tool and turn; the largest messages; the compactions; what providers reported and what it cost, by
@@ -51,11 +53,13 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
         counter = named_counter(tokenizer)
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
         with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
-            messages, records = add_up(transcript.reader, counter)
-            found = statistics_of(transcript.reader, messages, records, tokenizer=counter.name, with_turns=as_json)
-            cost, table = cost_of(records, prices), TurnTable(messages, costs_by_row(messages, prices))
-            lines = read_lines(transcript, table) if as_json else []
-    except (LogError, ValueError) as error:
+            reader = transcript.reader
+            with figures_of(reader, counter, keeps=not no_catalogue) as figures:
+                found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
+                cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
+                course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
+                lines = read_lines(transcript, figures, costs) if as_json else []
+    except (LogError, ValueError, CatalogueError) as error:
         raise UnusableError(reason(error)) from error
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
@@ -63,37 +67,37 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
         told = {**found.to_json(), "cost": {**cost.to_json(), "prices_as_of": prices_as_of}, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
-    show(found, turns, table, cost, prices)
+    hidden = cost.total.cost - sum(costs.values())
+    show(found, course, largest, cost, _notes(cost, prices, hidden))
 
 
-def show(found: Statistics, turns: int, table: TurnTable, cost: Cost, prices: Prices) -> None:
+def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
     """Print the tables."""
     output = console()
     output.print(
         f"{counted(found.total.messages, 'message')}, {counted(found.total.tokens, 'token')} "
         f"({one_line(found.tokenizer)}), {counted(found.file_bytes, 'byte')}"
     )
-    _show_course(output, table)
+    _show_course(output, course)
     if found.damage:
         output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
     _show_shares(output, found)
-    _show_turns(output, turns, table)
+    _show_turns(output, largest)
     _show_largest(output, found)
     _show_plans(output, found)
-    _show_cost(output, cost, table, prices)
+    _show_cost(output, cost, notes)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
 
 
-def _show_course(output: Console, table: TurnTable) -> None:
+def _show_course(output: Console, course: Course) -> None:
     """Print how many turns and calls there were, how long they took, and what went wrong."""
-    if not len(table):
+    if not course.turns:
         return
-    took = table.total_duration_s()
-    time = f" in {duration(took)}" if took is not None else ""
-    calls, errors, left_open = sum(table.rows.calls), sum(table.rows.errors), sum(table.open_calls.values())
-    wrong = [f"{errors:,} failed"] * bool(errors) + [f"{left_open:,} without a result"] * bool(left_open)
-    output.print(", ".join([f"{counted(len(table), 'turn')}{time}", counted(calls, "call"), *wrong]))
+    time = f" in {duration(course.duration_s)}" if course.duration_s is not None else ""
+    wrong = [f"{course.errors:,} failed"] * bool(course.errors)
+    wrong += [f"{course.open_calls:,} without a result"] * bool(course.open_calls)
+    output.print(", ".join([f"{counted(course.turns, 'turn')}{time}", counted(course.calls, "call"), *wrong]))
 
 
 def _show_shares(output: Console, found: Statistics) -> None:
@@ -116,8 +120,8 @@ def _show_shares(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_turns(output: Console, turns: int, table: TurnTable) -> None:
-    paid = any(table.costs.values())
+def _show_turns(output: Console, largest: list[TurnLine]) -> None:
+    paid = any(line.cost for line in largest)
     _table(
         output,
         ("turn", "messages", "tokens", "took", *["cost"] * paid),
@@ -129,7 +133,7 @@ def _show_turns(output: Console, turns: int, table: TurnTable) -> None:
                 duration(line.duration_s) if line.duration_s is not None else "",
                 *[_money(line.cost)] * paid,
             )
-            for line in table.largest(max(0, turns))
+            for line in largest
         ],
     )
 
@@ -160,22 +164,26 @@ def _show_plans(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_cost(output: Console, cost: Cost, table: TurnTable, prices: Prices) -> None:
+def _show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
     """Print what providers reported by model, and what it cost."""
     if not cost.total.requests:
         return
     rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
     heads = ("model", "requests", "input", "cached", "written", "output", "cost")
     _table(output, heads, [_bill(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"])
+    output.print(Text("; ".join(notes), "dim"))
+
+
+def _notes(cost: Cost, prices: Prices, hidden: float) -> list[str]:
+    """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
     notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
     if cost.total.unpriced_requests:
         notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
     if cost.estimated_outputs:
         notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
-    hidden = cost.total.cost - sum(table.costs.values())
     if hidden > _LEAST_COST:
         notes.append(f"{_money(hidden)} went to requests whose answers are no longer live")
-    output.print(Text("; ".join(notes), "dim"))
+    return notes
 
 
 def _bill(name: str, bill: Bill) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from ..tokens.counter import TokenCounter, count_message
 from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, as_json, call_arguments_of, call_id_of, call_name_of
 
 NO_OUTPUT = "(no output)"
@@ -195,3 +196,9 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
     )
     same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
     return (content if same else agreed), calls
+
+
+def tokens_of(message: Message, counter: TokenCounter) -> int:
+    """Count a stored message in the form in which it would be sent."""
+    accepted = normalise(message)
+    return count_message(accepted, counter) if accepted else 0

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
+from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
-from ..sums.summary import tokens_of
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..transcript.bills import Bills
 from ..transcript.cost import PRICES_AS_OF, Prices

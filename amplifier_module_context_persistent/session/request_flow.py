@@ -86,7 +86,6 @@ class RequestFlow:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound)
-        self._store.work_while_idle()
         return answer.view or []
 
     async def compact(self) -> None:

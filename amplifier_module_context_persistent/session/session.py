@@ -14,7 +14,6 @@ from ..messages.message import Message
 from ..messages.offload import may_offload, offload
 from ..tokens.counter import TokenCounter, count_message
 from ..window.ephemeral import Extras
-from .idle_work import IdleWork
 from .record_builder import RecordBuilder
 from .view_service import ViewService
 
@@ -32,8 +31,6 @@ class Session:
     history: RecordBuilder
     requests: ViewService
     config: Config
-    idle: IdleWork | None = None
-    """Keeps up what a checkpoint notes; None for a log that has none."""
 
     def count(self, message: Message) -> int:
         """Count a message's tokens."""

@@ -14,17 +14,14 @@ from collections.abc import Callable
 from ..config import Config
 from ..errors import LogCreateError, LogError
 from ..log.base import Log, Prepare
-from ..log.file import FileLog
 from ..log.group_commit import GroupCommit
 from ..log.strange import check_may_be_written
 from ..messages.message import Message
-from ..sums.notes import keep_notes
 from ..tokens.counter import open_counter
 from ..tokens.meter import Meter
 from ..window.ephemeral import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
-from .idle_work import IdleWork
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
 from .session import Session
@@ -157,14 +154,7 @@ class Store:
                 await self._commit.append(history.control(waiting), unstored=lambda: history.defer(*waiting))
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
-        if self._session is not None and self._session.idle is not None:
-            self._session.idle.stop()
         await self._commit.close()
-
-    def work_while_idle(self) -> None:
-        """Do what can wait, once the session waits for a provider."""
-        if self._session is not None and self._session.idle is not None:
-            self._session.idle.begin()
 
     async def report_lost(self) -> None:
         """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""
@@ -190,8 +180,7 @@ class Store:
             log, extras, session_id=self._session_id, tokenizer=counter.name, now=self._now, new_id=self._new_id
         )
         requests = ViewService(self._config, counter, extras, history, self._meter, self._new_id)
-        idle = IdleWork(commit, keep_notes(log, counter)) if isinstance(log, FileLog) else None
-        return Session(log, commit, counter, extras, history, requests, self._config, idle)
+        return Session(log, commit, counter, extras, history, requests, self._config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         if self._session is failed:

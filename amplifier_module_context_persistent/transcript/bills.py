@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..catalogue.requests import find_requests
 from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
 from ..messages.usage import ReportedUsage, usage_of_message
-from ..sums.requests import find_requests
 from .cost import Prices
 
 

@@ -16,10 +16,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..catalogue.figures import Figures
 from ..errors import ContextPersistentError
 from ..messages.usage import ReportedUsage
-from ..sums.record_sums import RecordSums
-from ..sums.summary import Summary
 
 PRICES_AS_OF = "2026-03"
 _MILLION = 1_000_000
@@ -180,10 +179,15 @@ class Cost:
         }
 
 
-def cost_of(records: RecordSums, prices: Prices) -> Cost:
+def cost_of(figures: Figures, prices: Prices) -> Cost:
     """Say what the requests cost that a log's records tell of."""
     found = Cost()
-    for model, (requests, uncached, cached, written, output, estimated) in records.paid().items():
+    rows = figures.rows(
+        "SELECT model, count(*), sum(uncached_tokens), sum(cached_tokens), sum(written_tokens),"
+        " sum(ifnull(output_tokens, 0)), sum(is_output_estimated)"
+        " FROM requests WHERE session = ? AND uncached_tokens IS NOT NULL GROUP BY model ORDER BY min(id)"
+    )
+    for model, requests, uncached, cached, written, output, estimated in rows:
         price = prices.of(model)
         cost = price.of_tokens(uncached, cached, written, output) if price is not None else 0.0
         bill = Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
@@ -193,11 +197,14 @@ def cost_of(records: RecordSums, prices: Prices) -> Cost:
     return found
 
 
-def costs_by_row(messages: Summary, prices: Prices) -> dict[int, float]:
-    """What the requests of each row of a sum cost, as far as their models have prices."""
-    known = {model: prices.of(model) for model in {spent.model for spent in messages.spent}}
+def costs_by_turn(figures: Figures, prices: Prices) -> dict[int, float]:
+    """What the requests of each turn cost, by its number, as far as their models have prices."""
     costs: dict[int, float] = {}
-    for row, model, uncached, cached, written, output in messages.spent:
-        if (price := known[model]) is not None:
-            costs[row] = costs.get(row, 0.0) + price.of_tokens(uncached, cached, written, output)
+    rows = figures.rows(
+        "SELECT turn, model, sum(uncached_tokens), sum(cached_tokens), sum(written_tokens), sum(output_tokens)"
+        " FROM requests WHERE session = ? AND turn IS NOT NULL AND uncached_tokens IS NOT NULL GROUP BY turn, model"
+    )
+    for turn, model, *tokens in rows:
+        if (price := prices.of(model)) is not None:
+            costs[turn] = costs.get(turn, 0.0) + price.of_tokens(*tokens)
     return costs

@@ -1,6 +1,6 @@
 """A session turn by turn: what each was about, how long it took, how its calls ended.
 
-It takes one pass over the messages; where a checkpoint notes what they come to, only the first ones of turns are read.
+It takes one pass over the messages; where the catalogue has added them up, only the first ones of turns are read.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from heapq import nlargest
-from itertools import accumulate, chain
-from operator import sub
-from typing import Any, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, is_human, timestamp_of
+from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, outcome_of
-from ..sums.summary import Summary, tokens_of
-from ..sums.turn_rows import NOWHERE
 from ..tokens.counter import TokenCounter
 from .calls import duration_s, instant_of_message
 from .transcript import Transcript, Turn
+
+if TYPE_CHECKING:
+    from ..catalogue.figures import Figures
 
 
 @dataclass(slots=True)
@@ -64,10 +64,10 @@ def outline(
         LogUnreadableError: the log's bytes changed while they were read.
     """
     if turns is None and counter is not None:
-        from ..sums.add_up import noted_sum  # whoever shows messages needs no sums
+        from ..catalogue.figures import figures_of  # whoever shows messages needs no figures
 
-        if (summary := noted_sum(transcript.reader, counter)) is not None:
-            return read_lines(transcript, TurnTable(summary, {}))
+        with figures_of(transcript.reader, counter, or_any=True) as found:
+            return read_lines(transcript, found, {})
     lines: list[TurnLine] = []
     open_calls: dict[str, list[tuple[TurnLine, bool]]] = {}
     for turn in transcript.turns() if turns is None else turns:
@@ -87,71 +87,72 @@ def outline(
     return lines
 
 
-class TurnTable:
-    """A session turn by turn by its sum, but for what its messages say; no more is made of a turn than is asked for.
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a session went: its turns, how long they took together, its calls, those that failed and those left open."""
+
+    turns: int
+    duration_s: float | None
+    """None if no message tells a time."""
+    calls: int
+    errors: int
+    open_calls: int
+
+
+def course_of(found: Figures) -> Course:
+    """Say how a session went."""
+    ((turns, took_us),) = found.rows("SELECT count(*), sum(last_us - first_us) FROM turns WHERE session = ?")
+    ((calls, errors, left_open),) = found.rows(
+        "SELECT count(position), total(failed), total(result_position IS NULL) FROM calls WHERE session = ?"
+    )
+    return Course(turns, took_us / 10**6 if took_us is not None else None, calls, int(errors), int(left_open))
+
+
+def largest_turns(found: Figures, costs: Mapping[int, float], count: int) -> list[TurnLine]:
+    """The turns with the most tokens; `time` and `line` are empty."""
+    return [_line(row, costs) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
+
+
+def read_lines(transcript: Transcript, found: Figures, costs: Mapping[int, float]) -> list[TurnLine]:
+    """All turns, with when each began and what the person wrote first, which is read from the log.
 
     Args:
-        messages: the sum of its live messages.
-        costs: by rows of the sum, what their requests cost.
-    """
-
-    def __init__(self, messages: Summary, costs: Mapping[int, float]) -> None:
-        self.rows, shift = messages.rows.as_turns()
-        self.costs = _by_turn(costs, shift)
-        self.open_calls = _by_turn(messages.open_by_row(), shift)
-        self._ends = list(accumulate(self.rows.messages))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def line(self, turn: int) -> TurnLine:
-        """A turn by its position, from 0; `time` and `line` are empty."""
-        rows, end = self.rows, self._ends[turn]
-        line = TurnLine(turn + 1, end - rows.messages[turn] + 1, end)
-        line.duration_s = rows.duration_s(turn)
-        line.calls, line.errors, line.tokens = rows.calls[turn], rows.errors[turn], rows.tokens[turn]
-        line.open_calls, line.cost = self.open_calls.get(turn, 0), self.costs.get(turn, 0.0)
-        return line
-
-    def total_duration_s(self) -> float | None:
-        """How long all turns took together; None if no message tells a time."""
-        timed = any(at != NOWHERE for at in self.rows.time_at)
-        return sum(map(sub, self.rows.last_us, self.rows.first_us)) / 10**6 if timed else None
-
-    def largest(self, count: int) -> list[TurnLine]:
-        """The turns with the most tokens."""
-        return list(map(self.line, nlargest(count, range(len(self)), key=self.rows.tokens.__getitem__)))
-
-
-N = TypeVar("N", int, float)
-
-
-def _by_turn(given: Mapping[int, N], shift: int) -> dict[int, N]:
-    """What is given by row, by turn: row 0 belongs to the first turn."""
-    found: dict[int, N] = {}
-    for row, number in given.items():
-        turn = max(0, row - shift)
-        found[turn] = found[turn] + number if turn in found else number
-    return found
-
-
-def read_lines(transcript: Transcript, table: TurnTable) -> list[TurnLine]:
-    """All turns, with when each began and what the person wrote first, which is read from the log.
+        transcript: the session.
+        found: what it adds up to.
+        costs: by the numbers of turns, what their requests cost.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    rows, live, lines = table.rows, transcript.reader.index.live, list(map(table.line, range(len(table))))
+    rows, live = found.rows(_TURNS.format("turns.turn"), -1), transcript.reader.index.live
+    lines = [_line(row, costs) for row in rows]
     wanted = [
-        (line, line.first - 1 + at, name)
-        for line, *places in zip(lines, rows.time_at, rows.line_at, strict=True)
-        for name, at in zip(("time", "line"), places, strict=True)
-        if at != NOWHERE
+        (line, position, name)
+        for line, (timed, said, *_) in zip(lines, rows, strict=True)
+        for name, position in (("time", timed), ("line", said))
+        if position is not None and position < len(live)
     ]
     read = transcript.reader.read([live[position] for _, position, _ in wanted])
     for (line, _, name), message in zip(wanted, read, strict=True):
         setattr(line, name, timestamp_of(message) if name == "time" else first_line(message))
     return lines
+
+
+_TURNS = """
+SELECT timed_position, said_position, turns.turn, first_position, messages, tokens, last_us - first_us,
+       count(calls.position), total(failed), total(calls.id IS NOT NULL AND result_position IS NULL)
+FROM (SELECT * FROM turns WHERE session = ? ORDER BY {0} LIMIT ?) AS turns
+LEFT JOIN calls ON calls.session = turns.session AND calls.turn = turns.turn
+GROUP BY turns.turn ORDER BY {0}
+"""
+
+
+def _line(row: tuple[Any, ...], costs: Mapping[int, float]) -> TurnLine:
+    _, _, turn, first, messages, tokens, took_us, calls, errors, left_open = row
+    line = TurnLine(turn, first + 1, first + messages, calls=calls, errors=int(errors), tokens=tokens)
+    line.open_calls, line.cost = int(left_open), costs.get(turn, 0.0)
+    line.duration_s = took_us / 10**6 if took_us is not None else None
+    return line
 
 
 def _count(line: TurnLine, message: Message, open_calls: dict[str, list[tuple[TurnLine, bool]]]) -> None:

@@ -1,6 +1,6 @@
 """What `list` says of a session: how much there is, in which state it is, how it began. Reads only.
 
-What a checkpoint notes of the log as it is needs no reading. Else it takes one scan of the log, and a few messages;
+What the catalogue keeps of the log as it is needs no reading. Else it takes one scan of the log, and a few messages;
 what it holds in memory is the index.
 """
 
@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..catalogue.glance import Glances
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..maintenance.open_files import Identity, identity_of
 from ..messages.metadata import instant_of
-from ..messages.outcome import ANSWERED, outcome_of
-from ..sums.glance import glance_at, noted_glance
 from ..tokens.counter import TokenCounter
 from .calls import duration_s
 from .sessions import SessionFile
@@ -107,26 +106,28 @@ def look_at(
     counter: TokenCounter,
     held: Collection[Identity] | None,
     *,
+    glances: Glances | None = None,
     files: FileSystem | None = None,
     count_failed: bool = False,
 ) -> Overview:
-    """Look at a session's log; where its checkpoint says all, nothing else is read.
+    """Look at a session's log; where its catalogue says all, nothing else is read.
 
     Args:
         session: which one.
-        counter: what counts tokens, where the checkpoint does not say them.
+        counter: what counts tokens, where the catalogue does not say them.
         held: files that are held open for writing; None where nobody knows.
+        glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
-        count_failed: whether to count the results that failed: as the checkpoint says, else by reading each of them.
+        count_failed: whether to count the results that failed.
     """
     try:
-        glance = failed = None
-        if isinstance(session.path, Path) and counter.name == "estimate":
-            glance = noted_glance(str(session.path), files)
+        kept, glance, failed = glances or Glances(), None, None
+        if isinstance(session.path, Path) and counter.name == "estimate" and glances is not None:
+            glance = kept.of(str(session.path), files)
         if glance is None or count_failed:
             with Transcript(session.path, files=files) as transcript:
-                failed = _failed_calls(transcript) if count_failed else None
-                glance = glance or glance_at(transcript.reader, counter)
+                failed = _failed_calls(transcript, counter) if count_failed else None
+                glance = glance or kept.look_at(transcript.reader, counter)
         return Overview(session, **asdict(glance), is_open=_is_open(session.path, held), failed_calls=failed)
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
@@ -138,14 +139,9 @@ def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None
     return None if held is None or isinstance(path, str) else identity_of(path) in held
 
 
-def _failed_calls(transcript: Transcript) -> int:
-    from ..sums.add_up import count_failed, count_failed_among  # most lists do not count them
+def _failed_calls(transcript: Transcript, counter: TokenCounter) -> int:
+    from ..catalogue.figures import figures_of  # most lists do not count them
 
-    if (noted := count_failed(transcript.reader)) is not None:
-        return noted
-    failed = answered = 0
-    for placed in (placed for role in ("tool", "function") for placed in transcript.placed(role=role)):
-        if outcome_of(placed.message) != ANSWERED:
-            failed += 1
-            answered += outcome_of(placed.message, asks=True) == ANSWERED
-    return count_failed_among(transcript.messages()) if answered else failed
+    with figures_of(transcript.reader, counter, or_any=True) as found:
+        ((failed,),) = found.rows("SELECT total(failed) FROM calls WHERE session = ?")
+    return int(failed)

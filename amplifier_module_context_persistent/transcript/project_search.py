@@ -21,21 +21,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from ..catalogue.covered import WORDS, Covered, Stamp, can_be_named, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
-from ..catalogue.words import (
-    BLOCK_BYTES,
-    Block,
-    Covered,
-    Searched,
-    Stamp,
-    asked_of,
-    covered_sessions,
-    find_blocks,
-    forget,
-    take_in,
-)
+from ..catalogue.words import BLOCK_BYTES, Block, Searched, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
-from ..log.index import UNCHAINED
 from ..log.reader import LogReader
 from .search import searched_text
 from .sessions import SessionFile
@@ -44,7 +33,6 @@ LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25
 SETTLED_S = 600
 """A log that was not written to for so long is taken in to its end."""
-_TAIL_BYTES = 32
 _BATCH = 64
 
 
@@ -57,7 +45,7 @@ class ProjectSearch:
     """
 
     def __init__(self, sessions: Iterable[SessionFile], pattern: Searched) -> None:
-        self._paths = {_name_of(session): str(session.path) for session in sessions}
+        self._paths = {name_of(session.path): str(session.path) for session in sessions}
         self._catalogue = Catalogue(catalogue_of(next(iter(self._paths.values()))))
         self._covered: dict[str, Covered] = {}
         self._found: dict[str, list[tuple[int, int]]] | None = None
@@ -65,7 +53,7 @@ class ProjectSearch:
         asked = asked_of(pattern)
         try:
             with self._catalogue.reading() as connection:
-                self._covered = covered_sessions(connection)
+                self._covered = covered_by_path(connection, WORDS)
                 self._found = find_blocks(connection, asked) if asked else None
         except CatalogueError:
             self._covered = {}
@@ -73,9 +61,9 @@ class ProjectSearch:
 
     def rules_out(self, session: SessionFile) -> bool:
         """Whether a session's log, as it is now, holds nothing that matches; it need not be opened."""
-        name = _name_of(session)
+        name = name_of(session.path)
         known = self._covered.get(name)
-        if known is None or self._found is None or name in self._found or known.offset != known.stamp.size_bytes:
+        if known is None or self._found is None or name in self._found or known.end_offset != known.stamp.size_bytes:
             return False
         try:
             return Stamp.of(os.lstat(session.path)) == known.stamp
@@ -87,12 +75,12 @@ class ProjectSearch:
 
         Notes what the catalogue lacks of the session.
         """
-        name = _name_of(session)
+        name = name_of(session.path)
         known = self._covered.get(name)
         if reader.index.damage:
             self._gone |= {name} if known else set()
             return None
-        covered = known.offset if known is not None and _covers(known, reader) else 0
+        covered = known.end_offset if known is not None and known.still_holds(reader) else 0
         status, lacking = reader.file.status(), reader.size - covered
         if lacking >= BLOCK_BYTES or (
             _is_settled(status) and (lacking or known is None or known.stamp != Stamp.of(status))
@@ -119,9 +107,9 @@ class ProjectSearch:
             if self._gone:
                 with self._catalogue.writing() as connection:
                     for name in self._gone:
-                        forget(connection, name)
+                        forget_session(connection, name)
             for name, covered in self._stale.items():
-                if left_bytes > 0 and _can_be_named(name):
+                if left_bytes > 0 and can_be_named(self._paths[name]):
                     left_bytes -= self._add(name, covered, left_bytes)
         except CatalogueError:
             return
@@ -132,8 +120,7 @@ class ProjectSearch:
         Raises:
             CatalogueError: the catalogue cannot be written.
         """
-        known = self._covered.get(name)
-        begin, seen_offset, begins = covered, known.offset if known else None, covered == 0
+        seen, begin = self._covered.get(name), covered
         try:
             with closing(LogReader(self._paths[name])) as reader:
                 reader.follow()
@@ -141,15 +128,13 @@ class ProjectSearch:
                     return 0
                 stamp = Stamp.of(reader.file.opened_status)
                 for block, end in _blocks(reader, covered, most_bytes):
-                    now = Covered(stamp, end, reader.file.read(max(0, end - _TAIL_BYTES), min(end, _TAIL_BYTES)))
+                    now = Covered.up_to(reader, end, stamp)
                     with self._catalogue.writing() as connection:
-                        status = os.lstat(reader.path)
-                        if (status.st_dev, status.st_ino) != (stamp.device, stamp.inode):
+                        if not is_same_file(reader, stamp):
                             break
-                        if not take_in(connection, name, block, seen_offset=seen_offset, begins=begins, covered=now):
+                        if not take_in(connection, name, block, seen=seen, begins=covered == 0, now=now):
                             break
-                    covered = seen_offset = end
-                    begins = False
+                    covered, seen = end, now
         except (LogError, OSError, ValueError, RecursionError):
             pass  # the search reported it
         return covered - begin
@@ -184,33 +169,11 @@ def _is_settled(status: os.stat_result) -> bool:
     return time.time() - status.st_mtime > SETTLED_S
 
 
-def _name_of(session: SessionFile) -> str:
-    return os.path.relpath(session.path, catalogue_of(session.path).parent)
-
-
-def _can_be_named(name: str) -> bool:
-    """Whether SQLite can hold a path: the name of a directory need not be UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _size_of(path: str | Path) -> int:
     try:
         return os.lstat(path).st_size
     except OSError:
         return 0
-
-
-def _covers(known: Covered, reader: LogReader) -> bool:
-    """Whether the bytes that were taken in are still those of a log without damage."""
-    if Stamp.of(reader.file.status()) == known.stamp:
-        return True
-    if not known.offset or known.offset > reader.scanner.offset or any(flag & UNCHAINED for flag in reader.index.flags):
-        return False
-    return reader.file.read(known.offset - len(known.tail), len(known.tail)) == known.tail
 
 
 class SessionsSearch:

@@ -5,15 +5,14 @@ Only the live history is counted. Nothing of a message's content is in what is r
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..catalogue.figures import Figures, figures_of
+from ..catalogue.fill import LARGEST
 from ..log.base import ReadableLog
 from ..messages.metadata import metadata_of
-from ..sums.add_up import add_up
-from ..sums.record_sums import RecordSums
-from ..sums.summary import Summary
-from ..sums.turn_rows import TurnRows
 from ..tokens.counter import TokenCounter
 
 
@@ -112,46 +111,59 @@ class Statistics:
 
 
 def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
-    """Read a log that was opened; what its checkpoint has added up is not read again.
+    """Read a log that was opened; what its catalogue has added up is not read again.
 
     Raises:
         LogUnreadableError: its bytes changed while they were read.
+        CatalogueError: Python has no SQLite.
     """
-    return statistics_of(reader, *add_up(reader, counter), tokenizer=counter.name)
+    with figures_of(reader, counter) as found:
+        return statistics_of(reader, found, tokenizer=counter.name)
 
 
-def statistics_of(
-    reader: ReadableLog, messages: Summary, records: RecordSums, *, tokenizer: str, with_turns: bool = True
-) -> Statistics:
+def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_turns: bool = True) -> Statistics:
     """Put together what a log adds up to; `turns` only if they are wanted.
 
     Raises:
         LogUnreadableError: its bytes changed while they were read.
     """
     described = reader.describe()
+    roles = found.rows(
+        "SELECT role, sum(messages), sum(tokens) FROM shares WHERE session = ? GROUP BY role ORDER BY min(turn), role"
+    )
+    tools = found.rows(
+        "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens)"
+        " FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
+    )
+    turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
+    plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY id")
+    (views,) = found.rows(
+        "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0) FROM views WHERE session = ?"
+    )
+    (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
     return Statistics(
         described.location,
         tokenizer,
         described.size_bytes,
-        total=Share(messages.messages, messages.tokens),
-        roles={role: Share(*numbers) for role, numbers in messages.roles.items()},
-        tools={tool: ToolShare(*numbers) for tool, numbers in sorted(messages.tools.items())},
-        turns=_shares(messages.rows.as_turns()[0]) if with_turns else [],
-        largest=_largest(reader, messages),
-        plans=records.plans,
-        usage=_usage(records),
-        views=Views(records.views, records.view_tokens, records.shared_tokens, records.breaks),
+        total=Share(*map(int, total)),
+        roles={role: Share(*numbers) for role, *numbers in roles},
+        tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
+        turns=[Share(*numbers) for numbers in turns],
+        largest=_largest(reader, found),
+        plans=[json.loads(summary) for (summary,) in plans],
+        usage=_usage(found),
+        views=Views(*map(int, views)),
         damage=len(reader.index.damage),
     )
 
 
-def _shares(turns: TurnRows) -> list[Share]:
-    return list(map(Share, turns.messages, turns.tokens))
-
-
-def _largest(reader: ReadableLog, messages: Summary) -> list[Large]:
+def _largest(reader: ReadableLog, found: Figures) -> list[Large]:
     live = reader.index.live
-    places = [(-negated, tokens) for tokens, negated in messages.largest]
+    places = found.rows(
+        "SELECT position, tokens FROM large WHERE session = ? AND position < ? ORDER BY tokens DESC, position LIMIT ?",
+        len(live),
+        LARGEST,
+    )
     read = reader.read([live[position] for position, _ in places])
     return [
         Large(position + 1, str(metadata_of(message).get("message_id", "")), str(message.get("role")), tokens)
@@ -159,13 +171,34 @@ def _largest(reader: ReadableLog, messages: Summary) -> list[Large]:
     ]
 
 
-def _usage(records: RecordSums) -> Usage:
-    count = records.reports
-    usage = Usage(count, records.actual_tokens, records.cached_tokens)
+def _usage(found: Figures) -> Usage:
+    ((actual, cached),) = found.rows(
+        "SELECT total(actual_tokens), total(reported_cached_tokens) FROM requests"
+        " WHERE session = ? AND actual_tokens IS NOT NULL"
+    )
+    errors = found.rows(
+        "SELECT error, count(*) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY error ORDER BY error"
+    )
+    count = sum(times for _, times in errors)
+    usage = Usage(count, int(actual), int(cached))
     if count:
-        usage.error_median = (records.error_at((count - 1) // 2) + records.error_at(count // 2)) / 2
-        usage.error_95 = records.error_at(min(count - 1, int(0.95 * count)))
+        usage.error_median = (_at(errors, (count - 1) // 2) + _at(errors, count // 2)) / 2
+        usage.error_95 = _at(errors, min(count - 1, int(0.95 * count)))
+    learned = found.rows(
+        "SELECT provider, model, ratio, overhead_tokens FROM requests WHERE id IN"
+        " (SELECT max(id) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY provider, model) ORDER BY id"
+    )
     usage.models = {
-        name: {"ratio": ratio, "overhead_tokens": overhead} for name, (ratio, overhead) in records.learned.items()
+        f"{provider or '?'} {model or '?'}": {"ratio": ratio, "overhead_tokens": overhead}
+        for provider, model, ratio, overhead in learned
     }
     return usage
+
+
+def _at(errors: list[tuple[float, int]], rank: int) -> float:
+    """The error of a report by its rank, from 0, the smallest first."""
+    for error, times in errors:
+        rank -= times
+        if rank < 0:
+            return error
+    raise IndexError(rank)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
+from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..paths import session_id_of
-from ..sums.summary import tokens_of
 from ..tokens.counter import EstimateCounter
 from ..transcript.bills import Billed, Bills
 from ..transcript.calls import duration_s, instant_of_message

@@ -33,7 +33,7 @@ def catalogue(tmp_path: Path) -> Catalogue:
 
 def add(catalogue: Catalogue, path: str) -> None:
     with catalogue.writing() as connection:
-        connection.execute("INSERT INTO sessions VALUES (NULL, ?, 0, 0, 0, 0, 0, 0, x'')", (path,))
+        connection.execute("INSERT INTO sessions(path) VALUES (?)", (path,))
 
 
 def paths(catalogue: Catalogue) -> list[str]:
@@ -142,7 +142,7 @@ def test_a_connection_of_before_its_removal_writes_nothing(catalogue: Catalogue)
     catalogue.remove()
     add(catalogue, "two")
     with pytest.raises(sqlite3.OperationalError):
-        before.execute("INSERT INTO sessions VALUES (NULL, 'late', 0, 0, 0, 0, 0, 0, x'')")
+        before.execute("INSERT INTO sessions(path) VALUES ('late')")
     before.close()
     assert paths(catalogue) == ["two"]
 

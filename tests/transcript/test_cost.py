@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.catalogue.requests import find_requests
 from amplifier_module_context_persistent.messages.usage import ReportedUsage
-from amplifier_module_context_persistent.sums.add_up import add_up
-from amplifier_module_context_persistent.sums.requests import find_requests
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.transcript.cost import (
     DEFAULT_PRICES,
@@ -30,8 +30,8 @@ COST = (40_000 * 3 + 60_000 * 0.3 + 20_000 * 3.75 + 1_000 * 15) / 1e6
 
 
 def cost(path: Path, prices: Prices | None = None) -> Cost:
-    with Transcript(path) as transcript:
-        return cost_of(add_up(transcript.reader, EstimateCounter())[1], prices or Prices())
+    with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
+        return cost_of(figures, prices or Prices())
 
 
 async def answered(path: Path, usages: list[dict[str, Any] | None]) -> None:

@@ -1,42 +1,39 @@
-"""What `list` says of a log without reading all of it, and how that is noted in a checkpoint.
+"""What `list` says of a log without reading all of it, and how the catalogue keeps it.
 
 Tokens are an estimate: at most `SAMPLES` messages are counted, picked at even distances in bytes, so that a large one
 is picked for what it is, and their tokens per byte stand for the whole. Where there are no more messages than that, all
-are counted. What a person wrote is not noted, but where it stands.
+are counted. What a person wrote is not kept, but where it stands.
 """
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, islice
+from pathlib import Path
 from zlib import crc32
 
 import orjson
 
-from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
-from ..log.checkpoint_file import read_note
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
 from ..log.open_log import OpenLog
 from ..log.reader import LogReader
-from ..log.record import MAX_RECORD_BYTES, decode
+from ..log.record import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
-from ..tokens.counter import EstimateCounter, TokenCounter
-from .packed import check_numbers, check_texts
-from .summary import tokens_of
+from ..messages.normalize import tokens_of
+from ..tokens.counter import TokenCounter
+from .covered import GLANCE, Covered, Stamp, can_be_named, cover, covered_by_path, name_of, session_id
+from .database import Catalogue, CatalogueError, catalogue_of
 
-NOTE = "glance"
-"""Its name among the notes of a checkpoint."""
-
-VERSION = 2
-"""To be raised whenever the same log gives something else."""
-
+LEAST_LOG_BYTES = 64 << 10
+"""A smaller log is looked at in a moment: nothing is kept of it."""
 SAMPLES = 128
 _RUN = 512  # so many records at most are gone through for a place in bytes
 _FIRST_USERS = 20  # so many messages of users are looked at for a human one
@@ -94,51 +91,87 @@ def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
     )
 
 
-def note_of(log: LogReader) -> bytes | None:
-    """What `noted_glance` reads: a glance, and where its first line stands in the place of that line."""
-    index, (line, ordinal) = log.index, _first_line(log)
-    known = asdict(_glance(log, EstimateCounter(), line))
-    del known["first_line"]
-    place = []
-    if line:
-        content = next(iter(log.lines([ordinal])))[1]
-        place = [index.offsets[ordinal], len(content), crc32(content)]
-    try:
-        return orjson.dumps({"version": VERSION, "glance": known, "line": place})
-    except TypeError:  # a lone surrogate in a model's name
-        return None
+class Glances:
+    """The glances that the catalogues of some logs keep, and those that are to be kept.
 
-
-def noted_glance(path: str, files: FileSystem | None) -> Glance | None:
-    """The glance that the checkpoint of a file notes; None unless that stands at the very end of the log as it is.
-
-    Raises:
-        LogUnreadableError: the log cannot be read.
+    Each catalogue is read at the first question, and written once, by `keep`.
     """
-    log = OpenLog(path, files)
-    try:
-        if not log.open(create=False) or (note := read_note(log, NOTE, MAX_RECORD_BYTES)) is None:
-            return None
-        given = orjson.loads(note)
-        if given["version"] != VERSION or given["glance"]["size_bytes"] != log.size():
-            return None
-        line, known = "", Glance(**given["glance"])
-        for field in fields(Glance):
-            (check_texts if isinstance(field.default, str) else check_numbers)([getattr(known, field.name)])
-        if given["line"]:
-            offset, length, check = given["line"]
-            check_numbers((offset, length), 0, log.size())
-            content = log.read(offset, length)
-            if len(content) != length or crc32(content) != check:
+
+    def __init__(self) -> None:
+        self._known: dict[Path, dict[str, tuple[Covered, str]]] = {}
+        self._new: dict[Path, list[tuple[str, Covered, str]]] = {}
+
+    def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
+        """The glance that is kept of a log; None unless its file is as it was then.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        place = catalogue_of(path)
+        if place not in self._known:
+            self._known[place] = _kept_in(place)
+        covered, told = self._known[place].get(name_of(path), (None, ""))
+        log = OpenLog(path, files)
+        try:
+            if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
                 return None
-            line = said_first(decode(content))
-        return replace(known, first_line=line)
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        if isinstance(error, LogUnreadableError):
-            raise
-        return None
-    finally:
-        log.close()
+            given = orjson.loads(told)
+            known, (offset, length, check) = Glance(**given["glance"]), given["line"]
+            for field in fields(Glance):
+                value = getattr(known, field.name)
+                if type(value) is not type(field.default) or (isinstance(value, int) and not 0 <= value < 1 << 63):
+                    return None
+            if not length or not 0 <= offset < offset + length <= known.size_bytes:
+                return known if not length else None
+            content = log.read(offset, length)
+            if crc32(content) != check:
+                return None
+            said = decode(content)
+            return replace(known, first_line=said_first(said))
+        except (ValueError, KeyError, TypeError):
+            return None  # somebody else wrote it
+        finally:
+            log.close()
+
+    def look_at(self, log: ReadableLog, counter: TokenCounter) -> Glance:
+        """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
+
+        Raises:
+            LogUnreadableError: its bytes changed.
+        """
+        line, ordinal = _first_line(log)
+        glance = _glance(log, counter, line)
+        if not isinstance(log, LogReader) or log.file.fd is None or glance.damage or log.size < LEAST_LOG_BYTES:
+            return glance
+        stamp, place = Stamp.of(log.file.status()), (0, 0, 0)
+        if line:
+            content = next(iter(log.lines([ordinal])))[1]
+            place = (log.index.offsets[ordinal], len(content), crc32(content))
+        if stamp.size_bytes == log.size and can_be_named(log.path):
+            with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
+                told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
+                kept = (log.path, Covered(stamp, log.size, b""), told)
+                self._new.setdefault(catalogue_of(log.path), []).append(kept)
+        return glance
+
+    def keep(self) -> None:
+        """Write what is new; where that cannot be done, the logs are looked at again the next time."""
+        for place, new in self._new.items():
+            with contextlib.suppress(CatalogueError), Catalogue(place).writing() as connection:
+                for path, covered, told in new:
+                    session = session_id(connection, name_of(path))
+                    connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
+                    cover(connection, session, GLANCE, covered)
+        self._new = {}
+
+
+def _kept_in(place: Path) -> dict[str, tuple[Covered, str]]:
+    try:
+        with Catalogue(place).reading() as connection:
+            told = dict(connection.execute("SELECT path, glance FROM sessions").fetchall())
+            return {name: (known, told[name]) for name, known in covered_by_path(connection, GLANCE).items()}
+    except CatalogueError:
+        return {}
 
 
 def said_first(message: Message) -> str:

@@ -1,0 +1,124 @@
+"""How far the catalogue knows a session's log, and whether the log is still what was taken in.
+
+Each part of the catalogue (words, figures, the line of `list`) notes it for itself: the log's file as it was, and the
+offset up to which it was taken in, with the bytes before that. In a chained log these hold a checksum that stands for
+all before it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..log.index import UNCHAINED
+from ..log.reader import LogReader
+from .database import catalogue_of
+
+if TYPE_CHECKING:
+    import sqlite3
+
+WORDS, FIGURES, GLANCE = "words", "figures", "glance"
+_TAIL_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """By what it is seen that a file is as it was: nobody can set the time of the last change."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        """The stamp of a file."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """The log's file as it was, the offset up to which it was taken in, and the bytes before that."""
+
+    stamp: Stamp
+    end_offset: int
+    tail: bytes
+
+    @classmethod
+    def up_to(cls, reader: LogReader, end_offset: int, stamp: Stamp) -> Covered:
+        """What is noted of an open log.
+
+        Raises:
+            LogUnreadableError: it cannot be read.
+        """
+        start = max(0, end_offset - _TAIL_BYTES)
+        return cls(stamp, end_offset, reader.file.read(start, end_offset - start))
+
+    def still_holds(self, reader: LogReader) -> bool:
+        """Whether the bytes that were taken in are still those of a log; of a damaged one, if nothing changed.
+
+        Raises:
+            LogUnreadableError: it cannot be read.
+        """
+        if Stamp.of(reader.file.status()) == self.stamp:
+            return True
+        index = reader.index
+        if index.damage or not 0 < self.end_offset <= reader.scanner.offset:
+            return False
+        if any(flag & UNCHAINED for flag in index.flags):
+            return False
+        return Covered.up_to(reader, self.end_offset, self.stamp).tail == self.tail
+
+
+def name_of(log: str | Path) -> str:
+    """Under which name a log stands in its catalogue: its path from there."""
+    return os.path.relpath(log, catalogue_of(log).parent)
+
+
+def can_be_named(log: str | Path) -> bool:
+    """Whether SQLite can hold a log's name: that of a directory need not be UTF-8."""
+    try:
+        name_of(log).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_same_file(reader: LogReader, stamp: Stamp) -> bool:
+    """Whether a log is still the file that was read, and not one that a purge put in its place."""
+    try:
+        status = os.lstat(reader.path)
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == (stamp.device, stamp.inode)
+
+
+def session_id(connection: sqlite3.Connection, name: str) -> int:
+    """The id of a session, which is added if it is not known."""
+    connection.execute("INSERT OR IGNORE INTO sessions(path) VALUES (?)", (name,))
+    ((found,),) = connection.execute("SELECT id FROM sessions WHERE path = ?", (name,))
+    return int(found)
+
+
+def covered_of(connection: sqlite3.Connection, name: str, part: str) -> Covered | None:
+    """How far a session is known; None if it is not."""
+    return covered_by_path(connection, part, name).get(name)
+
+
+def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, Covered]:
+    """How far each session is known, or one alone, by its log's name."""
+    rows = connection.execute(
+        "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, end_offset, tail"
+        " FROM covered JOIN sessions ON id = session WHERE part = ? AND path = ifnull(?, path)",
+        (part, name),
+    )
+    return {path: Covered(Stamp(*stamp), end_offset, tail) for path, *stamp, end_offset, tail in rows}
+
+
+def cover(connection: sqlite3.Connection, session: int, part: str, now: Covered) -> None:
+    """Note how far a session is known."""
+    row = (session, part, *astuple(now.stamp), now.end_offset, now.tail)
+    connection.execute("INSERT OR REPLACE INTO covered VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

@@ -1,0 +1,186 @@
+"""What a session adds up to, asked of the catalogue after it was brought up to the log as it is.
+
+A log that has no catalogue, is damaged, or whose catalogue cannot be used now is added up in one in memory, by the same
+code; so the answer is the same, only slower.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from ..log.base import ReadableLog
+from ..log.index import Index
+from ..log.reader import LogReader
+from ..messages.normalize import tokens_of
+from ..tokens.counter import TokenCounter, open_counter
+from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
+from .database import Catalogue, CatalogueError, catalogue_of, in_memory
+from .fill import MessagePass, RecordPass, cut, forget_figures
+from .requests import EarlierAnswers, MetAnswers
+
+if TYPE_CHECKING:
+    import sqlite3
+
+logger = logging.getLogger(__name__)
+
+LEAST_LOG_BYTES = 64 << 10
+"""A smaller log is added up in a moment: nothing is kept of it."""
+LINES_AT_ONCE, MESSAGES_AT_ONCE = 4096, 1024
+"""So many in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one session adds up to; to be asked while the catalogue is open."""
+
+    connection: sqlite3.Connection
+    session: int
+
+    def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Ask a query whose first parameter is the session."""
+        return self.connection.execute(query, (self.session, *parameters)).fetchall()
+
+
+@contextmanager
+def figures_of(
+    reader: ReadableLog, counter: TokenCounter, *, keeps: bool = True, or_any: bool = False
+) -> Iterator[Figures]:
+    """The figures of an open log as it is now.
+
+    Args:
+        reader: the log.
+        counter: counts tokens; figures by another one are made anew.
+        keeps: whether its catalogue may be used and written.
+        or_any: whether figures by another tokenizer will do, if they are kept already.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+        CatalogueError: Python has no SQLite.
+    """
+    with ExitStack() as opened:
+        found = None
+        if keeps and isinstance(reader, LogReader) and _is_worth(reader):
+            try:
+                catalogue = Catalogue(catalogue_of(reader.path))
+                kept = _kept_counter(catalogue, reader) if or_any else None
+                found = _brought_up(catalogue, reader, kept or counter, opened)
+            except CatalogueError as error:
+                logger.info("%s; figures are added up anew", error)
+        if found is None:
+            connection = opened.enter_context(in_memory())
+            found = Figures(connection, session_id(connection, ""))
+            _fill_at_once(found, reader, counter)
+        yield found
+
+
+def _is_worth(reader: LogReader) -> bool:
+    """Whether to keep the figures of a log: not where a line holds several records, since nothing goes on within it."""
+    is_plain = all(found.kind != "glued" for found in reader.index.damage)
+    return is_plain and reader.size >= LEAST_LOG_BYTES and can_be_named(reader.path)
+
+
+def _fill_at_once(found: Figures, reader: ReadableLog, counter: TokenCounter) -> None:
+    count, met = partial(tokens_of, counter=counter), MetAnswers()
+    records = RecordPass(found.connection, found.session, count, met.repeats)
+    for line in reader.records():
+        met.meet(line)
+        records.take(line)
+    messages = MessagePass(found.connection, found.session, count)
+    live = reader.index.live
+    for ordinal, message in zip(live, reader.read(live), strict=True):
+        messages.take(ordinal, message)
+    messages.finish()
+
+
+def _kept_counter(catalogue: Catalogue, reader: LogReader) -> TokenCounter | None:
+    """What counted the figures that are kept of a log; None where there are none, or it is not at hand."""
+    try:
+        with catalogue.reading() as connection:
+            query = "SELECT tokenizer FROM sessions WHERE path = ? AND tokenizer != ''"
+            row = connection.execute(query, (name_of(reader.path),)).fetchone()
+        return open_counter(row[0]) if row else None
+    except (CatalogueError, ValueError):
+        return None
+
+
+def _brought_up(
+    catalogue: Catalogue, reader: LogReader, counter: TokenCounter, opened: ExitStack
+) -> Figures | None:
+    """Bring a log's catalogue up to what the reader knows, and begin to read it; None if another one is faster.
+
+    Raises:
+        CatalogueError: it cannot be used.
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    name, stamp = name_of(reader.path), Stamp.of(reader.file.status())
+    while True:
+        connection = opened.enter_context(catalogue.reading()) if os.path.lexists(catalogue.path) else None
+        if connection is not None and (session := _is_up(connection, name, reader, counter)):
+            return Figures(connection, session)
+        opened.close()
+        with catalogue.writing() as connection:
+            if not is_same_file(reader, stamp):
+                return None
+            _go_on(connection, name, reader, counter, stamp)
+
+
+def _is_up(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter) -> int:
+    """The id of a session whose figures are those of the log as the reader knows it; 0 if they are not."""
+    known = covered_of(connection, name, FIGURES)
+    if known is None or known.end_offset != _end(reader) or not known.still_holds(reader):
+        return 0
+    row = connection.execute("SELECT id, tokenizer, live, live_crc32 FROM sessions WHERE path = ?", (name,)).fetchone()
+    count = len(reader.index.live)
+    return row[0] if row[1:] == (counter.name, count, _live_crc32(reader.index, count)) else 0
+
+
+def _live_crc32(index: Index, count: int) -> int:
+    """By what it is seen that the first live messages are those that were added up."""
+    return crc32(memoryview(index.live)[:count])
+
+
+def _go_on(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter, stamp: Stamp) -> None:
+    """Add up more of a log, in one transaction: so many records, then so many live messages."""
+    index, session = reader.index, session_id(connection, name)
+    known = covered_of(connection, name, FIGURES)
+    ((tokenizer, live, live_crc32),) = connection.execute(
+        "SELECT tokenizer, live, live_crc32 FROM sessions WHERE id = ?", (session,)
+    )
+    if known is None or tokenizer != counter.name or known.end_offset > _end(reader) or not known.still_holds(reader):
+        forget_figures(connection, session)
+        known = None
+    elif live > len(index.live) or live_crc32 != _live_crc32(index, live):
+        cut(connection, session, index.live)
+    start, count = known.end_offset if known else 0, partial(tokens_of, counter=counter)
+    earlier, at = EarlierAnswers(index, remembers=True), [0]
+    records = RecordPass(connection, session, count, lambda message_id: earlier.stands_before(message_id, at[0]))
+    end = _end(reader)
+    for number, line in enumerate(reader.whole_lines(start), 1):
+        at[0] = line.offset
+        records.take(line.content)
+        if number == LINES_AT_ONCE:
+            end = line.offset + len(line.content) + 1
+            break
+    records.finish()
+    messages = MessagePass(connection, session, count)
+    if end == _end(reader):
+        batch = index.live[messages.position : messages.position + MESSAGES_AT_ONCE]
+        for ordinal, message in zip(batch, reader.read(batch), strict=True):
+            messages.take(ordinal, message)
+        messages.finish()
+    connection.execute(
+        "UPDATE sessions SET (tokenizer, live, live_crc32) = (?, ?, ?) WHERE id = ?",
+        (counter.name, messages.position, _live_crc32(index, messages.position), session),
+    )
+    cover(connection, session, FIGURES, Covered.up_to(reader, end, stamp))
+
+
+def _end(reader: LogReader) -> int:
+    return min(reader.scanner.offset, reader.size)

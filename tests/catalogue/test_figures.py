@@ -1,0 +1,188 @@
+"""With the catalogue, `stats` says exactly what it says without."""
+
+from __future__ import annotations
+
+import os
+import random
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent.catalogue import figures
+from amplifier_module_context_persistent.catalogue.database import Catalogue, CatalogueError, catalogue_of
+from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.cost import Prices, cost_of, costs_by_turn
+from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
+from amplifier_module_context_persistent.transcript.stats import statistics_of
+from tests.support.busy_logs import lines, message_body, steps
+from tests.support.logs import write_file
+
+COUNTER = EstimateCounter()
+ANY_LOG = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small logs are kept too, and a few records and messages at a time."""
+    monkeypatch.setattr(figures, "LEAST_LOG_BYTES", 0)
+    monkeypatch.setattr(figures, "LINES_AT_ONCE", 20)
+    monkeypatch.setattr(figures, "MESSAGES_AT_ONCE", 7)
+
+
+class Unknown:
+    """A log of which is only known what every log can do."""
+
+    def __init__(self, reader: LogReader) -> None:
+        self.index, self.read, self.records, self.describe = reader.index, reader.read, reader.records, reader.describe
+
+
+def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COUNTER, plain: bool = False) -> Any:
+    """All that `stats` prints."""
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        log = Unknown(reader) if plain else reader
+        with figures_of(log, counter, keeps=keeps) as found:
+            prices = Prices()
+            costs = costs_by_turn(found, prices)
+            told = statistics_of(reader, found, tokenizer=counter.name).to_json()
+            turns = [line.to_json() for line in largest_turns(found, costs, 1_000)]
+            return told, cost_of(found, prices).to_json(), course_of(found), turns
+
+
+def some_log(path: str, seed: int = 1, count: int = 30) -> None:
+    content, _ = lines(list(chain.from_iterable(steps(count, random.Random(seed)))), 0, random.Random(0), 0.0)
+    write_file(path, content)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "log.jsonl")
+
+
+@ANY_LOG
+@given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40), damage=st.sampled_from([0.0, 0.0, 0.1, 0.4]))
+def test_kept_figures_are_those_of_the_log(tmp_path: Path, seed: int, count: int, damage: float) -> None:
+    """Kept anywhere in any log, and followed by anything: resets that cut what was added up, damage, other records."""
+    rng, path = random.Random(seed), str(tmp_path / f"{seed}.jsonl")
+    parts, crc = [b""], 0
+    for bodies in steps(count, rng):
+        written, crc = lines(bodies, crc, rng, damage)
+        parts.append(written)
+    at = rng.randrange(len(parts) + 1)
+    while True:
+        write_file(path, b"".join(parts[:at]))
+        assert all_figures(path) == all_figures(path, keeps=False)
+        if at >= len(parts):
+            break
+        at = rng.randrange(at + 1, len(parts) + 1)
+    os.remove(path)
+    Catalogue(catalogue_of(path)).remove()
+
+
+@ANY_LOG
+@given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40))
+def test_a_log_that_is_read_from_its_beginning_gives_the_same(tmp_path: Path, seed: int, count: int) -> None:
+    path = str(tmp_path / f"{seed}.jsonl")
+    some_log(path, seed, count)
+    assert all_figures(path, plain=True) == all_figures(path, keeps=False)
+
+
+def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_log(path)
+    expected = all_figures(path)
+
+    def refuse(*_: object, **__: object) -> int:
+        raise AssertionError("counted again")
+
+    monkeypatch.setattr(figures, "tokens_of", refuse)
+    assert all_figures(path) == expected
+    with pytest.raises(AssertionError, match="counted again"):
+        all_figures(path, keeps=False)
+
+
+def test_a_rewind_costs_what_it_cuts(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns before its end stay as they are."""
+    rng = random.Random(3)
+    content, _ = lines([message_body(number, rng) for number in range(100)], 0, rng, 0.0)
+    write_file(path, content)
+    all_figures(path)
+    counted: list[object] = []
+    tokens_of = figures.tokens_of
+    monkeypatch.setattr(figures, "tokens_of", lambda *given, **how: counted.append(given) or tokens_of(*given, **how))
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        reader.index.replace_live(list(reader.index.live)[:-3])
+        with figures_of(reader, COUNTER) as found:
+            ((kept,),) = found.rows("SELECT sum(messages) FROM turns WHERE session = ?")
+    assert kept == 97
+    assert 0 < len(counted) < 20
+
+
+def test_an_edited_log_is_added_up_anew(path: str) -> None:
+    """Its size and its time are what they were; nobody can set the time of the last change."""
+    some_log(path, seed=4)
+    all_figures(path)
+    kept, content = os.stat(path), Path(path).read_bytes()
+    Path(path).write_bytes(content.replace(b"word", b"WORD", 1))
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert all_figures(path) == all_figures(path, keeps=False)
+
+
+def test_another_tokenizer_counts_anew(path: str) -> None:
+    some_log(path)
+    all_figures(path)
+    other = EstimateCounter("other")
+    assert all_figures(path, counter=other) == all_figures(path, counter=other, keeps=False)
+    assert all_figures(path) == all_figures(path, keeps=False)
+
+
+def test_who_takes_any_tokenizer_gets_the_figures_that_are_kept(path: str) -> None:
+    """Of a log that has grown since, too; nothing is counted anew for that."""
+    some_log(path, count=10)
+    kept = all_figures(path)[0]["total"]
+    other = EstimateCounter("other")
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        with figures_of(reader, other, or_any=True) as found:
+            assert found.rows("SELECT tokenizer FROM sessions WHERE id = ?") == [("estimate",)]
+            assert found.rows("SELECT sum(tokens) FROM turns WHERE session = ?") == [(kept["tokens"],)]
+
+
+def test_a_log_that_was_replaced_is_added_up_anew(path: str) -> None:
+    some_log(path)
+    all_figures(path)
+    os.remove(path)
+    some_log(path, seed=9)
+    assert all_figures(path) == all_figures(path, keeps=False)
+
+
+def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process, for too long."""
+    some_log(path)
+    expected = all_figures(path, keeps=False)
+    monkeypatch.setattr(figures, "Catalogue", lambda place: Catalogue(place, wait_s=0.0))
+    with Catalogue(catalogue_of(path)).writing():
+        assert all_figures(path) == expected
+    assert all_figures(path) == expected
+
+
+def test_an_error_of_who_asks_is_his_own(path: str) -> None:
+    """It is not taken for one of the catalogue, and the catalogue is as good as before."""
+    some_log(path)
+
+    def ask() -> None:
+        with closing(LogReader(path)) as reader:
+            reader.follow()
+            with figures_of(reader, COUNTER):
+                raise CatalogueError("mine")
+
+    with pytest.raises(CatalogueError, match="mine"):
+        ask()
+    assert all_figures(path) == all_figures(path, keeps=False)
