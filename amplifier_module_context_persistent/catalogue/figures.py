@@ -110,9 +110,7 @@ def _kept_counter(catalogue: Catalogue, reader: LogReader) -> TokenCounter | Non
         return None
 
 
-def _brought_up(
-    catalogue: Catalogue, reader: LogReader, counter: TokenCounter, opened: ExitStack
-) -> Figures | None:
+def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, opened: ExitStack) -> Figures | None:
     """Bring a log's catalogue up to what the reader knows, and begin to read it; None if another one is faster.
 
     Raises:
