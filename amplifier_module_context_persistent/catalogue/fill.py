@@ -103,7 +103,7 @@ class RecordPass:
         """Note which message answered the requests that waited; or one that only the message tells of."""
         rows, self._waiting = self._waiting, []
         if waited and requests[0].usage is waited[0]:
-            told = [(one.output_tokens, one.is_estimate, one.message_id) for one in requests]
+            told = [(one.output_tokens, one.is_estimate, _text(one.message_id)) for one in requests]
             self._connection.executemany(
                 "UPDATE requests SET output_tokens = ?, is_output_estimated = ?, answer_id = ?, is_answered = 1"
                 " WHERE id = ?",
@@ -116,7 +116,7 @@ class RecordPass:
         for request in requests:
             usage = request.usage
             tokens = (usage.uncached, usage.cached, usage.written, request.output_tokens)
-            answer = (request.is_estimate, request.message_id)
+            answer = (request.is_estimate, _text(request.message_id))
             self._connection.execute(
                 "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
                 " output_tokens, is_output_estimated, answer_id, is_answered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
@@ -253,7 +253,7 @@ class MessagePass:
         if message.get("role") == "assistant" and (message_id := given_id(message)):
             self._connection.execute(
                 "UPDATE requests SET turn = ? WHERE session = ? AND answer_id = ?",
-                (turn.number, self._session, message_id),
+                (turn.number, self._session, _text(message_id)),
             )
 
     def finish(self) -> None:
