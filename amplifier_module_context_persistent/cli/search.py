@@ -204,7 +204,7 @@ class _Search:
                     if printer.shows_messages:
                         bar.close()  # before anything is printed
                         printer.show(path, found.placed, found.lines)
-            except (OSError, LogError, ValueError) as error:
+            except (LogError, ValueError) as error:
                 raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
         if total:
             printer.sum_up(path, total)

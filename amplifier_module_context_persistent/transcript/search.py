@@ -18,6 +18,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import cast
 
+from ..log.filesystem import unreadable
 from ..log.reader import LogReader
 from ..log.record import name_of
 from ..log.torn_tail import saved_tails
@@ -97,8 +98,7 @@ def search(
         hidden: then search what else the log holds; of that, with a role, the messages of it.
 
     Raises:
-        LogUnreadableError: the log's bytes changed while they were read.
-        OSError: a torn tail that was saved beside the log cannot be read.
+        LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
     """
     words = _words_of(pattern)
 
@@ -136,8 +136,7 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
     Of live messages it is what their metadata and other fields say.
 
     Raises:
-        LogUnreadableError: the log's bytes changed while they were read.
-        OSError: a torn tail that was saved beside the log cannot be read.
+        LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
     """
     reader = cast("ScannedLog", transcript.reader)  # as every log that is stored is
     live = {reader.index.offsets[ordinal] for ordinal in reader.index.live}
@@ -162,7 +161,14 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
                 "torn tail", last + 1, torn.offset, _text(reader.file.read(torn.offset, torn.torn_bytes)), {}
             )
         for name in saved_tails(reader.path):
-            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _text(Path(name).read_bytes()), {})
+            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _text(_saved_tail(name)), {})
+
+
+def _saved_tail(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise unreadable(error, name) from error
 
 
 def _text(content: bytes) -> str:
