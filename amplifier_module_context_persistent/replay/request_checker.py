@@ -61,7 +61,7 @@ anybody: Mapping[str, Any] = {
 kinds_of_images = frozenset({"image", "image_url", "input_image"})
 kinds_of_documents = frozenset({"document", "file", "input_file"})
 kinds_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
-chain_keys = ("response_id", "previous_response_id", "interaction_id", "previous_interaction_id", "wire_content")
+chain_keys = ("response_id", "previous_response_id", "interaction_id", "previous_interaction_id")
 
 
 def limit_violations(

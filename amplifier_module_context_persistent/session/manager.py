@@ -96,7 +96,7 @@ class PersistentContextManager:
             now=now,
             new_id=new_id,
         )
-        self._pending = PendingRequests(session_id)
+        self._pending = PendingRequests(session_id, names_makers=not self.config.receipts)
         self._requests = RequestFlow(
             self.config, self._host, self._store, self._usage, self._pending, is_child_session=parent_id is not None
         )

@@ -23,24 +23,30 @@ class PendingRequests:
 
     Args:
         session_id: events that name another session are ignored.
+        names_makers: whether answers are told who was asked, too: where no receipts do.
     """
 
-    def __init__(self, session_id: str | None) -> None:
-        self._session_id = session_id
+    def __init__(self, session_id: str | None, *, names_makers: bool = False) -> None:
+        self._session_id, self._names_makers = session_id, names_makers
         self._waiting: list[str] = []
-        self._is_answered = False
+        self._asked: dict[str, tuple[str, str]] = {}
+        """By what they were sent, the provider and the model of the requests that wait."""
+        self._answers = 0
+        """So many messages the answer has so far."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """By the host's names of requests, what each was sent."""
 
-    def hand_out(self, bound: str) -> None:
-        """Note that a view is handed out."""
-        if self._is_answered:
-            self._waiting, self._is_answered = [], False
+    def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
+        """Note that a view is handed out, for whom."""
+        if self._answers:
+            self._waiting, self._asked, self._answers = [], {}, 0
         self._waiting.append(bound)
+        asked = provider, model
+        self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
 
     def on_request(self, event: Mapping[str, Any]) -> None:
         """Note the name of a request: it carries the view that was handed out last."""
-        if (name := self._name_of(event)) and self._waiting and not self._is_answered:
+        if (name := self._name_of(event)) and self._waiting and not self._answers:
             self._named[name] = self._waiting[-1]
             while len(self._named) > _MOST_NAMED:
                 self._named.popitem(last=False)
@@ -52,13 +58,16 @@ class PendingRequests:
             self._waiting = [bound]
 
     def note(self, message: Message) -> Message:
-        """A message that is added; an answer with reasoning gets the hash of what its request was sent."""
+        """A message that is added; an answer with reasoning gets the hash of what its request was sent.
+
+        Where a response becomes several messages, the later ones say also how many stand before them.
+        """
         metadata = message.get("metadata")
         if message["role"] != "assistant":
-            if self._is_answered:
+            if self._answers:
                 self._waiting = []
             return message
-        self._is_answered = True
+        self._answers += 1
         if (
             len({*self._waiting}) != 1
             or not self._waiting[0]
@@ -69,7 +78,13 @@ class PendingRequests:
         bond = bond_of(message, ("", ""))
         if bond is None or not bond.reasoning:
             return message
-        return {**message, "metadata": {**(metadata or {}), BOUND_KEY: self._waiting[0]}}
+        bound = self._waiting[0] if self._answers == 1 else f"{self._waiting[0]}+{self._answers - 1}"
+        made_by = self._maker() if self._names_makers else {}
+        return {**message, "metadata": {**made_by, **(metadata or {}), BOUND_KEY: bound}}
+
+    def _maker(self) -> Message:
+        asked = zip(("provider", "model"), self._asked.get(self._waiting[0], ()), strict=False)
+        return {key: name for key, name in asked if name}
 
     def _name_of(self, event: Mapping[str, Any]) -> str:
         """The host's name of an event's request; empty where it has none, or is of another session."""

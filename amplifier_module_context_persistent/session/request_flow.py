@@ -85,7 +85,7 @@ class RequestFlow:
         if answer.view is None:
             answer = await self._compact(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
-        self._pending.hand_out(answer.bound)
+        self._pending.hand_out(answer.bound, ask.provider_name, ask.model)
         return answer.view or []
 
     async def compact(self) -> None:

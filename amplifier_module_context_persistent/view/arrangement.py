@@ -33,7 +33,10 @@ class Item(NamedTuple):
     silent: bool = False
     """Whether its thinking is left out."""
     bare: str = ""
-    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays."""
+    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays.
+
+    `repeats`: what repeats an answer is left out, as in views from before receipts had `bound`.
+    """
     call_ids: tuple[str, ...] = ()
     """A message with calls: the ids that they have in the view, where they differ from their own."""
     result: tuple[str, str] | None = None
@@ -266,6 +269,8 @@ class _Arranger:
                 tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
             if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
                 bare = "text" if reader.takes_plain_thinking else "all"
+            elif reader is not None and reader.before_bound and entry.chain_ends:
+                bare = "repeats"
             if silent or bare:
                 thinking = entry.thinking_tokens if silent or bare == "all" else 0
                 silent, tokens = silent and thinking > 0, tokens - thinking

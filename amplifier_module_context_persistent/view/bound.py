@@ -6,6 +6,7 @@ metadata (`BOUND_KEY`). Its reasoning is shown where the chain of the view at ha
 
 - The rule looks at nothing but the view and what the log holds, so a view that is made again decides alike.
 - Reasoning that is left out changes what comes after it: then that is left out too, until the model reasons anew.
+- Reasoning that comes later in its own answer is shown only where the answer is shown as it was given.
 - Each message is hashed once; a view that goes on costs what is new in it, and head and tools are hashed once a view.
 """
 
@@ -21,7 +22,7 @@ import orjson
 from ..messages.message import Message
 from .arrangement import Arrangement, Item
 from .entry import INSTRUCTING
-from .provider_bonds import sent_metadata, without_bonds
+from .provider_bonds import reasons_first, sent_metadata, without_bonds
 from .readers import Reader
 from .receipts import canonical
 from .render import common_length
@@ -29,6 +30,7 @@ from .render import common_length
 _DIGEST_BYTES = 16
 _TOOLS_DIGEST_BYTES = 8
 _CACHE_CONTROL = "cache_control"
+_MOST_DIGITS = 6
 _UNKNOWN = b""
 """What cannot be hashed, and every chain over it."""
 
@@ -71,13 +73,12 @@ def bound_of(messages: Sequence[Message], tools: str = "") -> str:
     return running.hex()
 
 
-def keeps_reasoning(item: Item, prefixes: Sequence[bytes], reader: Reader, *, is_running: bool) -> bool:
+def keeps_reasoning(item: Item, prefix: bytes, reader: Reader, *, is_running: bool) -> bool:
     """Whether an answer's reasoning is shown.
 
     Args:
         item: the answer, with reasoning that the reader takes.
-        prefixes: the chain of the view before the answer; and before the answers right before it, as one response may
-            have become several messages.
+        prefix: the chain of the view before the answer; of several messages of one response, before the first.
         reader: who gets the view.
         is_running: whether it belongs to the tool loop that is running.
     """
@@ -85,7 +86,7 @@ def keeps_reasoning(item: Item, prefixes: Sequence[bytes], reader: Reader, *, is
         return True
     if is_running and (not reader.checks_prefix or item.entry.bond.unsigned or item.bare == "text"):
         return True
-    return item.entry.bound != "" and item.entry.bound in [prefix.hex() for prefix in prefixes]
+    return item.entry.bound != "" and item.entry.bound.partition("+")[0] == prefix.hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class _Hashes:
     shown: bytes
     bare: bytes
     instructs: bool
+    as_given: bool
+    """Whether all before its reasoning stands in it as its model gave it."""
 
 
 class BoundViews:
@@ -175,8 +178,9 @@ class BoundViews:
         for at in range(start, len(arrangement.items)):
             item, known, as_stored = arrangement.items[at], self._hashes[at], arrangement.as_stored[at]
             digest = known.shown
-            if known.bare is not known.shown and not keeps_reasoning(
-                item, self._prefixes(at), self._reader, is_running=at >= self._turn
+            if known.bare is not known.shown and not (
+                (known.as_given or not self._reader.checks_prefix)
+                and keeps_reasoning(item, self._prefix_of(at), self._reader, is_running=at >= self._turn)
             ):
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item))
                 digest, as_stored = known.bare, False
@@ -187,11 +191,13 @@ class BoundViews:
             self._as_stored.append(as_stored)
             self._chain.append(running)
 
-    def _prefixes(self, at: int) -> list[bytes]:
-        first = at
-        while first and _is_answer(self._items[first - 1]):
-            first -= 1
-        return self._chain[first : at + 1]
+    def _prefix_of(self, at: int) -> bytes:
+        """The chain before an answer; of a response of several messages, before the first of them."""
+        entry = self._given[at].entry
+        back = entry.bound.partition("+")[2] if entry is not None else ""
+        first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
+        whole = first >= 0 and all(_is_whole_answer(item) for item in self._items[first:at])
+        return self._chain[first] if whole else _UNKNOWN
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
@@ -200,11 +206,17 @@ def _hashes(item: Item, message: Message) -> _Hashes:
     if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
         without = without_bonds(message, keep_text=False)
         bare = bytes(sent_hash(without)) if without != message else shown
-    return _Hashes(shown, bare, message.get("role") in INSTRUCTING)
+    return _Hashes(shown, bare, message.get("role") in INSTRUCTING, not _is_altered(item) or reasons_first(message))
 
 
-def _is_answer(item: Item) -> bool:
-    return item.entry is not None and item.entry.role == "assistant"
+def _is_whole_answer(item: Item) -> bool:
+    return item.entry is not None and item.entry.role == "assistant" and not _is_altered(item)
+
+
+def _is_altered(item: Item) -> bool:
+    """Whether a stored message is shown with other content than it has."""
+    entry = item.entry
+    return entry is not None and (item.cut is not None or item.call_ids != () or not entry.plain or bool(entry.omits))
 
 
 def _reasoning_tokens(item: Item) -> int:

@@ -19,15 +19,16 @@ from ..messages.message import THINKING_BLOCKS, Message
 from ..messages.metadata import metadata_of
 from .readers import ANTHROPIC, FAMILIES, GEMINI, OPENAI, Bond, family_of
 
-CHAIN_NAMES = frozenset(
-    {"response_id", "previous_response_id", "interaction_id", "previous_interaction_id", "wire_content"}
-)
-"""Metadata that names what a server keeps of the conversation so far, or repeats an answer as it stood in it.
+CHAIN_NAMES = frozenset({"response_id", "previous_response_id", "interaction_id", "previous_interaction_id"})
+"""Metadata that names what a server keeps of the conversation so far.
 
 A key is one of them with or without what stands before a colon (`openai:response_id`), or below the name of a family.
 """
 
-_REASONING_NAMES = frozenset(
+_REPEATS = frozenset({"wire_content"})
+"""Metadata that repeats an answer as its server gave it: a provider's module sends that in place of the content."""
+
+_REASONING_NAMES = _REPEATS | frozenset(
     {
         *("reasoning_items", "reasoning_details", "encrypted_content", "reasoning", "compaction", "thinking_binding"),
         *("thought_signature", "thought_signatures", "signature"),
@@ -84,7 +85,8 @@ def _has_unsigned(message: Message) -> bool:
     """Whether visible thinking has no signature: in the content, or where that has none, beside it."""
     blocks = [block for block in _blocks(message, "content") if _is_thinking(block)]
     own = message.get("thinking_block")
-    return any(not block.get("signature") for block in blocks or ([own] if _is_thinking(own) else []))
+    thinking = blocks or ([own] if _is_thinking(own) else [])
+    return any(not block.get("signature") and not block.get("content") for block in thinking)
 
 
 def _is_thinking(block: Any) -> bool:
@@ -105,13 +107,29 @@ def sent_metadata(message: Message) -> Message:
 
 
 def names_chain(message: Message) -> bool:
-    """Whether a message's metadata names what a server keeps."""
-    return _has_names(metadata_of(message), CHAIN_NAMES)
+    """Whether a message's metadata names what a server keeps, or repeats its answer."""
+    return _has_names(metadata_of(message), CHAIN_NAMES | _REPEATS)
 
 
 def without_chain(message: Message) -> Message:
     """The message without what names a server's copy of the conversation; a new object."""
     return {**message, "metadata": _without_names(metadata_of(message), CHAIN_NAMES)}
+
+
+def without_repeats(message: Message) -> Message:
+    """The message without what repeats it as it was before it was shortened; a new object."""
+    return {**message, "metadata": _without_names(metadata_of(message), _REPEATS)}
+
+
+def reasons_first(message: Message) -> bool:
+    """Whether an answer has at most one piece of reasoning, and nothing stands before it."""
+    content = _blocks(message, "content")
+    reasons = [at for at, block in enumerate(content) if str(_kind(block)) in THINKING_BLOCKS]
+    return reasons in ([], [0])
+
+
+def _kind(block: Any) -> Any:
+    return block.get("type") if isinstance(block, dict) else None
 
 
 def without_bonds(message: Message, *, keep_text: bool) -> Message:

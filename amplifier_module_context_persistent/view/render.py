@@ -17,7 +17,7 @@ from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
-from .provider_bonds import without_bonds, without_chain
+from .provider_bonds import without_bonds, without_chain, without_repeats
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
@@ -98,9 +98,11 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
 
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
     message = shorten(entry, message, item.cut, boundary)
+    if item.cut is not None or item.call_ids or item.bare == "repeats":
+        message = without_repeats(message)
     if item.silent:
         message = without_thinking(message)
-    if item.bare:
+    if item.bare in ("all", "text"):
         message = without_bonds(message, keep_text=item.bare == "text")
     elif entry.chain_ends:
         message = without_chain(message)

@@ -4,6 +4,9 @@ The long proofs: `python -m tests.support.reasoning_sessions --sessions 10000` a
 `python -m tests.support.reasoning_kills --kills 200`.
 """
 
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,23 @@ from typing import Any
 import pytest
 
 from tests.support.enforcing_provider import Service
+from tests.support.places import ROOT
 from tests.support.reasoning_rules import find_invalid
 from tests.support.reasoning_sessions import GeneratedSession, play, turn
 
 WIDE: dict[str, Any] = {"durability": "write", "tokenizer": "estimate", "max_tokens": 100_000}
+
+
+def test_no_request_of_generated_sessions_is_refused() -> None:
+    """Whatever changes: nothing refused, nothing invalid, nothing dropped, and nothing lost that is still valid."""
+    totals, faults = Counter[str](), list[str]()
+    for seed in range(1, 25):
+        outcome = play(seed)
+        totals += outcome.counts
+        faults += [f"seed {seed}: {fault}" for fault in outcome.faults]
+    assert not faults, "\n".join(faults[:20])
+    assert totals["requests with blocks"] > totals["requests"] / 3
+    assert totals["continued"] > 200
 
 
 def test_views_with_all_reasoning_are_refused() -> None:
@@ -37,6 +53,16 @@ def test_views_without_reasoning_lose_it() -> None:
         totals += play(seed, bare=True).counts
     assert totals["requests with blocks"] < totals["requests"] / 10
     assert totals["lost"] > 50
+
+
+def test_a_killed_session_is_never_refused() -> None:
+    """Killed in the middle of turns and resumed, each time with everything that changes in between."""
+    command = [sys.executable, "-m", "tests.support.reasoning_kills", "--kills", "6", "--seed", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = {name: int(number) for name, number in re.findall(r"([a-z ]+?) ([\d]+),", done.stdout)}
+    assert counts["kills"] == 6
+    assert counts[" requests with blocks"] > 0
 
 
 class Steady(GeneratedSession):
@@ -68,6 +94,7 @@ class Steady(GeneratedSession):
         assert self.service.refusals == []
         assert self.service.dropped == []
         assert find_invalid(self.service.exchanges, self.service.bound_requests) == []
+        assert self.outcome.faults == []
 
 
 @pytest.mark.parametrize("change", ["nothing", "resume", "second process", "fork", "copy", "rewind to the end"])
@@ -113,4 +140,36 @@ async def test_a_fork_in_the_middle_keeps_the_reasoning_before_it(tmp_path: Path
     await session.turns(2)
     own = sum(bool(part.mark) for one in session.service.exchanges[first:-1] for part in one.answer)
     assert session.shown() == kept + own
+    await session.end()
+
+
+@pytest.mark.parametrize("change", ["prompt", "tools"])
+async def test_reasoning_after_a_change_is_shown_again(change: str, tmp_path: Path) -> None:
+    """What was produced before the change is left out; what is produced after it is shown from the next request on."""
+    session = Steady(tmp_path)
+    await session.start(resumed=False)
+    await session.turns(3)
+    if change == "prompt":
+        session.prompt = "It is Monday."
+    else:
+        session.tools.reverse()
+        await session.mount_tools(session.processes[-1])
+    first = len(session.service.exchanges)
+    await session.turns(5)
+    own = sum(bool(part.mark) for one in session.service.exchanges[first:-1] for part in one.answer)
+    assert own > 0
+    assert session.shown() == own
+    await session.end()
+
+
+async def test_reasoning_is_shown_again_after_each_plan(tmp_path: Path) -> None:
+    """A plan costs the reasoning after the first place that it changes; what comes then is shown until the next one."""
+    session = Steady(tmp_path, max_tokens=4_000)
+    await session.start(resumed=False)
+    await session.turns(40)
+    exchanges = session.service.exchanges
+    plans = b'"_record":"plan"'
+    assert session.log.read_bytes().count(plans) > 3
+    bare = [not any(part.mark for part in one.sent.parts) for one in exchanges]
+    assert sum(bare) < len(exchanges) / 2
     await session.end()

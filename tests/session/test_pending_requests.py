@@ -18,11 +18,11 @@ def bound_of(pending: PendingRequests, message: Message) -> str:
 
 
 def test_an_answer_belongs_to_the_request_that_waits() -> None:
-    """And so does another part of the same response; nothing is noted without reasoning, or where something is."""
+    """A later part of it says how many stand before it; nothing is noted without reasoning, or over a note."""
     pending = PendingRequests("s")
     assert bound_of(pending, answer()) == ""
     pending.hand_out("one")
-    assert [bound_of(pending, answer()) for _ in range(2)] == ["one", "one"]
+    assert [bound_of(pending, answer()) for _ in range(3)] == ["one", "one+1", "one+2"]
     plain = {"role": "assistant", "content": "So."}
     assert pending.note(plain) is plain
     assert bound_of(pending, answer(metadata={"bound": "given"})) == "given"
@@ -66,3 +66,13 @@ def test_the_host_tells_whose_a_response_is() -> None:
     pending.on_response({"session_id": "s"})
     pending.on_response({"request_id": "r-one", "session_id": "s"})
     assert bound_of(pending, answer()) == "one"
+
+
+def test_without_receipts_an_answer_keeps_who_was_asked() -> None:
+    """Else nobody could tell later who can read it; where two were asked alike, nobody can."""
+    pending = PendingRequests("s", names_makers=True)
+    pending.hand_out("one", "anthropic", "claude-opus-5-5")
+    assert pending.note(answer())["metadata"] == {"provider": "anthropic", "model": "claude-opus-5-5", "bound": "one"}
+    for model in ("claude-opus-5-5", "claude-sonnet-5-5"):
+        pending.hand_out("two", "anthropic", model)
+    assert pending.note(answer())["metadata"] == {"bound": "two"}

@@ -18,6 +18,12 @@ from tests.support.messages import Message, user
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 NOBODY = Reader()
+THOUGHTS = (
+    {"type": "thinking", "thinking": "one", "signature": "s1"},
+    {"type": "thinking", "thinking": "two", "signature": "s2"},
+    {"type": "text", "text": " \n"},
+)
+"""Two pieces of reasoning, and blank text."""
 
 
 def count(message: Message) -> int:
@@ -134,12 +140,28 @@ def test_tools_and_head_text_are_part_of_it() -> None:
 
 
 def test_parts_of_one_response_share_their_request() -> None:
-    """Messages of the assistant that follow one another."""
+    """A later one says how many stand before it; the answer of another process to the same request does not."""
     views = BoundViews()
     messages = [user("begin")]
     bind(views, messages)
-    messages += [thought(0, views.bound), thought(1, views.bound), user("and?")]
-    assert thinks(bind(views, messages)) == [1, 2]
+    begun = views.bound
+    parts = [thought(at, f"{begun}+{at}" if at else begun) for at in range(3)]
+    assert thinks(bind(views, [*messages, *parts, user("and?")])) == [1, 2, 3]
+    assert thinks(bind(views, [*messages, parts[0], thought(3, begun), user("and?")])) == [1]
+    assert thinks(bind(views, [*messages, *parts[::2], user("and?")])) == [1]
+    assert thinks(bind(views, [*messages, thought(4, f"{begun}+9"), thought(5, f"{begun}+x"), user("and?")])) == []
+
+
+def test_reasoning_within_an_answer_that_is_altered_is_left_out() -> None:
+    """Blank text is shown nowhere, so what was thought after it does not stand as it was made."""
+    views = BoundViews()
+    messages = [user("begin")]
+    bind(views, messages)
+    first, second, blank = THOUGHTS
+    for content, kept in (([first, second], [1]), ([first, blank, second], []), ([first, blank], [1])):
+        answer = {"role": "assistant", "content": [*content, {"type": "text", "text": "so"}]}
+        answer["metadata"] = {"bound": bound_of(messages)}
+        assert thinks(bind(BoundViews(), [*messages, answer, user("and?")])) == kept
 
 
 def test_a_model_that_checks_no_prefix_keeps_the_running_tool_loop() -> None:
