@@ -1,17 +1,49 @@
-"""The table of token formats: what a secret looks like that is known by itself, and who publishes that.
+"""The table of forms: what a secret looks like that is known by itself, or by the place in which it stands.
 
-A row is a kind, the texts of which one stands in every such secret, and a regular expression. To add a format, add a
-row, and a sample in `tests/support/secret_forms.py`. Rules:
-- An expression begins with something fixed, so that hashes, ids and encoded data are no matches.
-- It takes the whole secret, so that no part of it stays.
-- `source` is where the form is documented: the issuer's own pages, or the public rules of a scanner where the issuer
-  documents none.
+`TOKENS` are forms of services, in a small notation: fixed text, and in braces an alphabet and a length. `{a36}` is 36
+letters and digits, `{b20,}` at least 20 of base64url, `{h8,12}` 8 to 12 of hexadecimal. Forms are parted by spaces.
+`PLACES` are expressions in which a named group is the secret: passwords in addresses, headers, commands, files.
+docs/redaction.md says how to add a row; a test generates samples and near misses of each.
+
+Rules:
+- A form has fixed text, so that hashes, ids and encoded data are no matches; it takes the whole secret.
+- `source` says where the form is documented (the issuer's pages, or the rules of a scanner where the issuer documents
+  none) and `seen` when it was read there. Facts are taken from there, no expressions.
+- Every part of an expression that may be long is bounded, so that no text takes time with the square of its length.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+
+ALPHABETS = {
+    "a": "A-Za-z0-9",
+    "l": "a-z0-9",
+    "h": "a-f0-9",
+    "H": "A-Fa-f0-9",
+    "U": "A-Z0-9",
+    "u": "A-Z2-7",
+    "d": "0-9",
+    "b": "A-Za-z0-9_-",
+    "s": "A-Za-z0-9+/",
+    "e": "A-Za-z0-9+/=_-",
+    "t": "A-Za-z0-9_.=-",
+}
+"""What may stand in the random parts of a form, by the letter that names it in the notation."""
+
+LEAST_CHARS = 20
+"""No form without spaces is shorter."""
+HINT_CHARS = 3
+"""Characters of a word's beginning by which forms are chosen that may stand there."""
+MOST_CHARS = 4_000
+"""How much of a run of letters is taken for one secret; without an end, the time would grow with the square of a text."""
+
+_BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+"""Where a token may begin: not within a word; after an escape, as in the text of JSON, too."""
+_FIELD = re.compile(r"\{([A-Za-z])([0-9]+)(,?)([0-9]*)\}")
+_UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
+_SEEN = "2026-11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +55,67 @@ class Format:
     """One of these stands in each; to look for them takes a small part of the time."""
     expression: re.Pattern[str]
     source: str
+    seen: str = _SEEN
+    """The month in which the source was read."""
     has_spaces: bool = False
-    """Whether spaces or ends of lines may stand in it; else it is looked for in long words only."""
+    """Whether spaces or ends of lines may stand in it, or its hint apart from it; else only long words are looked at."""
+    begins: bool = False
+    """Whether each begins with one of the hints."""
+    forms: tuple[str, ...] = ()
+    """In the notation; empty for a row that is an expression."""
 
 
-LEAST_CHARS = 20
-"""No form without spaces is shorter."""
-MOST_CHARS = 4_000
-"""How much of a run of letters is taken for one secret; without an end, the time would grow with the square of a text."""
-_BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-"""Where a token may begin: not within a word; after an escape, as in the text of JSON, too."""
-_END = r"(?![A-Za-z0-9])"
+def _expression_of(form: str) -> str:
+    """The expression of a form: an exact length ends with the run of its letters, another one takes all that follow."""
+    parts, at = [], 0
+    for field in _FIELD.finditer(form):
+        parts.append(re.escape(form[at : field.start()]))
+        letters, least, comma, most = ALPHABETS[field[1]], field[2], field[3], field[4]
+        count = f"{{{least},{most or MOST_CHARS}}}" if comma else f"{{{least}}}"
+        at = field.end()
+        parts.append(f"[{letters}]{count}")
+        if at == len(form) and (not comma or most):
+            parts.append(f"(?![{'A-Za-z0-9_-' if field[1] == 'b' else 'A-Za-z0-9'}])")
+    return "".join([*parts, re.escape(form[at:])])
 
 
-def _token(kind: str, hints: str, expression: str, source: str) -> Format:
+def _hint_of(form: str) -> str:
+    """The fixed text that a form begins with; the longest one within it where that is short."""
+    texts = _FIELD.split(form)[::5]
+    return texts[0] if len(texts[0]) >= HINT_CHARS else max(texts, key=len)
+
+
+def _row(kind: str, forms: str, source: str, seen: str = _SEEN) -> Format:
+    several = tuple(forms.split())
+    joined = "|".join(map(_expression_of, several))
+    hints = tuple(dict.fromkeys(map(_hint_of, several)))
+    begins = all(form.startswith(hint) for form, hint in zip(several, map(_hint_of, several), strict=True))
+    expression = re.compile(f"{_BEGIN}(?:{joined})", re.ASCII)
+    return Format(kind, hints, expression, source, seen, begins=begins and _are_long(hints), forms=several)
+
+
+def _raw(kind: str, hints: str, expression: str, source: str, *, begins: bool = True, apart: bool = False) -> Format:
     bounded = expression.replace(",}", f",{MOST_CHARS}}}")
-    return Format(kind, tuple(hints.split()), re.compile(_BEGIN + bounded, re.ASCII), source)
+    named = tuple(hints.split())
+    compiled = re.compile(_BEGIN + bounded, re.ASCII)
+    return Format(kind, named, compiled, source, has_spaces=apart, begins=begins and _are_long(named))
 
 
-_LETTER = "[A-Za-z0-9]"
-_URL64 = "[A-Za-z0-9_-]"
+def _are_long(hints: tuple[str, ...]) -> bool:
+    return all(len(hint) >= HINT_CHARS for hint in hints)
+
+
+_PREFIX = "|".join(
+    rf"(?<=[^A-Za-z0-9_+/=-][a-z][a-z0-9_]{{{length}}}_)|(?<=\A[a-z][a-z0-9_]{{{length}}}_)" for length in range(1, 20)
+)
+"""What stands before a `_`: a word in small letters, or several. It is looked at from its end, where texts are few."""
+
+_GITLEAKS = "rules of gitleaks and betterleaks"
+_GITHUB = "GitHub: supported secret scanning patterns"
+_HOG = "detectors of trufflehog"
 _KEY_LINE = r"(?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?-----"
 
-FORMATS = (
+TOKENS = (
     Format(
         "private key",
         ("PRIVATE KEY",),
@@ -60,127 +130,264 @@ FORMATS = (
         "PuTTY manual, appendix C",
         has_spaces=True,
     ),
-    _token("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", "age specification"),
-    _token("password hash", "$", r"\$(?:[156y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
-    _token(
-        "JWT", "eyJ", rf"eyJ{_URL64}{{8,}}\.(?:eyJ)?{_URL64}{{8,}}(?:\.{_URL64}*)+", "RFC 7519, section 3; RFC 7516"
-    ),
+    _row("age key", "AGE-SECRET-KEY-1{U58}", "age specification"),
+    _raw("password hash", "$", r"\$(?:[156y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
+    _raw("JWT", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.(?:eyJ)?[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+", "RFC 7519, section 3; RFC 7516"),
+    _row("JWT in base64", "ZXlKaGJHY2lPaU{e40,} ZXlKMGVYQWlPaUp{e40,} ZXlKcmFXUWlP{e40,} ZXlKbGJtTWlPaU{e40,}", f"RFC 7519 in RFC 4648; {_GITLEAKS}"),
     # Clouds and hosting
-    _token("AWS key id", "AKIA ASIA ABIA ACCA", rf"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_END}", "AWS IAM: identifiers"),
-    _token("AWS Bedrock key", "ABSK", r"ABSK[A-Za-z0-9+/]{100,}={0,2}", "AWS Bedrock: API keys"),
-    _token("Google API key", "AIza", rf"AIza{_URL64}{{35}}(?!{_URL64})", "Google Cloud: API keys"),
-    _token("Google OAuth", "GOCSPX- ya29. 1//0", rf"(?:GOCSPX-{_URL64}{{28}}|ya29\.{_URL64}{{20,}}|1//0{_URL64}{{40,}})",
-           "Google identity: OAuth 2.0"),
-    _token("Azure client secret", "Q~", rf"[A-Za-z0-9_~.-]{{3}}[78]Q~[A-Za-z0-9_~.-]{{31,34}}{_END}",
-           "GitHub: supported secret scanning patterns"),
-    _token("Azure key", "AzFu AzSe ASt ACDb AEh ARm ACR APIM AIoT ABa AMC JQQJ99 AZDO",
-           r"[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40}={0,2}",
-           "Microsoft Security Utilities: identifiable keys"),
-    _token("Alibaba Cloud key id", "LTAI", rf"LTAI{_LETTER}{{16,26}}{_END}", "Alibaba Cloud: AccessKey pairs"),
-    _token("Tencent Cloud key id", "AKID", rf"AKID{_LETTER}{{32}}{_END}", "Tencent Cloud: API keys"),
-    _token("Yandex Cloud key", "AQVN YC", rf"(?:AQVN{_URL64}{{35,38}}|YC{_URL64}{{38}}{_END})", "Yandex Cloud: secrets"),
-    _token("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}", "DigitalOcean API: tokens"),
-    _token("Heroku key", "HRKU-", rf"HRKU-{_URL64}{{36,}}", "Heroku: OAuth tokens"),
-    _token("Fly.io token", "fo1_ fm1 fm2_", r"(?:fo1_[A-Za-z0-9_-]{30,}|fm[12][ar]?_[A-Za-z0-9+/=_-]{60,})", "Fly.io: macaroons"),
-    _token("Netlify token", "nfp_ nfc_ nfo_ nfu_", rf"nf[cfopu]_{_LETTER}{{36,}}", "Netlify: access tokens"),
-    _token("Vercel token", "vc", rf"vc[aikpr]_{_LETTER}{{20,}}", "Vercel: token formats"),
-    _token("Cloudflare key", "v1.0- cfk_ cfut_ cfat_", rf"(?:v1\.0-[a-f0-9]{{24}}-[a-f0-9]{{146}}|cf(?:k|ut|at)_{_URL64}{{36,}})",
-           "Cloudflare API: tokens and Origin CA keys"),
-    _token("PlanetScale token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}", "PlanetScale: service tokens"),
-    _token("Supabase key", "sbp_ sb_secret_", rf"(?:sbp_(?:v0_)?[a-f0-9]{{40}}|sb_secret_{_URL64}{{22,}})", "Supabase: API keys"),
-    _token("Databricks token", "dapi", rf"dapi[a-f0-9]{{32}}(?:-[0-9])?{_END}", "Databricks: personal access tokens"),
-    _token("Scaleway or Upstash key", "SCW", rf"SCW[A-Z0-9]{{17}}{_END}", "Scaleway: API keys"),
-    _token("Tailscale key", "tskey-", r"tskey-[a-z]+-[A-Za-z0-9]+-?[A-Za-z0-9]{10,}", "Tailscale: key prefixes"),
-    _token("Terraform token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.{_URL64}{{60,70}}", "HCP Terraform: API tokens"),
-    _token("Vault token", "hvs. hvb. hvr. s. b.", rf"(?:hv[sbr]\.{_URL64}{{24,}}|[sb]\.(?=[A-Za-z]*[0-9])(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{{24}}{_END})",
-           "Vault: tokens"),
-    _token("Doppler token", "dp.", rf"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?{_LETTER}{{40,44}}", "Doppler: auth token formats"),
-    _token("Pulumi token", "pul-", rf"pul-[a-f0-9]{{40}}{_END}", "Pulumi: access tokens"),
-    _token("1Password token", "ops_eyJ A3-", rf"(?:ops_eyJ{_URL64}{{60,}}|A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})(?:-[A-Z0-9]{{5}}){{3}})",
-           "1Password: service accounts, secret key"),
-    _token("Bitwarden token", "0.", r"0\.[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==", "Bitwarden: access tokens"),
-    _token("Render or Neon key", "rnd_ napi_", rf"(?:rnd_{_LETTER}{{24,}}|napi_[a-z0-9]{{60,}})", "Render, Neon: API keys"),
-    _token("ClickHouse key", "4b1d", rf"4b1d{_LETTER}{{38}}{_END}", "ClickHouse Cloud: API keys"),
-    _token("Atlas service account", "mdb_sa_sk_", rf"mdb_sa_sk_{_URL64}{{40,}}", "MongoDB Atlas: service accounts"),
-    _token("OpenShift token", "sha256~", rf"sha256~{_URL64}{{43}}", "OpenShift: OAuth access tokens"),
-    _token("Infisical token", "st.", r"st\.[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}", "Infisical: service tokens"),
+    _raw("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])(?:[\s,:;|\"']{1,4}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))?",
+         "AWS IAM: identifiers; with the secret of 40 characters that stands right after an id"),
+    _row("AWS Bedrock key", "ABSK{s100,} bedrock-api-key-{e40,}", f"AWS Bedrock: API keys; {_GITLEAKS}"),
+    _row("Google API key", "AIza{b35} AQ.Ab8RN6{b44}", f"Google Cloud: API keys; {_GITLEAKS}"),
+    _row("Google HMAC key", "GOOG1E{U50,60} GOOG{U20}", "Google Cloud Storage: HMAC keys"),
+    _row("Google OAuth", "GOCSPX-{b28} ya29.{b20,} 1//0{b40,}", "Google identity: OAuth 2.0"),
+    _raw("Azure client secret", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9])", _GITHUB, begins=False),
+    _raw("Azure key", "AzFu AzSe ASt ACDb AEh ARm ACR APIM AIoT ABa AMC JQQJ99 AZDO",
+         r"[A-Za-z0-9/+]{30,80}(?:AzFu|AzSe|\+ASt|\+ABa|\+AMC|ACDb|\+AEh|\+ARm|\+ACR|APIM|AIoT|JQQJ99|AZDO)[A-Za-z0-9/+]{4,40}={0,2}",
+         "Microsoft Security Utilities: identifiable keys", begins=False),
+    _row("Alibaba Cloud key", "LTAI{a16,26} STS.{a16,64}", f"Alibaba Cloud: AccessKey pairs; {_GITLEAKS}"),
+    _row("Tencent Cloud key id", "AKID{a32}", "Tencent Cloud: API keys"),
+    _raw("Yandex Cloud key", "AQVN YC", r"(?<![+/])(?:AQVN[A-Za-z0-9_-]{35,38}|YC[A-Za-z0-9_-]{38})(?![A-Za-z0-9_+/=-])", "Yandex Cloud: secrets"),
+    _raw("Yandex IAM token", "t1.", r"t1\.[A-Za-z0-9_-]{20,}={0,2}\.[A-Za-z0-9_-]{80,90}={0,2}", f"Yandex Cloud: IAM tokens; {_GITLEAKS}"),
+    _row("DigitalOcean token", "dop_v1_{h64} doo_v1_{h64} dor_v1_{h64}", "DigitalOcean API: tokens"),
+    _row("Heroku key", "HRKU-{b36,}", "Heroku: OAuth tokens"),
+    _row("Fly.io token", "fo1_{b30,} fm1_{e60,} fm1a_{e60,} fm1r_{e60,} fm2_{e60,}", "Fly.io: macaroons"),
+    _row("Netlify token", "nfp_{a36,} nfc_{a36,} nfo_{a36,} nfu_{a36,} nff_{a36,}", "Netlify: access tokens"),
+    _row("Vercel token", "vca_{b20,} vci_{b20,} vck_{b20,} vcp_{b20,} vcr_{b20,} vercel_blob_rw_{a16}_{a24,}", f"Vercel: token formats, Blob; {_GITLEAKS}"),
+    _row("Cloudflare key", "v1.0-{h24}-{h146} cfk_{b36,} cfut_{b36,} cfat_{b36,}", "Cloudflare API: tokens and Origin CA keys"),
+    _row("Deno Deploy token", "ddp_{a36} ddo_{a36} ddw_{a36}", f"Deno Deploy: tokens; {_GITLEAKS}"),
+    _row("dbt Cloud token", "dbtc_{b30,} dbtu_{b30,}", "dbt Cloud: service and personal tokens"),
+    _raw("ngrok token", "ngrok NGROK", r"2[A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}(?![A-Za-z0-9])", _HOG, begins=False, apart=True),
+    _row("UpCloud token", "ucat_{a24,32}", _GITLEAKS),
+    _raw("Exoscale key", "EXO", r"(?<![+/])EXO[A-Za-z0-9]{24,30}(?![A-Za-z0-9+/=])", _GITLEAKS),
+    _row("CockroachDB key", "CCDB1_{a22}_{a40}", f"CockroachDB Cloud: service accounts; {_GITLEAKS}"),
+    _row("Elastic key", "essu_{b60,}", _GITLEAKS),
+    _row("PlanetScale token", "pscale_tkn_{t32,} pscale_pw_{t32,} pscale_oauth_{t32,}", "PlanetScale: service tokens"),
+    _row("Supabase key", "sbp_{h40,} sbp_v0_{h40} sb_secret_{b22,}", "Supabase: API keys"),
+    _row("Databricks token", "dapi{h32}-{d1} dapi{h32}", "Databricks: personal access tokens"),
+    _row("Scaleway or Upstash key", "SCW{U17}", "Scaleway: API keys"),
+    _raw("Tailscale key", "tskey-", r"tskey-[a-z]+-[A-Za-z0-9]+-?[A-Za-z0-9]{10,}", "Tailscale: key prefixes"),
+    _row("Terraform token", "{a14}.atlasv1.{b60,70}", "HCP Terraform: API tokens"),
+    _raw("Vault token", "hvs. hvb. hvr. s. b.", r"(?:hv[sbr]\.[A-Za-z0-9_-]{24,}|[sb]\.(?=[A-Za-z]*[0-9])(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9]))", "Vault: tokens"),
+    _raw("Doppler token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{40,44}", "Doppler: auth token formats"),
+    _row("Pulumi token", "pul-{h40}", "Pulumi: access tokens"),
+    _row("1Password token", "ops_eyJ{e60,} A3-{U6}-{U11}-{U5}-{U5}-{U5} A3-{U6}-{U6}-{U5}-{U5}-{U5}-{U5}", "1Password: service accounts, secret key"),
+    _row("Bitwarden token", f"0.{_UUID}.{{a30}}:{{s22}}==", "Bitwarden: access tokens"),
+    _row("Render key", "rnd_{a24,}", "Render: API keys"),
+    _row("Neon key", "napi_{l60,}", "Neon: API keys"),
+    _row("ClickHouse key", "4b1d{a38}", "ClickHouse Cloud: API keys"),
+    _row("Atlas service account", "mdb_sa_sk_{b40,}", "MongoDB Atlas: service accounts"),
+    _row("OpenShift token", "sha256~{b43}", "OpenShift: OAuth access tokens"),
+    _row("Infisical token", "st.{h24}.{h32}.{h32}", "Infisical: service tokens"),
     # Code, packages, builds
-    _token("GitHub token", "gho_ ghp_ ghr_ ghs_ ghu_ github_pat_",
-           r"(?:gh[oprsu]_[A-Za-z0-9_.-]{36,}|github_pat_[A-Za-z0-9_]{22,255})", "GitHub: token formats"),
-    _token("GitLab token", "glpat- gldt- glrt glcbt- glptt- glft- glimt- glagent- glsoat- glffct- gloas- glwt- GR1348941 _gitlab_session=",
-           rf"(?:gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|soat|ffct|oas|wt)-[A-Za-z0-9_.-]{{20,}}|GR1348941{_URL64}{{20}})", "GitLab: token overview"),
-    _token("Bitbucket or Atlassian token", "ATATT3 ATCTT3 ATBB ATSTT3", rf"(?:AT[ACS]TT3[A-Za-z0-9_=-]{{50,}}|ATBB{_LETTER}{{28,}})",
-           "GitHub: supported secret scanning patterns"),
-    _token("npm token", "npm_", rf"npm_{_LETTER}{{36}}{_END}", "npm: access tokens"),
-    _token("PyPI token", "pypi-", rf"pypi-{_URL64}{{50,}}", "PyPI: API tokens"),
-    _token("RubyGems key", "rubygems_", r"rubygems_[a-f0-9]{48}", "RubyGems: API keys"),
-    _token("crates.io token", "cio", rf"cio{_LETTER}{{32}}{_END}", "crates.io: tokens"),
-    _token("NuGet key", "oy2", rf"oy2[a-z0-9]{{43}}{_END}", "GitHub: supported secret scanning patterns"),
-    _token("Clojars token", "CLOJARS_", r"CLOJARS_[a-f0-9]{60}", "Clojars: deploy tokens"),
-    _token("Docker token", "dckr_", rf"dckr_[op]at_{_URL64}{{20,}}", "Docker: access tokens"),
-    _token("JFrog token", "AKCp cmVmdGtu", rf"(?:AKCp{_LETTER}{{69}}|cmVmdGtu{_LETTER}{{50,}}){_END}", "JFrog: API keys, reference tokens"),
-    _token("CircleCI token", "CCIPAT_ CCIPRJ_", r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{30,}", "CircleCI: API tokens"),
-    _token("Buildkite token", "bkua_", r"bkua_[a-z0-9]{40}", "Buildkite: API tokens"),
-    _token("Sonar token", "sqp_ squ_ sqa_", r"sq[apu]_[a-f0-9]{40}", "SonarQube: tokens"),
-    _token("Sourcegraph token", "sgp_ slk_", r"(?:sgp_(?:[a-f0-9]{16}_|local_)?[A-Za-z0-9]{40,64}|slk_[a-f0-9]{64})", "Sourcegraph: access tokens"),
-    _token("Delivery key", "API- pat. sat.", rf"(?:API-[A-Z0-9]{{25,32}}{_END}|[ps]at\.{_URL64}{{22}}\.[a-f0-9]{{24}}\.{_LETTER}{{20}})",
-           "Octopus Deploy, Harness: API keys"),
-    _token("Snyk token", "snyk_", rf"snyk_[a-z]+_?{_URL64}{{20,}}", "Snyk: API tokens"),
-    _token("Sentry token", "sntry", r"sntry(?:u_[a-f0-9]{64}|s_eyJ[A-Za-z0-9+/=_-]{50,})", "Sentry: auth tokens"),
-    _token("Grafana token", "glsa_ glc_", r"(?:glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|glc_[A-Za-z0-9+/]{32,}={0,2})", "Grafana: service accounts"),
-    _token("New Relic key", "NRAK- NRJS- NRII- NRAL NRBR", r"(?:NR(?:AK|II)-[A-Za-z0-9_-]{27,}|NRJS-[a-f0-9]{19}|[a-f0-9]{36}NRAL)", "New Relic: API keys"),
-    _token("Dynatrace token", "dt0", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}", "Dynatrace: token format"),
-    _token("Honeycomb key", "hca hcb hcx", r"hc[abx][a-z]{2}_[a-z0-9]{58}", "Honeycomb: API keys"),
-    _token("Postman key", "PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", "Postman: API keys"),
-    _token("LaunchDarkly key", "sdk- api- mob-", r"(?:sdk|api|mob)-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}", "LaunchDarkly: keys"),
-    # Models
-    _token("Anthropic key", "sk-ant-", rf"sk-ant-[a-z0-9]+-{_URL64}{{20,}}", "Anthropic: API keys"),
-    _token("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1|lf|litellm|helicone)-{_URL64}{{20,}}|(?=[A-Za-z_-]{{0,40}}[0-9]){_LETTER}{{20,}}(?:T3BlbkFJ{_LETTER}+)?(?:[_-]{_LETTER}+)*)",
-           "OpenAI, OpenRouter, DeepSeek, Langfuse: API keys"),
-    _token("Hugging Face token", "hf_ api_org_", rf"(?:hf_{_LETTER}{{30,}}|api_org_{_LETTER}{{30,}})", "Hugging Face: user access tokens"),
-    _token("Groq key", "gsk_", rf"gsk_{_LETTER}{{40,}}", "Groq: API keys"),
-    _token("xAI key", "xai-", rf"xai-{_URL64}{{60,}}", "xAI: API keys"),
-    _token("Replicate token", "r8_", rf"r8_{_LETTER}{{37,}}", "Replicate: API tokens"),
-    _token("Perplexity key", "pplx-", rf"pplx-{_LETTER}{{32,}}", "Perplexity: API keys"),
-    _token("Model provider key", "nvapi- csk- tgp_v1_ fw_ lsv2_ pcsk_ tvly- voyage pa- jina_ fc- wandb_v1_ e2b_",
-           rf"(?:nvapi-{_URL64}{{60,}}|csk-{_LETTER}{{40,}}|tgp_v1_{_URL64}{{40,}}|fw_{_LETTER}{{22,}}{_END}|lsv2_(?:pt|sk)_[a-f0-9]{{32}}_[a-f0-9]{{10}}"
-           rf"|pcsk_[A-Za-z0-9_]{{50,}}|tvly-(?:dev-|prod-)?{_LETTER}{{28,}}|pa-{_URL64}{{40,}}|jina_{_LETTER}{{50,}}|fc-[a-f0-9]{{32}}{_END}|wandb_v1_{_URL64}{{40,}}|e2b_[a-f0-9]{{40}})",
-           "NVIDIA, Cerebras, Together, Fireworks, LangSmith, Pinecone, Tavily, Voyage, Jina, Firecrawl, W&B, E2B: API keys"),
+    _row("GitHub token", "gho_{t36,} ghp_{t36,} ghr_{t36,} ghs_{t36,} ghu_{t36,} github_pat_{b22,255}", "GitHub: token formats"),
+    _row("GitLab token", "glpat-{t20,} gldt-{t20,} glrt-{t20,} glrtr-{t20,} glcbt-{t20,} glptt-{t20,} glft-{t20,} glimt-{t20,} glagent-{t20,} glsoat-{t20,}"
+         " glffct-{t20,} gloas-{t20,} glwt-{t20,} GR1348941{b20} _gitlab_session={l32}", "GitLab: token overview"),
+    _row("Bitbucket or Atlassian token", "ATATT3{t50,} ATCTT3{t50,} ATSTT3{t50,} ATBB{a28,}", _GITHUB),
+    _row("npm token", "npm_{a36}", "npm: access tokens"),
+    _row("PyPI token", "pypi-{b50,}", "PyPI: API tokens"),
+    _row("RubyGems key", "rubygems_{h48}", "RubyGems: API keys"),
+    _row("crates.io token", "cio{a32}", "crates.io: tokens"),
+    _row("NuGet key", "oy2{l43}", _GITHUB),
+    _row("Clojars token", "CLOJARS_{h60}", "Clojars: deploy tokens"),
+    _row("Docker token", "dckr_pat_{b20,} dckr_oat_{b20,}", "Docker: access tokens"),
+    _row("JFrog token", "AKCp{a68,70} cmVmdGtu{a50,} cmVmd{a59}", f"JFrog: API keys, reference tokens; {_GITLEAKS}"),
+    _row("CircleCI token", "CCIPAT_{b30,} CCIPRJ_{b30,}", "CircleCI: API tokens"),
+    _row("Buildkite token", "bkua_{l40}", "Buildkite: API tokens"),
+    _row("Sonar token", "sqp_{h40} squ_{h40} sqa_{h40}", "SonarQube: tokens"),
+    _row("Sourcegraph token", "sgp_{h16}_{a40,64} sgp_local_{a40,64} sgp_{a40,64} slk_{h64}", "Sourcegraph: access tokens"),
+    _row("Octopus Deploy key", "API-{U25,32}", "Octopus Deploy: API keys"),
+    _row("Harness key", "pat.{b22}.{h24}.{a20} sat.{b22}.{h24}.{a20}", "Harness: API keys"),
+    _raw("Snyk token", "snyk_", r"snyk_[a-z]+_?(?=[A-Za-z_-]{0,30}[0-9])[A-Za-z0-9_-]{20,}", "Snyk: API tokens"),
+    _row("Aikido key", "AIK_CI_{a20,44} AIK_SECRET_{a64}", f"Aikido: API; {_GITLEAKS}"),
+    _row("Endor Labs key", "endr+{b16}", _GITLEAKS),
+    _row("Sentry token", "sntryu_{h64} sntrys_eyJ{e50,}", "Sentry: auth tokens"),
+    _row("Grafana token", "glsa_{a32}_{H8} glc_{s32,} eyJrIjoi{s40,}", f"Grafana: service accounts; {_GITLEAKS}"),
+    _row("New Relic key", "NRAK-{b27,} NRII-{b27,} NRJS-{h19} {h36}NRAL", "New Relic: API keys"),
+    _raw("Dynatrace token", "dt0", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}", "Dynatrace: token format"),
+    _raw("Honeycomb key", "hca hcb hcx", r"hc[abx][a-z]{2}_[a-z0-9]{58}", "Honeycomb: API keys"),
+    _row("Postman key", "PMAK-{h24}-{h34}", "Postman: API keys"),
+    _row("LaunchDarkly key", f"sdk-{_UUID} api-{_UUID} mob-{_UUID}", "LaunchDarkly: keys"),
+    _row("ConfigCat key", "configcat-sdk-1/{b22}/{b22}", f"ConfigCat: SDK keys; {_GITLEAKS}"),
+    _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}", begins=False),
+    # Models and agents
+    _raw("Anthropic key", "sk-ant-", r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{20,}", "Anthropic: API keys"),
+    _raw("OpenAI key", "sk-", r"sk-(?:(?:proj|svcacct|admin|None|or-v1|lf|litellm|helicone|api)-[A-Za-z0-9_-]{20,}|(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9]{20,}(?:T3BlbkFJ[A-Za-z0-9]+)?(?:[_-][A-Za-z0-9]+)*)",
+         f"OpenAI, OpenRouter, DeepSeek, Langfuse, MiniMax: API keys; {_GITLEAKS}"),
+    _row("Hugging Face token", "hf_{a30,} api_org_{a30,}", "Hugging Face: user access tokens"),
+    _row("Groq key", "gsk_{a40,}", "Groq: API keys"),
+    _row("xAI key", "xai-{b60,}", "xAI: API keys"),
+    _row("Replicate token", "r8_{a37,}", "Replicate: API tokens"),
+    _row("Perplexity key", "pplx-{a32,}", "Perplexity: API keys"),
+    _row("NVIDIA key", "nvapi-{b60,}", "NVIDIA NIM: API keys"),
+    _row("Cerebras key", "csk-{a40,}", "Cerebras: API keys"),
+    _row("Together key", "tgp_v1_{b40,}", "Together: API keys"),
+    _row("Fireworks key", "fw_{a22,}", "Fireworks: API keys"),
+    _row("LangSmith key", "lsv2_pt_{h32}_{h10} lsv2_sk_{h32}_{h10}", "LangSmith: API keys"),
+    _row("Pinecone key", "pcsk_{b50,}", "Pinecone: API keys"),
+    _row("Tavily key", "tvly-{a28,} tvly-dev-{a28,} tvly-prod-{a28,}", "Tavily: API keys"),
+    _row("Voyage key", "pa-{b40,}", "Voyage: API keys"),
+    _row("Jina key", "jina_{a50,}", "Jina: API keys"),
+    _row("Firecrawl key", "fc-{h32}", "Firecrawl: API keys"),
+    _row("Weights & Biases key", "wandb_v1_{b40,}", f"Weights & Biases: API keys; {_GITLEAKS}"),
+    _row("E2B key", "e2b_{h40}", "E2B: API keys"),
+    _row("Cursor key", "key_{h64}", _GITLEAKS),
+    _row("Devin key", "apk_user_{s100,} apk_{s80,} cog_{l52}", _GITLEAKS),
+    _raw("Brave Search key", "BSA", r"(?<![+/])BSA[A-Za-z0-9_-]{24,40}(?![A-Za-z0-9_+/=-])", _GITLEAKS),
     # Messages and mail
-    _token("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
-    Format("webhook", ("hooks.slack.com", "discord", "webhook.office.com", "chat.googleapis.com", "logic.azure.com"), re.compile(
-        r"(?:(?<=hooks\.slack\.com/services/)|(?<=hooks\.slack\.com/workflows/)|(?<=hooks\.slack\.com/triggers/))[A-Za-z0-9/_-]{20,}"
-        r"|(?<=/api/webhooks/)[0-9]{17,20}/[A-Za-z0-9_-]{60,}|(?<=webhook\.office\.com/)webhookb2/[A-Za-z0-9@/_-]{40,}"), "Slack, Discord, Microsoft Teams: incoming webhooks"),
-    _token("Discord token", "M N O", rf"[MNO]{_URL64}{{23,27}}\.{_URL64}{{6}}\.{_URL64}{{27,40}}", "Discord: authentication"),
-    _token("Telegram token", ":AA", rf"[0-9]{{8,10}}:AA{_URL64}{{32,33}}(?!{_URL64})", "Telegram Bot API"),
-    _token("Twilio key", "SK", rf"SK[0-9a-f]{{32}}{_END}", "Twilio: API keys"),
-    _token("SendGrid key", "SG.", rf"SG\.{_URL64}{{16,32}}\.{_URL64}{{16,64}}", "SendGrid: API keys"),
-    _token("Mail service key", "key- -us xkeysib- xsmtpsib- re_ md-",
-           rf"(?:key-[0-9a-f]{{32}}{_END}|[0-9a-f]{{32}}-us[0-9]{{1,2}}{_END}|x(?:key|smtp)sib-[a-f0-9]{{64}}-{_LETTER}{{16}}|re_[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{20,}}|md-{_URL64}{{22}}{_END})",
-           "Mailgun, Mailchimp, Brevo, Resend, Mandrill: API keys"),
-    _token("Facebook token", "EAA", r"EAA[A-Z][A-Za-z0-9]{60,}", "Meta: access tokens"),
-    _token("Twitter bearer token", "AAAAAAAAAAAAAAAAAAAA", r"A{20,22}[A-Za-z0-9%]{60,}", "X API: bearer tokens"),
+    _raw("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
+    _raw("Discord token", "M N O", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", "Discord: authentication"),
+    _row("Telegram token", "{d8,10}:AA{b32,33} bot{d8,10}:AA{b32,33}", "Telegram Bot API"),
+    _row("Twilio key", "SK{h32}", "Twilio: API keys"),
+    _row("SendGrid key", "SG.{b16,32}.{b16,64}", "SendGrid: API keys"),
+    _row("Mailgun key", "key-{h32}", "Mailgun: API keys"),
+    _row("Mailchimp key", "{h32}-us{d1,2}", "Mailchimp: API keys"),
+    _row("Brevo key", "xkeysib-{h64}-{a16} xsmtpsib-{h64}-{a16}", "Brevo: API keys"),
+    _row("Resend key", "re_{a8}_{a20,}", "Resend: API keys"),
+    _row("Mandrill key", "md-{b22}", "Mandrill: API keys"),
+    _raw("Facebook token", "EAA", r"EAA[A-Z][A-Za-z0-9]{60,}", "Meta: access tokens"),
+    _row("Facebook app token", "{d15,16}|{b27,40} {d15,16}%7C{b27,40}", f"Meta: app access tokens; {_GITLEAKS}"),
+    _raw("Twitter bearer token", "AAAAAAAAAAAAAAAAAAAA", r"A{20,22}[A-Za-z0-9%]{60,}", "X API: bearer tokens"),
     # Money and shops
-    _token("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_ sk_org_", rf"(?:(?:sk|rk)_(?:live|test|org)_{_LETTER}{{16,}}|whsec_[A-Za-z0-9+/]{{24,}}={{0,2}})", "Stripe: API keys"),
-    _token("Square token", "sq0 EAAA", rf"(?:sq0(?:atp|csp|idp)-{_URL64}{{22,43}}|EAAA{_URL64}{{60}}(?!{_URL64}))", "Square: access tokens"),
-    _token("Braintree token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", "Braintree: SDK"),
-    _token("Shopify token", "shpat_ shpss_ shpca_ shppa_ shptka_", r"shp(?:at|ss|ca|pa|tka)_[a-fA-F0-9]{32}", "Shopify: access tokens"),
-    _token("Payment key", "FLWSECK shippo_ duffel_ EZAK EZTK rzp_ live_ access-",
-           rf"(?:FLWSECK(?:_TEST)?-[a-h0-9]{{12,}}(?:-X)?|shippo_(?:live|test)_[a-f0-9]{{40}}|duffel_(?:live|test)_{_URL64}{{43}}|EZ[AT]K{_LETTER}{{54}}|rzp_(?:live|test)_{_LETTER}{{14,}}"
-           rf"|live_(?:[a-f0-9]{{35}}|(?=[A-Za-z_-]{{0,30}}[0-9]){_URL64}{{40}})(?!{_URL64})|access-(?:sandbox|development|production)-[a-f0-9]{{8}}(?:-[a-f0-9]{{4}}){{3}}-[a-f0-9]{{12}})",
-           "Flutterwave, Shippo, Duffel, EasyPost, Razorpay, Lob, GoCardless, Plaid: API keys"),
+    _row("Stripe key", "sk_live_{a16,} sk_test_{a16,} sk_org_{a16,} sk_prod_{a16,} rk_live_{a16,} rk_test_{a16,} rk_prod_{a16,} whsec_{e24,}", "Stripe: API keys"),
+    _row("Square token", "sq0atp-{b22,43} sq0csp-{b22,43} sq0idp-{b22,43} EAAA{b60}", "Square: access tokens"),
+    _row("Braintree token", "access_token$production${l16}${h32} access_token$sandbox${l16}${h32}", "Braintree: SDK"),
+    _row("Shopify token", "shpat_{H32} shpss_{H32} shpca_{H32} shppa_{H32} shptka_{H32}", "Shopify: access tokens"),
+    _raw("Flutterwave key", "FLWSECK", r"FLWSECK(?:_TEST)?-[a-h0-9]{12,}(?:-X)?", "Flutterwave: API keys"),
+    _row("Shippo token", "shippo_live_{h40} shippo_test_{h40}", "Shippo: API tokens"),
+    _row("Duffel token", "duffel_live_{b43} duffel_test_{b43}", "Duffel: access tokens"),
+    _row("EasyPost key", "EZAK{a54} EZTK{a54}", "EasyPost: API keys"),
+    _row("Razorpay key", "rzp_live_{a14,} rzp_test_{a14,}", "Razorpay: API keys"),
+    _raw("Lob or GoCardless key", "live_", r"live_(?:[a-f0-9]{35}|(?=[A-Za-z_-]{0,30}[0-9])[A-Za-z0-9_-]{40})(?![A-Za-z0-9_-])", "Lob, GoCardless: API keys"),
+    _row("Plaid token", f"access-sandbox-{_UUID} access-development-{_UUID} access-production-{_UUID}", "Plaid: access tokens"),
     # Work
-    _token("Notion token", "ntn_ secret_", rf"(?:ntn_{_LETTER}{{40,}}|secret_{_LETTER}{{43}}{_END})", "Notion: integrations"),
-    _token("Linear key", "lin_", rf"lin_(?:api|oauth)_{_LETTER}{{40,}}", "Linear: API keys"),
-    _token("Figma token", "figd_ figu_ figo", rf"fig(?:[du]|o[rh]?)_{_URL64}{{38,}}", "Figma: access tokens"),
-    _token("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", "Airtable: personal access tokens"),
-    _token("Asana token", "/", r"[012]/[0-9]{14,18}(?:/[0-9]{14,18})?:[a-f0-9]{32}", "Asana: personal access tokens"),
-    _token("Mapbox token", "sk.eyJ", rf"sk\.eyJ{_URL64}{{40,}}\.{_URL64}{{20,}}", "Mapbox: token types"),
-    _token("Contentful token", "CFPAT-", rf"CFPAT-{_URL64}{{43}}", "Contentful: personal access tokens"),
-    _token("Other service key", "sk_ tfp_ rdme_ aio_ pnu_ ico- fio-u- PRIVATE-TOKEN dG9rO phx_ phs_ tk-us- pat- p8e- sm_ dnkey- sl. zpka_ _mmk s-s4t2",
-           rf"(?:sk_[a-f0-9]{{48}}|tfp_[A-Za-z0-9_.=-]{{40,}}|rdme_[a-z0-9]{{70}}|aio_{_LETTER}{{28}}{_END}|pnu_{_LETTER}{{36}}|ico-{_LETTER}{{32}}|fio-u-{_URL64}{{64}}"
-           rf"|ph[sx]_{_LETTER}{{40,}}|tk-us-{_URL64}{{48}}|p8e-{_LETTER}{{32}}|sm_[aps]at_{_LETTER}{{16}}{_END}|dnkey-[A-Z0-9]{{26}}-[A-Z0-9]{{52}}|sl\.{_URL64}{{120,}}|zpka_[a-z0-9]{{32}}_[a-f0-9]{{8}}|{_LETTER}{{6}}_{_LETTER}{{29}}_mmk|s-s4t2(?:ud|af)-[a-f0-9]{{64}}|pat-(?:na|eu)[0-9]-[a-f0-9]{{8}}(?:-[a-f0-9]{{4}}){{3}}-[a-f0-9]{{12}})",
-           "ElevenLabs, Typeform, ReadMe, Adafruit, Prefect, Infracost, Frame.io, PostHog, Scalingo, HubSpot, "
-           "Adobe, SettleMint, Defined Networking, Dropbox, Zuplo, MaxMind, Intra42: API keys"),
+    _row("Notion token", "ntn_{a40,} secret_{a43}", "Notion: integrations"),
+    _row("Linear key", "lin_api_{a40,} lin_oauth_{a40,}", "Linear: API keys"),
+    _raw("Figma token", "figd_ figu_ figo", r"fig(?:[du]|o[rh]?)_[A-Za-z0-9_-]{38,}", "Figma: access tokens"),
+    _row("Airtable token", "pat{a14}.{h64}", "Airtable: personal access tokens"),
+    _row("Asana token", "0/{d14,18}:{h32} 1/{d14,18}:{h32} 2/{d14,18}:{h32} 2/{d14,18}/{d14,18}:{h32}", "Asana: personal access tokens"),
+    _row("ClickUp token", "pk_{d8,9}_{a32}", _GITLEAKS),
+    _row("Klaviyo key", "pk_{l34}", f"Klaviyo: API keys; {_GITLEAKS}"),
+    _row("Mapbox token", "sk.eyJ{b40,}.{b20,}", "Mapbox: token types"),
+    _row("Contentful token", "CFPAT-{b43}", "Contentful: personal access tokens"),
+    _row("Canva secret", "cnvca{b51}", f"Canva Connect: authentication; {_GITLEAKS}"),
+    _row("ElevenLabs key", "sk_{h48}", "ElevenLabs: API keys"),
+    _row("Typeform token", "tfp_{t40,}", "Typeform: personal access tokens"),
+    _row("ReadMe key", "rdme_{l70}", "ReadMe: API keys"),
+    _row("Adafruit key", "aio_{a28}", "Adafruit IO: keys"),
+    _row("Prefect key", "pnu_{a36}", "Prefect: API keys"),
+    _row("Infracost key", "ico-{a32}", "Infracost: API keys"),
+    _row("Frame.io token", "fio-u-{b64}", "Frame.io: tokens"),
+    _row("PostHog key", "phx_{b40,} phs_{b40,}", "PostHog: personal API keys"),
+    _row("Scalingo token", "tk-us-{b48}", "Scalingo: tokens"),
+    _row("HubSpot token", f"pat-na1-{_UUID} pat-na2-{_UUID} pat-eu1-{_UUID}", "HubSpot: private apps"),
+    _row("Adobe secret", "p8e-{a32}", "Adobe: OAuth"),
+    _row("SettleMint token", "sm_aat_{a16} sm_pat_{a16} sm_sat_{a16}", "SettleMint: access tokens"),
+    _row("Defined Networking key", "dnkey-{U26}-{U52}", "Defined Networking: API keys"),
+    _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}", begins=False),
+    _row("Zuplo key", "zpka_{l32}_{h8}", "Zuplo: API keys"),
+    _row("MaxMind key", "{a6}_{a29}_mmk", "MaxMind: license keys"),
+    _row("42 secret", "s-s4t2ud-{h64} s-s4t2af-{h64}", _GITLEAKS),
+    Format(
+        "token with a prefix",
+        ("_",),
+        re.compile(
+            rf"_(?=[A-Za-z0-9]{{32}})(?:{_PREFIX})"
+            r"(?=(?:[A-Za-z]{0,60}[0-9]){3})(?=(?:[a-z0-9]{0,60}[A-Z]){3})(?=(?:[A-Z0-9]{0,60}[a-z]){3})"
+            rf"[A-Za-z0-9]{{32,{MOST_CHARS}}}(?![A-Za-z0-9_/+=])",
+            re.ASCII,
+        ),
+        "GitHub: how the format of tokens was chosen (a prefix, `_`, letters and digits); many services follow it",
+    ),
 )  # fmt: skip
 """Every known form, in the order in which they are looked for."""
+
+PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        "webhook",
+        ("/hooks", "/webhook", "hooks.slack.com", "hook.", "/with/key/", "/workflows/"),
+        re.compile(
+            r"""
+              (?<=hooks\.slack\.com/services/)(?P<secret>[A-Za-z0-9/_-]{20,200})
+            | (?<=hooks\.slack\.com/workflows/)(?P<workflow>[A-Za-z0-9/_-]{20,200})
+            | (?<=hooks\.slack\.com/triggers/)(?P<trigger>[A-Za-z0-9/_-]{20,200})
+            | (?<=/api/webhooks/)(?P<discord>[0-9]{17,20}/[A-Za-z0-9_-]{60,100})
+            | (?<=webhook\.office\.com/)(?P<teams>webhookb2/[A-Za-z0-9@/_-]{40,400})
+            | (?<=/with/key/)(?P<ifttt>[A-Za-z0-9_-]{20,100})
+            | //hook\.[a-z0-9.]{0,20}make\.com/(?P<make>[A-Za-z0-9]{20,80})
+            | //(?!(?:[a-z]{1,10}\.)?discord)[^\s/"'<>]{3,100}/(?:[\w.-]{1,40}/){0,4}(?:incoming-?)?(?:web)?hooks?/(?:[\w-]{1,40}/){0,3}
+                (?P<path>(?=[A-Za-z_-]{0,60}[0-9])(?=[0-9_-]{0,60}[A-Za-z])[A-Za-z0-9_-]{20,200})
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    ("password in a URL", ("://",), re.compile(r"://[^\s:/@\"'`<>\\]*:(?P<secret>[^\s/@\"'`<>\\]+)(?=@[\w\[$%{-])")),
+    (
+        "credentials in a header",
+        ("uthorization", "UTHORIZATION", "earer", "EARER"),
+        re.compile(
+            r"(?:authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
+            r"(?P<secret>[^\s\"'\\,;<>(){}$`]{8,})",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "signature of a request",
+        ("ignature=", "sig=", "ecurity-Token="),
+        re.compile(r"(?:Signature=|[?&;](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=)(?P<secret>[A-Za-z0-9%/+_~-]{24,4000}=*)"),
+    ),
+    (
+        "password of a command",
+        ("curl", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient"),
+        re.compile(
+            r"""
+              \b(?:curl|wget|https?|xh)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
+                (?P<secret>[^\s"'\\$<{][^\s"'\\]*)
+            | \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
+                | docker[ ]login\b[^\n|;]{0,400}?[ ]-p[ ]+ | ldap\w+\b[^\n|;]{0,400}?[ ]-w[ ]+ | -pass(?:in|out)?[ ]pass: )
+                \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
+            | \bconfig(?:ure)?[ ]set[ ]\S*(?:token|secret|password|key)\S*[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
+            | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
+            | \b(?:PASSWORD|IDENTIFIED[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
+            | \bsmbclient\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    (
+        "password of a file",
+        ("password",),
+        re.compile(r"\b(?:login|machine|account)(?:\s+|\\n)+\S+(?:\s+|\\n)+password(?:\s+)(?P<secret>[^\s\"'\\<$]+)"),
+    ),
+    (
+        "password of a file",
+        ("requirepass ", "masterauth ", "ENV "),
+        re.compile(
+            r"(?:^|[\n;]|\\n)[ \t]*(?:(?:requirepass|masterauth)|ENV[ ]+[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY))[ ]+"
+            r"\\?[\"']?(?P<secret>[^\s\"'\\<$={][^\s\"'\\]{3,})"
+        ),
+    ),
+    (
+        "password of a file",
+        (":*:", ":5432:", ":5433:", ":6432:"),
+        re.compile(r"^[^\s:/]+:(?:\*|5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
+    ),
+    (
+        "password of a call",
+        ("auth", "Auth", "login("),
+        re.compile(
+            r"\b(?:auth\s*=\s*\(|\w*BasicAuth\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
+        ),
+    ),
+    (
+        "password of a connection string",
+        ("assword=", "wd=", "ccountKey=", "ccessKey="),
+        re.compile(
+            r"(?:(?<=;)\s*|\b(?=[\w ]+=[^;\"'\n]+;))(?:password|pwd|accountkey|sharedaccesskey)\s*=\s*(?P<secret>[^;\"'\\\s<>${}]+)"
+            r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]+\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
+            r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]+)(?=\s+(?:host|hostaddr|user|dbname|port|sslmode)=)",
+            re.IGNORECASE,
+        ),
+    ),
+)  # fmt: skip
+"""Kind, the texts of which one stands in each, and where the secret is: the group that matched."""

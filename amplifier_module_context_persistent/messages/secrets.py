@@ -1,10 +1,11 @@
 """Redacting secrets in text and in JSON values: what is recognised is replaced, everything else stays.
 
-A secret is recognised in one of three ways:
-- by its form: the table in `secret_formats`;
+A secret is recognised in one of four ways:
+- by its form: the table `TOKENS` in `secret_formats`;
+- by its place: passwords in URLs, cookies, `curl -u`, netrc, webhooks and other fixed forms (`PLACES`);
 - by its name: what stands beside a name of the table in `secret_names`, in an assignment, a flag, a header or a query.
   A value that is a call, a variable, a path or a placeholder is code and stays;
-- by its place: passwords in URLs, cookies, `curl -u`, netrc and other fixed forms of commands and files.
+- by its owner: the expressions and values that a person gives (`OwnForms`).
 
 In a JSON value all that stands under a key of amplifier-core is replaced, and every text under another sensitive key.
 What was replaced is reported by kind and place, never by value.
@@ -14,14 +15,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from .secret_formats import FORMATS, LEAST_CHARS
-from .secret_named import redact_named
-from .secret_names import Likelihood, is_placeholder, likelihood_of
-from .secret_places import redact_places
+import regex
+
+from .secret_formats import HINT_CHARS, LEAST_CHARS, PLACES, TOKENS, Format
+from .secret_names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
 
 REDACTED = "[REDACTED]"
 
@@ -29,75 +31,165 @@ Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
 
 
-def _hints(*, has_spaces: bool) -> tuple[tuple[str, int], ...]:
-    """The texts of which one stands in every secret of a form, with the form's number; one loop looks for all."""
-    chosen = ((number, known) for number, known in enumerate(FORMATS) if known.has_spaces == has_spaces)
-    return tuple((hint, number) for number, known in chosen for hint in known.hints)
+def _hints(chosen: Callable[[Format], bool]) -> tuple[tuple[str, int], ...]:
+    """The texts of which one stands in every secret of some forms, with the form's number; one loop looks for all."""
+    return tuple((hint, number) for number, known in enumerate(TOKENS) if chosen(known) for hint in known.hints)
 
 
-_HINTS_WITH_SPACES = _hints(has_spaces=True)
-_HINTS_IN_WORDS = _hints(has_spaces=False)
+def _by_beginning() -> dict[str, tuple[tuple[str, int], ...]]:
+    """The hints of forms that begin with one, by the beginning of the hint."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for hint, number in _hints(lambda known: known.begins):
+        found.setdefault(hint[:HINT_CHARS], []).append((hint, number))
+    return {beginning: tuple(hints) for beginning, hints in found.items()}
+
+
+_HINTS_WITH_SPACES = _hints(lambda known: known.has_spaces)
+_HINTS_IN_WORDS = _hints(lambda known: not known.has_spaces and not known.begins)
+_HINTS_BY_BEGINNING = _by_beginning()
+_BEGINNINGS = re.compile(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=([A-Za-z0-9_][A-Za-z0-9_./~+-]{2}))", re.ASCII)
+_HINTS_OF_PLACES = tuple((hint, number) for number, (_, hints, _) in enumerate(PLACES) for hint in hints)
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
+_COOKIES = re.compile(
+    r"(?:(?P<set>set-)?cookie\\*[\"']?\s*[:=]\s*|\bcurl\b[^\n|;]{0,400}?\s(?:-b|--cookie)[ =]?)"
+    r"\\*[\"']?(?P<pairs>[^\s=;:\"'\\]+=[^\n\"'\\]+)",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(r"(?P<before>(?:^|;)\s*(?P<name>[^\s=;]+)=)(?P<secret>[^;\s]{4,})")
+_NO_COOKIE = re.compile(
+    r"expires|max-age|path|domain|samesite|priority|version|theme|lang|locale|language|tz|timezone|currency|country|consent"
+    r"|.*consent|_ga\w*|_gid|_gat\w*|_fbp|_gcl_\w+|utm_\w+|ab_?test\w*|variant|color\w*|layout|sidebar\w*|build",
+    re.IGNORECASE,
+)
+_KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 
 
-@cache
-def _core_keys() -> frozenset[str]:
-    """The keys whose values amplifier-core redacts whatever they are; imported at first use, since that takes long."""
-    from amplifier_core.utils import SENSITIVE_KEYS
+@dataclass(frozen=True, slots=True)
+class OwnForms:
+    """What a person has replaced besides: expressions, and values wherever they stand.
 
-    return frozenset(SENSITIVE_KEYS)
+    `values` are looked for as they are and as JSON writes them, the longest first.
+    """
+
+    expressions: tuple[regex.Pattern[str], ...] = ()
+    values: tuple[str, ...] = ()
+
+    def redact(self, text: str, told: Callable[[str], None]) -> str:
+        """Replace them in a text; `told` is told the kind of each."""
+        for value in self.values:
+            if count := text.count(value):
+                text = text.replace(value, REDACTED)
+                for _ in range(count):
+                    told("value of one's own")
+        for expression in self.expressions:
+            text = expression.sub(partial(_replaced, "form of one's own", told), text)
+        return text
 
 
-def redact_text(text: str, found: Callable[[str], None] | None = None) -> str:
+LEAST_VALUE = 6
+"""Characters of the shortest value of one's own."""
+
+
+class OwnFormsError(ValueError):
+    """An expression or a value of one's own cannot be used; the message says which and why."""
+
+
+def own_forms(
+    lines: Iterable[str] = (), names: Iterable[str] = (), environment: Mapping[str, str] | None = None
+) -> OwnForms:
+    """Read a person's own forms.
+
+    Args:
+        lines: expressions, one a line; empty lines and those that begin with `#` are passed over.
+        names: environment variables whose contents are replaced wherever they stand.
+        environment: where these are looked up.
+
+    Raises:
+        OwnFormsError: an expression is none or matches nothing at all; a variable is not set or too short.
+    """
+    expressions = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            expression = regex.compile(text)
+        except regex.error as error:
+            raise OwnFormsError(f"line {number}: this is no regular expression: {error}") from error
+        if expression.search("") is not None:
+            raise OwnFormsError(f"line {number}: this expression matches an empty text, so it would match everywhere")
+        expressions.append(expression)
+    found = set()
+    for name in names:
+        value = (environment or {}).get(name, "")
+        if not value:
+            raise OwnFormsError(f"the environment variable {name} is not set, so its value cannot be looked for")
+        if len(value) < LEAST_VALUE:
+            raise OwnFormsError(f"the value of {name} has fewer than {LEAST_VALUE} characters: it would stand in words")
+        found |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    return OwnForms(tuple(expressions), tuple(sorted(found, key=lambda value: (-len(value), value))))
+
+
+def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:
     """Replace what looks like a secret in a text.
 
     Args:
         text: any text.
         found: is told the kind of each secret.
+        own: what a person has replaced besides.
     """
     told = found or _nothing
+    if own is not None:
+        text = own.redact(text, told)
     long_words = "\n".join([word for word in text.split() if len(word) >= LEAST_CHARS])
     hinted = {number for hint, number in _HINTS_WITH_SPACES if hint in text}
     if long_words:
         hinted.update([number for hint, number in _HINTS_IN_WORDS if hint in long_words])
+        for beginning in _HINTS_BY_BEGINNING.keys() & set(_BEGINNINGS.findall(long_words)):
+            hinted.update([number for hint, number in _HINTS_BY_BEGINNING[beginning] if hint in long_words])
     for number in sorted(hinted):
-        known = FORMATS[number]
+        known = TOKENS[number]
         if known.expression.search(text if known.has_spaces else long_words):
-            text = known.expression.sub(partial(_by_form, known.kind, told), text)
-    text = redact_places(text, REDACTED, told)
+            text = known.expression.sub(partial(_replaced, known.kind, told), text)
+    for number in sorted({number for hint, number in _HINTS_OF_PLACES if hint in text}):
+        kind, _, expression = PLACES[number]
+        text = expression.sub(partial(_in_place, kind, told), text)
+    if "ookie" in text or "OOKIE" in text or "curl" in text:
+        text = _COOKIES.sub(partial(_in_cookies, told), text)
     return redact_named(text, REDACTED, told)
 
 
-def redact_value(value: Any, found: Found | None = None, field: str = "") -> Any:
+def redact_value(value: Any, found: Found | None = None, field: str = "", own: OwnForms | None = None) -> Any:
     """Replace what looks like a secret in a JSON value: under a sensitive key as a whole, elsewhere in every string.
 
     Args:
         value: a JSON value.
         found: is told the kind and the field of each secret, as in `content[0].text`.
         field: the field that the value stands in.
+        own: what a person has replaced besides.
     """
     told = found or _nowhere
     if isinstance(value, str):
-        return redact_text(value, partial(_tell, told, field))
+        return redact_text(value, partial(_tell, told, field), own)
     if isinstance(value, list):
-        return [redact_value(item, told, f"{field}[{number}]") for number, item in enumerate(value)]
+        return [redact_value(item, told, f"{field}[{number}]", own) for number, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     redacted = {}
     for key, item in value.items():
-        shown, is_clean = _seen_key(key) if len(key) <= _MOST_KEY_CHARS else ("*", False)
+        shown, is_clean = _seen_key(key) if len(key) <= _MOST_KEY_CHARS and own is None else ("*", False)
         inside = f"{field}.{shown}" if field else shown
         if key.lower() in _core_keys() or _is_named(key, item):
             if item != REDACTED:
                 told("value of a sensitive key", inside)
             redacted[key] = REDACTED
         elif key == "arguments" and isinstance(item, str):
-            redacted[key] = in_json(item, partial(redact_value, found=told, field=inside))
+            redacted[key] = in_json(item, partial(redact_value, found=told, field=inside, own=own))
         else:
-            name = key if is_clean else redact_text(key, partial(_tell, told, inside))
-            redacted[name] = redact_value(item, told, inside)
+            name = key if is_clean else redact_text(key, partial(_tell, told, inside), own)
+            redacted[name] = redact_value(item, told, inside, own)
     return redacted
 
 
@@ -109,6 +201,14 @@ def in_json(text: str, change: Callable[[Any], Any]) -> str:
         return str(change(text))
     changed = change(value)
     return text if changed == value else json.dumps(changed, ensure_ascii=False)
+
+
+@cache
+def _core_keys() -> frozenset[str]:
+    """The keys whose values amplifier-core redacts whatever they are; imported at first use, since that takes long."""
+    from amplifier_core.utils import SENSITIVE_KEYS
+
+    return frozenset(SENSITIVE_KEYS)
 
 
 def _is_named(key: str, item: Any) -> bool:
@@ -125,7 +225,30 @@ def _seen_key(key: str) -> tuple[str, bool]:
     return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
 
 
-def _by_form(kind: str, told: Callable[[str], None], _match: re.Match[str]) -> str:
+def _in_place(kind: str, told: Callable[[str], None], match: re.Match[str]) -> str:
+    group = match.lastgroup or "secret"
+    if is_placeholder(match[group]):
+        return match[0]
+    told(kind)
+    start, end = match.start(group) - match.start(), match.end(group) - match.start()
+    return match[0][:start] + REDACTED + match[0][end:]
+
+
+def _in_cookies(told: Callable[[str], None], match: re.Match[str]) -> str:
+    def replaced(pair: re.Match[str]) -> str:
+        name, value = pair["name"], pair["secret"]
+        if _NO_COOKIE.fullmatch(name) or (match["set"] and pair.start()) or is_placeholder(value):
+            return pair[0]
+        if not (_KEEPS.search(name) or looks_random(value, least=6) or len(value) >= LEAST_CHARS):
+            return pair[0]
+        told("cookie")
+        return str(pair["before"]) + REDACTED
+
+    start = match.start("pairs") - match.start()
+    return match[0][:start] + _PAIR.sub(replaced, match["pairs"])
+
+
+def _replaced(kind: str, told: Callable[[str], None], _match: Any) -> str:
     told(kind)
     return REDACTED
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.messages.secret_places import redact_places
+from amplifier_module_context_persistent.messages.secrets import REDACTED, redact_text
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.messages.secret_places import redact_pl
 def test_the_secret_goes_and_what_stands_around_it_stays(text: str, kind: str, expected: str) -> None:
     """And its kind is told."""
     kinds: list[str] = []
-    assert redact_places(text, "*", kinds.append) == expected
+    assert redact_text(text, kinds.append) == expected.replace("*", REDACTED)
     assert kinds == [kind]
 
 
@@ -39,5 +39,5 @@ def test_the_secret_goes_and_what_stands_around_it_stays(text: str, kind: str, e
 def test_variables_and_other_places_stay(text: str) -> None:
     """Nothing is told of them."""
     kinds: list[str] = []
-    assert redact_places(text, "*", kinds.append) == text
+    assert redact_text(text, kinds.append) == text
     assert kinds == []

@@ -22,6 +22,7 @@ _ALPHABETS = {
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
 
 TOKENS = (
+    *("snyk_uat_{b40}", "polar_oat_{a43}", "2{a26}_3{a20} of ngrok", "EXO{a26}", "BSA{b28}", "t1.{b60}.{b86}"),
     *("rnd_{a28}", "napi_{l64}", "4b1d{a38}", "mdb_sa_sk_{b40}", "sha256~{b43}", "st.{h24}.{h32}.{h32}"),
     *("sgp_{h40}", "sgp_{h16}_{h40}", "sgp_local_{h40}", "slk_{h64}", "API-{U26}", "pat.{b22}.{h24}.{a20}"),
     *("hcaik_{l58}", "sk-helicone-{b30}", "e2b_{h40}", "live_{h35}", "live_{b40}", f"access-production-{_UUID}"),
