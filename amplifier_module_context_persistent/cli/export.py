@@ -12,9 +12,11 @@ from pathlib import Path
 import click
 
 from ..errors import ContextPersistentError
+from ..messages.secrets import OwnForms
 from ..transcript.transcript import Transcript
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
+from .own_forms import own_forms_options
 from .progress import progress
 from .session_argument import session_argument
 from .spans import Span, SpanType, chosen_positions
@@ -37,6 +39,7 @@ _MOST_SHOWN = 20  # places of secrets; --json has all
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="With -o, print one JSON object about it.")
 @click.pass_context
@@ -49,6 +52,7 @@ def export(
     turn_span: Span | None,
     span: Span | None,
     no_redact: bool,
+    own: OwnForms | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -65,14 +69,22 @@ def export(
     with transcript, telling_damage(transcript):
         start, stop = _places(transcript, turn_span, span)
         if output in (None, "-"):
-            export = Export(transcript, into, redact=not no_redact, start=start, stop=stop)
+            export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
             _to_stdout(export)
             _tell(export)
             context.exit(FINDINGS if export.unread else DONE)
     try:
         with progress(path, title="exporting") as files:
             done = export_session(
-                path, str(output), into, redact=not no_redact, start=start, stop=stop, force=force, files=files
+                path,
+                str(output),
+                into,
+                redact=not no_redact,
+                own=own,
+                start=start,
+                stop=stop,
+                force=force,
+                files=files,
             )
     except FileExistsError as error:
         hint = "" if force else "; --force replaces a file"

@@ -18,9 +18,11 @@ from ..log.location import is_postgres
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
+from ..messages.secrets import REDACTED, OwnForms, redact_text
 from ..search.pattern import compile_regex, replace_matches
 from ..transfer.host_files import host_copies, matching_lines, own_transcript, update_host_files
 from .exit_codes import DONE, UNUSABLE
+from .own_forms import own_forms_options
 from .progress import stages
 from .session_argument import complete, complete_turn_or_id, last_path, path_of, sessions_here, storage, storage_option
 from .terminal import UnusableError, ask, counted, one_line, reason, say
@@ -35,7 +37,7 @@ VACUUM_ADVICE = (
 @storage_option
 @click.argument("session", required=False, shell_complete=complete)
 @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
-@click.option("--all-sessions", is_flag=True, help="With --redact: in all sessions of all projects.")
+@click.option("--all-sessions", is_flag=True, help="With --redact or --secrets: in all sessions of all projects.")
 @click.option(
     "--before", metavar="MESSAGE_ID", shell_complete=complete_turn_or_id, help="Remove everything before this message."
 )
@@ -43,6 +45,8 @@ VACUUM_ADVICE = (
 @click.option("--everything", is_flag=True, help="Remove every message.")
 @click.option("--all", "everything_before", is_flag=True, hidden=True)
 @click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
+@click.option("--secrets", is_flag=True, help="Replace all that exports would redact.")
+@own_forms_options
 @click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -58,28 +62,32 @@ def purge(
     cleared: bool,
     everything: bool,
     everything_before: bool,
+    secrets: bool,
+    own: OwnForms | None,
     torn: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
     """Remove history from a log for good, or a text from all logs.
 
-    Takes one of --before, --cleared, --everything and --redact, and --torn beside it or alone. A new file replaces the
-    log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an import or a
-    fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched; copies beside
-    the log are named. `search --hidden` says whether a text is left.
+    Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. A new file
+    replaces the log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an
+    import or a fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched;
+    copies beside the log are named. `search --hidden` says whether a text is left.
     """
     if everything_before:
         everything = True
         click.echo("--all is called --everything now: elsewhere --all means the sessions of all projects", err=True)
-    chosen = sum((before is not None, cleared, everything, redact is not None))
+    chosen = sum((before is not None, cleared, everything, redact is not None, secrets))
     if chosen > 1 or not (chosen or torn):
-        raise click.UsageError("choose exactly one of --before, --cleared, --everything and --redact, or --torn")
-    if all_sessions and redact is None:
-        raise click.UsageError("--all-sessions goes with --redact")
+        raise click.UsageError(
+            "choose exactly one of --before, --cleared, --everything, --redact and --secrets, or --torn"
+        )
+    if all_sessions and redact is None and not secrets:
+        raise click.UsageError("--all-sessions goes with --redact and --secrets")
     if sum((session is not None, last, all_sessions)) != 1:
         raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last; or --all-sessions")
-    replace = _replacing(redact) if redact is not None else None
+    replace = _replacing(redact) if redact is not None else partial(_without_secrets, own) if secrets else None
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     if all_sessions:
         planned = _plan_all(what)
@@ -194,6 +202,10 @@ def _replacing(expression: str) -> Callable[[str], str]:
     if pattern.search(""):
         raise click.UsageError("--redact matches the empty text, so it would match everywhere; make it stricter")
     return partial(replace_matches, pattern, REPLACEMENT)
+
+
+def _without_secrets(own: OwnForms | None, text: str) -> str:
+    return redact_text(text, own=own).replace(REDACTED, REPLACEMENT)
 
 
 def _show_counts(counts: PurgeCounts) -> None:

@@ -19,9 +19,11 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from ..errors import ContextPersistentError
+from ..messages.secrets import OwnForms
 from ..paths import project_slug, session_id_of
 from ..transcript.cost import Prices
 from ..transcript.transcript import Transcript
+from .own_forms import own_forms_options
 from .progress import progress
 from .session_argument import session_argument, sessions_here, storage_option
 from .spans import Span, SpanType, chosen_turns
@@ -45,6 +47,7 @@ _MOST_NAMED = 10  # messages in which something was redacted
 )
 @click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/report.md.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--open", "opens", is_flag=True, help="Open it in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about it.")
@@ -58,6 +61,7 @@ def report(
     table: str | None,
     *,
     no_redact: bool,
+    own: OwnForms | None,
     force: bool,
     opens: bool,
     as_json: bool,
@@ -84,6 +88,7 @@ def report(
                     turns=turns,
                     views=views,
                     redact=not no_redact,
+                    own=own,
                     prices=prices,
                     force=force,
                     progress=tell,
@@ -109,9 +114,12 @@ def report(
     "--views", type=click.Choice(["some", "all", "none"]), default="some", show_default=True, help="As for `report`."
 )
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
+@own_forms_options
 @click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
 @click.pass_context
-def reports(context: click.Context, directory: str, views: str, *, no_redact: bool, opens: bool) -> None:
+def reports(
+    context: click.Context, directory: str, views: str, *, no_redact: bool, own: OwnForms | None, opens: bool
+) -> None:
     """Make pages of this project's sessions, and one that lists them.
 
     They lie in DIRECTORY; index.html lists them. A page that is newer than its log is kept. The list has every report
@@ -130,7 +138,7 @@ def reports(context: click.Context, directory: str, views: str, *, no_redact: bo
                     page = Path(directory) / _own_name(transcript)
                     if page.exists() and page.stat().st_mtime > session.modified_s:
                         continue
-                    make_report(transcript, page, views=views, redact=not no_redact, force=True)
+                    make_report(transcript, page, views=views, redact=not no_redact, own=own, force=True)
                     made += 1
             except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
                 failed += 1

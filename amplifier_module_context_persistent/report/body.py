@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..messages.message import Message
-from ..messages.secrets import redact_text, redact_value
+from ..messages.secrets import OwnForms, redact_text, redact_value
 from ..messages.text import parts_of
 from .visible import visible
 
@@ -32,6 +32,8 @@ class Bodies:
     """Makes the bodies of messages; counts what was redacted and which images there were."""
 
     redact: bool = True
+    own: OwnForms | None = None
+    """What a person has replaced besides."""
     redacted: Counter[int] = field(default_factory=Counter)
     """By a message's position, how many secrets were replaced."""
     kinds: Counter[str] = field(default_factory=Counter)
@@ -44,7 +46,7 @@ class Bodies:
         """Make the body of the message at a position."""
         bare, images = _without_images(message)
         if self.redact:
-            bare = redact_value(bare, lambda kind, _field: self._tell(position, kind))
+            bare = redact_value(bare, lambda kind, _field: self._tell(position, kind), own=self.own)
         parts: list[list[str]] = []
         for part in parts_of(bare):
             if part.kind == "call":
@@ -56,7 +58,7 @@ class Bodies:
 
     def name(self, text: str) -> str:
         """A name or an id as the page shows it."""
-        return visible(redact_text(text) if self.redact else text)
+        return visible(redact_text(text, own=self.own) if self.redact else text)
 
     def _tell(self, position: int, kind: str) -> None:
         self.redacted[position] += 1

@@ -13,6 +13,7 @@ from typing import Any
 from ..log.atomic_file import NewFile
 from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
+from ..messages.secrets import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..transcript.bills import Bills
 from ..transcript.cost import PRICES_AS_OF, Prices
@@ -58,6 +59,7 @@ def report(
     turns: Sequence[Turn] | None = None,
     views: str = SOME,
     redact: bool = True,
+    own: OwnForms | None = None,
     counter: TokenCounter | None = None,
     prices: Prices | None = None,
     force: bool = False,
@@ -72,6 +74,7 @@ def report(
         views: which views are made again and proved by their receipts: `some` (the first under each plan, and up to
             100 others), `all` or `none`.
         redact: replace what looks like a secret.
+        own: what a person has replaced besides.
         counter: what counts tokens; by default the estimate.
         prices: prices of models; by default the list prices that `transcript.cost` knows.
         force: replace a file that is there.
@@ -86,12 +89,12 @@ def report(
         raise ValueError(f"views: {views!r} is not known; allowed are: {', '.join(VIEWS)}")
     shown = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file, BodyBlocks() as blocks:
-        bodies, counter = Bodies(redact=redact), counter or EstimateCounter()
+        bodies, counter = Bodies(redact=redact, own=own), counter or EstimateCounter()
         bills = Bills(transcript.reader, prices or Prices(), partial(tokens_of, counter=counter))
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.has_requests() and transcript.requests():
-            requests = RequestReader(transcript, start, stop, Bodies(redact=redact)).read(
+            requests = RequestReader(transcript, start, stop, Bodies(redact=redact, own=own)).read(
                 views, history.billed, progress
             )
         else:

@@ -26,7 +26,7 @@ from ..log.filesystem import FileSystem
 from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
-from ..messages.secrets import REDACTED, redact_value
+from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..transcript.transcript import Transcript
 from .copy import unread_lines
 from .exporters.registry import EXPORTERS
@@ -59,6 +59,7 @@ class Export:
         transcript: the session, open.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
+        own: what a person has replaced besides.
         start: the position in the live history to begin at.
         stop: the position to end before.
     """
@@ -69,12 +70,13 @@ class Export:
         into: str = "markdown",
         *,
         redact: bool = True,
+        own: OwnForms | None = None,
         start: int = 0,
         stop: int | None = None,
     ) -> None:
         if into not in FORMATS:
             raise ValueError(f"into: {into!r} is not known; allowed are: {', '.join(FORMATS)}")
-        self._transcript, self._into, self._redact = transcript, into, redact
+        self._transcript, self._into, self._redact, self._own = transcript, into, redact, own
         self._start, self._stop = start, len(transcript) if stop is None else min(stop, len(transcript))
         self.messages = 0
         """Messages that were given out so far."""
@@ -107,7 +109,7 @@ class Export:
             self.messages += 1
 
     def _redact_any(self, value: Any) -> Any:
-        return redact_value(value) if self._redact else value
+        return redact_value(value, own=self._own) if self._redact else value
 
     def _lines(self) -> Iterator[str]:
         for number, message in enumerate(self._transcript.messages(self._start, self._stop), self._start + 1):
@@ -143,7 +145,7 @@ class Export:
         def found(kind: str, field: str) -> None:
             self.redactions[Redaction(number, field, kind)] += 1
 
-        clean: Message = redact_value(message, found)
+        clean: Message = redact_value(message, found, own=self._own)
         self.redacted += _changes(message, clean)
         return clean
 
@@ -154,6 +156,7 @@ def export_session(
     into: str = "markdown",
     *,
     redact: bool = True,
+    own: OwnForms | None = None,
     start: int = 0,
     stop: int | None = None,
     force: bool = False,
@@ -166,6 +169,7 @@ def export_session(
         path: the file to be made, with mode 0600.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
+        own: what a person has replaced besides.
         start: the position in the live history to begin at.
         stop: the position to end before.
         force: replace a file that is there.
@@ -183,7 +187,7 @@ def export_session(
     with Transcript(session, files=files) as transcript:
         if os.path.exists(path) and os.path.samefile(path, transcript.path):
             raise ExportRefusedError("this is the session's log itself, which no export replaces; name another file")
-        export = Export(transcript, into, redact=redact, start=start, stop=stop)
+        export = Export(transcript, into, redact=redact, own=own, start=start, stop=stop)
         with NewFile(path, replace=force) as file:
             for piece in export:
                 file.write(piece.encode("utf-8"))

@@ -1,0 +1,112 @@
+"""A person's own forms: expressions in a file, and the contents of environment variables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.log.record import decode
+from amplifier_module_context_persistent.messages.secrets import OwnFormsError, own_forms, redact_text
+from tests.support.pages import read_page
+from tests.support.sessions_of_a_home import write
+
+VALUE = 'plain "words" of mine'
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": f"Order ACME-4711 with {VALUE}, and keep ACME-x."},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "c1", "tool": "run", "arguments": {"command": f"echo {json.dumps(VALUE)}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"out": VALUE, "order": "ACME-4711"})},
+]
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log with an order's number and a value, a file of expressions, and the value in a variable."""
+    (tmp_path / "forms.txt").write_text("# orders\n\nACME-[0-9]+\n")
+    monkeypatch.setenv("MINE", VALUE)
+    return write(tmp_path / "log.jsonl", SAID)
+
+
+def run(*arguments: object, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], env=env)
+
+
+def holds(text: str) -> bool:
+    return "ACME-4711" in text or VALUE in text or json.dumps(VALUE)[1:-1] in text
+
+
+@pytest.mark.parametrize("into", ["markdown", "jsonl", "anthropic", "otlp"])
+def test_exports_replace_them(session: Path, tmp_path: Path, into: str) -> None:
+    """As they are, and as JSON writes them; what only looks like one stays."""
+    done = run("export", session, "--format", into, "--redact-file", tmp_path / "forms.txt", "--redact-values", "MINE")
+    assert done.exit_code == 0, done.output
+    assert not holds(done.stdout)
+    assert "ACME-x" in done.stdout
+    assert "form of one's own" in done.stderr
+    assert "value of one's own" in done.stderr
+    assert holds(run("export", session, "--format", into).stdout)
+
+
+def test_reports_replace_them(session: Path, tmp_path: Path) -> None:
+    """In what is said and in the title; the variables of the environment name both for all commands."""
+    env = {
+        "CONTEXT_PERSISTENT_REDACT_FILE": str(tmp_path / "forms.txt"),
+        "CONTEXT_PERSISTENT_REDACT_VALUES": "MINE",
+    }
+    done = run("report", session, "-o", tmp_path / "s.html", env=env)
+    assert done.exit_code == 0, done.output
+    page = read_page(tmp_path / "s.html")
+    assert not holds(page.text + page.shell + json.dumps(page.head))
+    assert "ACME-x" in page.text
+
+
+def test_a_purge_replaces_them_in_the_log(session: Path, tmp_path: Path) -> None:
+    """With --secrets, together with all that redaction knows; the calls keep their results."""
+    forms = ("--redact-file", tmp_path / "forms.txt", "--redact-values", "MINE")
+    assert run("purge", session, "--secrets", *forms, "--dry-run").exit_code == 0
+    assert holds(session.read_text("utf-8"))
+    done = run("purge", session, "--secrets", *forms, "--yes")
+    assert done.exit_code == 0, done.output
+    text = session.read_text("utf-8")
+    assert not holds(text)
+    assert "ACME-x" in text
+    kept = [record for line in session.read_bytes().splitlines() if "_record" not in (record := decode(line))]
+    assert [message["role"] for message in kept] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--redact-file", "nowhere.txt"], "nowhere.txt"),
+        (["--redact-file", "bad.txt"], "line 2: this is no regular expression"),
+        (["--redact-file", "empty.txt"], "matches an empty text"),
+        (["--redact-values", "NOT_SET_AT_ALL"], "NOT_SET_AT_ALL is not set"),
+        (["--redact-values", "SHORT"], "fewer than 6 characters"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    """With what is wrong and where; nothing is exported, and no value is printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SHORT", "abc")
+    Path("bad.txt").write_text("ok\n(oops\n")
+    Path("empty.txt").write_text("a*\n")
+    done = run("export", session, "-o", "out.md", *options)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not Path("out.md").exists()
+
+
+def test_a_longer_value_goes_before_one_that_it_holds() -> None:
+    """And a name that is not set is an error from Python too."""
+    own = own_forms(names=["A", "B"], environment={"A": "secret-of-a", "B": "secret-of-a-and-b"})
+    assert redact_text("x secret-of-a-and-b y secret-of-a z", own=own) == "x [REDACTED] y [REDACTED] z"
+    with pytest.raises(OwnFormsError):
+        own_forms(names=["C"], environment={})
