@@ -1,15 +1,17 @@
 """`context-persistent replay`: play a session as it happened, with what the model saw at each request.
 
-Exit codes: 0 played, 1 a view cannot be proved because the log was altered, 2 unusable. A terminal gets the session's
-timing and takes keys; a pipe gets everything at once, as plain text or JSON.
+Exit codes: 0 played, 1 a view cannot be proved because the log was altered, 2 unusable, 130 Ctrl-C. A terminal gets the
+session's timing; a pipe gets everything at once, as plain text or JSON.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -18,12 +20,10 @@ from rich.text import Text
 from ..errors import ContextPersistentError
 from ..replay import Seen, play, requests
 from ..replay.timeline import Pace, Step, timeline
-from ..transcript.source_compactions import SourceCompaction, source_compactions
+from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Transcript
 from .exit_codes import DONE, FINDINGS
-from .keyboard import Keys
 from .message_printer import MessagePrinter
-from .playback import GO, HELP, KEYS, PAUSE, TELL, Course, StatusLine, wait_for_command
 from .progress import Tell, progress, stages
 from .request_panel import Stage
 from .session_argument import session_argument
@@ -31,7 +31,7 @@ from .terminal import UnusableError, columns_of, console, duration, open_transcr
 
 DEFAULT_BUDGET_TOKENS = 200_000
 _LONG_PAUSE_S = 3.0
-_MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
+_MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
 
 
 @click.command()
@@ -42,162 +42,133 @@ _MOST_PAUSE_S = 86_400.0  # longer timeouts overflow on some systems
     "--budget", type=click.IntRange(min=1), help="The budget in tokens where a policy is played; 200,000 if not given."
 )
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts where a policy is played.")
-@click.option("--turn", "turn", type=click.IntRange(min=1), default=1, show_default=True, help="Start at this turn.")
+@click.option("--turn", "first_turn", type=click.IntRange(min=1), default=1, show_default=True, help="Start here.")
 @click.option("--speed", type=click.FloatRange(min=0, min_open=True), default=1.0, help="How many times faster.")
 @click.option("--max-pause", "max_pause_s", type=click.FloatRange(min=0), help="No pause is longer, in seconds.")
-@click.option("--step", is_flag=True, help="Wait for a key after each message.")
+@click.option("--step", "in_steps", is_flag=True, help="Wait for Enter after each message; Ctrl-D ends it.")
 @click.option("--full", is_flag=True, help="Show long messages whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line for each event, at once.")
 @click.pass_context
-def replay(context: click.Context, /, path: str, **options: Any) -> None:
+def replay(
+    context: click.Context,
+    path: str,
+    policy: str | None,
+    budget: int | None,
+    tokenizer: str,
+    first_turn: int,
+    speed: float,
+    max_pause_s: float | None,
+    *,
+    views: bool,
+    in_steps: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
     """Play SESSION as it happened, with its pauses.
 
     With --views, each request shows how many tokens of the budget it took, and of every message before it whether the
     model saw it: K kept, E elided, D dropped, S summarised. The views are made again from the receipts in the log, and
     proved by their hashes; a session without receipts is played under the default policy.
 
-    In a terminal, a line says which turn and message is shown, and keys pause (p), go to the next message (space), back
-    by one (b), to the next turn (n) or to turn 12 (12g), list all keys (?), or quit (q).
+    A terminal gets the pauses; --speed and --max-pause shorten them, --step waits for Enter instead. Ctrl-C ends it. To
+    go back and forth, make a `report`.
     """
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
+    is_live = sys.stdout.isatty() and not as_json
     with transcript:
         try:
-            player = _Player(transcript, **options)
-            player.play()
+            turns = transcript.turns()
+            if turns and first_turn > len(turns):
+                raise ValueError(f"there is no turn {first_turn:,}: the session has {len(turns):,}")
+            wants_views = views or policy is not None or budget is not None
+            is_recorded = policy is None and budget is None and transcript.has_requests()
+            played = _Policy(policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer)
+            output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
+            output.introduce(played if wants_views and not is_recorded else None)
+            chosen = turns[first_turn - 1 :]
+            start = chosen[0].start if chosen and first_turn > 1 else 0
+            with nullcontext() if sys.stdout.isatty() else stages() as tell:
+                seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
+                for number, step in enumerate(timeline(transcript, chosen, seen)):
+                    if is_live and in_steps and number and step.placed is not None:
+                        if not sys.stdin.readline():
+                            break
+                    elif is_live and not in_steps:
+                        output.wait(min(pace.pause_s(step), _MOST_PAUSE_S))
+                    if tell is not None:
+                        tell("playing", step.place, len(transcript))
+                    output.show(step)
         except (ContextPersistentError, ValueError) as error:
             raise UnusableError(reason(error)) from error
-    context.exit(FINDINGS if player.altered else DONE)
+    context.exit(FINDINGS if output.altered else DONE)
 
 
-class _Player:
-    """Plays one session to the standard output."""
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """What is played where nothing was recorded, or something else is wanted."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        *,
-        views: bool,
-        policy: str | None,
-        budget: int | None,
-        tokenizer: str,
-        turn: int,
-        speed: float,
-        max_pause_s: float | None,
-        step: bool,
-        full: bool,
-        as_json: bool,
-    ) -> None:
-        self._transcript, self._turns, self._first_turn = transcript, transcript.turns(), turn
-        if self._turns and turn > len(self._turns):
-            raise ValueError(f"there is no turn {turn:,}: the session has {len(self._turns):,}")
-        self._policy, self._budget, self._tokenizer = policy, budget or DEFAULT_BUDGET_TOKENS, tokenizer
-        self._views = views or policy is not None or budget is not None
-        self._recorded = self._views and policy is None and budget is None and transcript.has_requests()
-        self._speed, self._max_pause_s, self._step, self._as_json = speed, max_pause_s, step, as_json
-        self._console = console()
-        self._stage = Stage(columns_of(self._console), self._console.encoding)
-        self._printer = MessagePrinter(full=full, screen=self._console)
-        self._begun = {turn.start: turn.number for turn in self._turns}
-        self._compactions = source_compactions(transcript)
-        self._live = sys.stdout.isatty() and not as_json
-        self._status = StatusLine(self._console, len(self._turns), len(transcript))
-        self._tell: Tell | None = None
-        """The bar that is shown while everything is played at once into a file or a pipe."""
-        self.altered = False
+    name: str | None
+    budget_tokens: int
+    tokenizer: str
 
-    def play(self) -> None:
-        """Play it, from one turn to the end, or to another turn that a key asks for."""
-        if not self._as_json:
-            self._introduce()
-        if not self._live:
-            with nullcontext(None) if sys.stdout.isatty() else stages() as self._tell:
-                for step in self._steps(self._first_turn):
-                    if self._tell is not None:
-                        self._tell("playing", step.place, len(self._transcript))
-                    self._show(step)
+
+def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Tell | None) -> Iterator[Seen]:
+    """The requests from a message on: those that were recorded, or those under a policy."""
+    if policy is None:
+        yield from requests(transcript, start=start)
+        return
+    played = play(transcript, policy.name or "default", budget_tokens=policy.budget_tokens, tokenizer=policy.tokenizer)
+    with stages() if tell is None else nullcontext(tell) as telling:  # those before are played too, which may take long
+        for seen in played:
+            if seen.place >= start:
+                break
+            telling("playing up to the turn", seen.place, start)
+        else:
             return
-        with Keys() as keys:
-            turn: int | None = self._first_turn
-            while turn is not None:
-                turn = self._perform(turn, keys)
+    yield seen
+    yield from played
 
-    def _perform(self, first_turn: int, keys: Keys) -> int | None:
-        """Play with pauses; return the turn that a key asks for, or None at the end."""
-        pace, course = Pace(self._speed, self._max_pause_s), Course(self._steps(first_turn))
-        turn, number, paused = first_turn, 0, False
-        due: Step | None = None
-        timeout_s: float | None = 0.0
-        try:
-            while (step := course.peek()) is not None:
-                if step is not due:
-                    due, timeout_s = step, min(pace.pause_s(step), _MOST_PAUSE_S)
-                    self._announce(timeout_s if not paused else 0.0)
-                self._status.show(turn, number, paused=paused)
-                wanted = wait_for_command(keys, turn, len(self._turns), None if paused else timeout_s)
-                self._status.clear()
-                if isinstance(wanted, int):
-                    return wanted or None
-                if wanted == PAUSE:
-                    paused = not paused
-                elif wanted == TELL:
-                    self._console.print(Text(HELP, "dim"))
-                elif wanted == GO:
-                    course.advance()
-                    paused = paused or self._step
-                    turn, number = self._show_at(step, number)
-                elif (earlier := course.back()) is not None:
-                    paused = True
-                    turn, number = self._show_at(earlier, number)
-        finally:
-            self._status.clear()
-        return None
 
-    def _show_at(self, step: Step, number: int) -> tuple[int, int]:
-        """Show a step; its turn, and the number of the message that was shown last."""
-        self._show(step)
-        return step.turn, step.placed.number if step.placed is not None else number
+class _Output:
+    """Prints the steps of a session, as text or as JSON.
 
-    def _announce(self, timeout_s: float) -> None:
-        if timeout_s > _LONG_PAUSE_S:
-            self._console.print(Text(f"({duration(timeout_s)}; space goes on)", "dim"))
+    Args:
+        transcript: the session.
+        full: whether long messages are shown whole.
+        as_json: whether JSON lines are printed.
+    """
 
-    def _steps(self, turn: int) -> Iterator[Step]:
-        turns = self._turns[turn - 1 :]
-        return timeline(self._transcript, turns, self._seen(turns[0].start if turns and turn > 1 else 0))
+    def __init__(self, transcript: Transcript, *, full: bool, as_json: bool) -> None:
+        self._transcript, self._as_json, self._console = transcript, as_json, console()
+        self._stage = Stage(columns_of(self._console), self._console.encoding)
+        self._printer = MessagePrinter(full=full, as_json=False, screen=self._console)
+        self._begun = {turn.start: turn.number for turn in transcript.turns()}
+        self._compactions = source_compactions(transcript)
+        self.altered = False
+        """Whether a view was shown that is not the one in use then."""
 
-    def _seen(self, start: int) -> Iterator[Seen]:
-        if not self._views:
-            return iter(())
-        if self._recorded:
-            return requests(self._transcript, start=start)
-        policy = self._policy or "default"
-        played = play(self._transcript, policy, budget_tokens=self._budget, tokenizer=self._tokenizer)
-        return self._from(start, played)
-
-    def _from(self, start: int, played: Iterator[Seen]) -> Iterator[Seen]:
-        """Leave out the requests before a message; they are played all the same, which may take long."""
-        with stages() if self._tell is None else nullcontext(self._tell) as tell:
-            for seen in played:
-                if seen.place >= start:
-                    break
-                tell("playing up to the turn", seen.place, start)
-            else:
-                return
-        yield seen
-        yield from played
-
-    def _introduce(self) -> None:
-        if not self._turns:
+    def introduce(self, policy: _Policy | None) -> None:
+        """Say what is not obvious: that there is nothing, or under which policy views are made."""
+        if self._as_json:
+            return
+        if not self._begun:
             self._console.print("no messages: the session is empty")
-        elif self._views and not self._recorded:
-            policy = f"the policy {self._policy}" if self._policy else "the default policy"
+        elif policy is not None:
+            named = f"the policy {policy.name}" if policy.name else "the default policy"
             why = "" if self._transcript.has_requests() else "no receipts: "
-            self._console.print(Text(f"{why}views are made under {policy}, with a budget of {self._budget:,} tokens"))
-        if self._live and self._turns:
-            self._console.print(Text(KEYS, "dim"))
+            self._console.print(
+                Text(f"{why}views are made under {named}, with a budget of {policy.budget_tokens:,} tokens")
+            )
 
-    def _show(self, step: Step) -> None:
+    def wait(self, pause_s: float) -> None:
+        """Wait as long as the session did; a long pause is announced."""
+        if pause_s > _LONG_PAUSE_S:
+            self._console.print(Text(f"({duration(pause_s)}; --max-pause and --speed shorten it)", "dim"))
+        time.sleep(pause_s)
+
+    def show(self, step: Step) -> None:
+        """Print what happened: a message, or a request."""
         if step.seen is not None and step.seen.proved is False and not step.seen.lacks:
             self.altered = True
         if self._as_json:
@@ -208,14 +179,12 @@ class _Player:
             self._console.print(self._stage.request(step.seen))
         elif step.placed is not None:
             self._printer.show(step.placed, turn=self._begun.get(step.place))
-        if step.placed is not None and (compaction := self._compactions.get(step.place)) is not None:
-            self._show_compaction(compaction, step.turn)
-
-    def _show_compaction(self, compaction: SourceCompaction, turn: int) -> None:
-        if self._as_json:
-            click.echo(json.dumps({"event": "source_compaction", "turn": turn, **compaction.to_json()}))
+        if step.placed is None or (compaction := self._compactions.get(step.place)) is None:
             return
-        self._printer.show_compaction(compaction)
+        if self._as_json:
+            click.echo(json.dumps({"event": "source_compaction", "turn": step.turn, **compaction.to_json()}))
+        else:
+            self._printer.show_compaction(compaction)
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:

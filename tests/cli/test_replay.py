@@ -248,87 +248,36 @@ TURNS = [
 
 
 @posix
-def test_keys_step_skip_and_quit(tmp_path: Path) -> None:
-    """Space goes on, n goes to the next turn, 7g to the seventh, 2g back to the second, q quits."""
-    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)), "--step")
-    terminal.until("user 1")
-    assert "assistant 1" not in terminal.shown
-    terminal.press(" ")
-    terminal.until("assistant 1")
-    terminal.press("n")
-    terminal.until("user 2")
-    terminal.press("7g")
-    terminal.until("user 7")
-    assert "user 3" not in terminal.shown
-    terminal.press("\r")
-    terminal.until("assistant 7")
-    terminal.press("3g")
-    terminal.until("user 3")
-    terminal.press("q")
-    assert terminal.end() == 0
-    assert "assistant 3" not in terminal.shown
-    assert "q: quit" in terminal.shown
-
-
-@posix
-def test_playing_pauses_and_goes_back(tmp_path: Path) -> None:
-    """P pauses and goes on, b shows the message before and pauses, ? names the keys; a line says where one is."""
+def test_enter_shows_the_next_message(tmp_path: Path) -> None:
+    """Ctrl-D ends it, and so does Ctrl-C. Hours between the messages are not waited for."""
     path = str(plain(tmp_path / "plain.jsonl", TURNS))
-    terminal = Terminal("replay", path, "--turn", "2", "--max-pause", "1", "--step")
-    terminal.until("turn 2/9, message 3/18, paused")
-    terminal.press("?")
-    terminal.until("back by one message")
-    terminal.press(" ")
-    terminal.until("turn 2/9, message 4/18, paused, ? for keys")
+    terminal = Terminal("replay", path, "--step", "--views")
+    terminal.until("user 1")
+    for shown in ("assistant 1", "user 2", "assistant 2"):
+        assert shown not in terminal.shown
+        terminal.press("\r")
+        terminal.until(shown)
+    terminal.press("\x04")
+    assert terminal.end() == 0
     assert "user 3" not in terminal.shown
-    terminal.shown = ""
-    terminal.press("b")
-    terminal.until("message 3/18, paused")
-    assert "user 2" in terminal.shown
-    terminal.press("b")  # there is nothing before: it stays
-    terminal.press(" ")
-    terminal.until("message 4/18, paused")
-    assert "assistant 2" in terminal.shown
-    terminal.press("q")
-    assert terminal.end() == 0
-    assert not terminal.shown.rstrip("\r\n").endswith("? for keys")
-
-
-@posix
-def test_p_pauses_what_plays(tmp_path: Path) -> None:
-    """And lets it go on."""
-    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
-    terminal.until("space goes on")
-    terminal.press("p")
-    terminal.until("message 2/18, paused")
-    terminal.press(" ")
-    terminal.until("message 3/18, paused")
-    terminal.press("pq")
-    assert terminal.end() == 0
-
-
-@posix
-def test_a_terminal_that_cannot_move_its_cursor_gets_no_status(tmp_path: Path) -> None:
-    """No control sequence that moves it is written."""
-    path = str(plain(tmp_path / "plain.jsonl", TURNS[:2]))
-    terminal = Terminal("replay", path, "--max-pause", "0", TERM="dumb")
-    assert terminal.end() == 0
-    assert "\x1b[2K" not in terminal.shown
-    assert "for keys" not in terminal.shown
-
-
-@posix
-def test_the_real_timing_is_kept_and_can_be_skipped(tmp_path: Path) -> None:
-    """An hour's pause is announced and ends with a key; Ctrl-C ends it all quietly."""
-    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
-    terminal.until("space goes on")
-    assert "(1 h; space goes on)" in terminal.shown
-    assert "user 2" not in terminal.shown
-    terminal.press(" ")
-    terminal.until("assistant 2")
+    terminal = Terminal("replay", path, "--step", "--turn", "9")
+    terminal.until("user 9")
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
     assert "Traceback" not in terminal.shown
+
+
+@posix
+def test_the_real_timing_is_kept(tmp_path: Path) -> None:
+    """An hour's pause is announced, with what shortens it; Ctrl-C ends it all quietly."""
+    terminal = Terminal("replay", str(plain(tmp_path / "plain.jsonl", TURNS)))
+    terminal.until("(1 h; --max-pause and --speed shorten it)")
+    assert "assistant 1" in terminal.shown
+    assert "user 2" not in terminal.shown
+    os.killpg(terminal.process.pid, signal.SIGINT)
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.shown
+    assert "\x1b[2K" not in terminal.shown
 
 
 @posix
