@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..transcript.find_request import IMPORTED
 from ..transcript.relatives import relatives_of
 from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Transcript
+from ..view.plan import IMPORTED
 from .body import Bodies
 from .requests import Requests
 

@@ -17,15 +17,12 @@ from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..messages.metadata import given_id, timestamp_of
-from ..view.plan import Plan
+from ..view.plan import IMPORTED, Plan
 from ..view.plan_record import kept_ordinals
 from ..view.receipts import Receipt, text_hash
 from .packed_record import PackedRecord
 from .request_list import PLANS, RECEIPT_HEAD
 from .view_rebuild import Noted, ReceiptLog
-
-IMPORTED = "imported"
-"""The strategy that plans of imported compactions name."""
 
 
 @dataclass(frozen=True, slots=True)

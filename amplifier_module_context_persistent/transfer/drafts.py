@@ -21,12 +21,12 @@ from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plai
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.estimate import estimate_tokens
-from ..transcript.find_request import IMPORTED
-from ..view.plan import SUMMARY_TAGS, Plan
+from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan
 from ..view.plan_record import keep_runs
+from .copy import Carried
 from .import_usage import ContextSize
 from .importers.account import Account
-from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, RecordCopied, SessionStart
+from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
 from .importers.fields import iso_time
 
 SOURCE_KIND = "source"
@@ -114,7 +114,7 @@ class Drafts:
         draft = self.sessions[-1]
         if isinstance(event, MessageRead):
             self._message(draft, event)
-        elif isinstance(event, RecordCopied):
+        elif isinstance(event, Carried):
             self._copied(draft, event)
         elif isinstance(event, Compacted):
             self._compacted(draft, event)
@@ -172,11 +172,12 @@ class Drafts:
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
 
-    def _copied(self, draft: Draft, event: RecordCopied) -> None:
+    def _copied(self, draft: Draft, event: Carried) -> None:
         if event.renamed_from is not None:
             draft.renamed[event.message_id] = event.renamed_from
-        draft.derived_ids += event.renamed_from is None and not event.is_named
+        draft.derived_ids += event.renamed_from is None and not event.named
         draft.without_timestamp += not event.has_timestamp
+        assert event.body is not None  # noqa: S101 - what cannot be copied is no event
         self._add(draft, event.body, event.message_id, event.role)
 
     def _add(self, draft: Draft, body: bytes, message_id: str, role: str) -> None:

@@ -6,7 +6,6 @@ original, since a record's checksum follows from those before it.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,11 +13,10 @@ from itertools import islice
 from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import ConfigError
-from ..log.atomic_file import check_free, taken_error
 from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
 from ..log.location import is_postgres
-from ..log.open import check_is_free, open_log, open_reader
+from ..log.open import open_log
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
@@ -28,7 +26,7 @@ from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss
 from .importers.source import ImportRefusedError, Source
 from .targets import Destination, place_of
-from .write_import import ImportConflictError, append_all
+from .write_import import ImportConflictError, append_all, open_earlier, taken
 
 
 def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
@@ -56,7 +54,7 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
             destination["working_dir"],
             destination["storage"],
         )
-        earlier, is_older = _open_earlier(target), False
+        earlier, is_older = open_earlier(target), False
         if earlier is None:
             added = len(reader.index.live)
             if not dry_run:
@@ -100,24 +98,6 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
     return own
 
 
-def _open_earlier(target: str) -> ReadableLog | None:
-    """What has the copy's name, opened; None where nothing has it.
-
-    Raises:
-        FileExistsError: it is no file.
-    """
-    if is_postgres(target):
-        try:
-            check_is_free(target)
-        except FileExistsError:
-            return open_reader(target)
-        return None
-    if not os.path.isfile(target) or os.path.islink(target):
-        check_free(target)
-        return None
-    return open_reader(target)
-
-
 def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: bool) -> tuple[int, bool]:
     """Append to an earlier copy what the log has beyond it; how many messages, and whether it lacks some instead.
 
@@ -125,7 +105,6 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         FileExistsError: it is no copy of this log.
         ImportConflictError: it is one, and went on otherwise.
     """
-    earlier.follow()
     lines, theirs = stored_lines(reader), stored_lines(earlier)
     common = 0
     for other in theirs:
@@ -134,11 +113,11 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
             return 0, True
         if line != other:
             if not common:
-                raise taken_error(target)
+                raise taken(target)
             raise _conflict(target, common)
         common += 1
     if not common:
-        raise taken_error(target)
+        raise taken(target)
     if earlier.index.damage:
         raise _conflict(target, common)
     bodies, known = _bodies(lines, target, common), len(earlier.index)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.atomic_file import check_free, taken_error
-from ..log.base import Log
+from ..log.base import Log, ReadableLog
 from ..log.index import Index
-from ..log.location import is_postgres
-from ..log.open import check_is_free, open_log, open_reader
+from ..log.location import is_postgres, without_password
+from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_writer import ids_in, reset_bodies
 from ..log.strange import check_is_log
@@ -151,32 +152,20 @@ class SessionWriter:
             log.finish()
 
     def _earlier(self, target: Target) -> EarlierImport | None:
-        if is_postgres(target.path):
-            try:
-                check_is_free(target.path)
-            except FileExistsError as taken:
-                return self._compared(target, taken)
-            return None
-        if not os.path.lexists(target.path) or os.path.islink(target.path) or not os.path.isfile(target.path):
-            check_free(target.path)
-            return None
-        return self._compared(target, taken_error(target.path))
-
-    def _compared(self, target: Target, taken: FileExistsError) -> EarlierImport:
         """Compare what is there with the source.
 
         Raises:
-            FileExistsError: `taken`; it is something else.
+            FileExistsError: it is no earlier import.
             ImportConflictError: it went on here, and in its source too.
         """
+        reader = open_earlier(target.path)
+        if reader is None:
+            return None
         draft = target.draft
-        reader = open_reader(target.path)
-        try:
-            reader.follow()
-            check_is_log(reader)
+        with closing(reader):
             source = reader.index.headers[-1].get("source") if reader.index.headers else None
             if not isinstance(source, dict) or source.get("key") != target.key:
-                raise taken
+                raise taken(target.path)
             numbers = (source.get(key) for key in ("lines", "messages", "records", "clears"))
             lines, messages, records, clears = (number if isinstance(number, int) else 0 for number in numbers)
             ends = [0, *draft.clears, draft.messages]
@@ -187,10 +176,6 @@ class SessionWriter:
                 if line[:-CRC_TAIL_BYTES] != body:
                     break
                 kept += 1
-        except LogUnreadableError as error:  # no log at all
-            raise taken from error
-        finally:
-            reader.close()
         found = EarlierImport(begin + kept, kept, live, records)
         is_untouched = messages - begin == live
         if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
@@ -240,6 +225,37 @@ class SessionWriter:
             if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
                 plan = [body] if body.startswith(_PLAN_HEAD) else []
         return plan
+
+
+def taken(path: str) -> FileExistsError:
+    """The error that says that something else has a new log's name."""
+    if is_postgres(path):
+        return FileExistsError(
+            errno.EEXIST, "there is a log of that name already; nothing was written", without_password(path)
+        )
+    return taken_error(path)
+
+
+def open_earlier(path: str) -> ReadableLog | None:
+    """Open the log that has a new log's name; None where nothing has it.
+
+    Raises:
+        FileExistsError: what has it is no log.
+    """
+    if not is_postgres(path) and (not os.path.isfile(path) or os.path.islink(path)):
+        check_free(path)
+        return None
+    reader = open_reader(path)
+    try:
+        reader.follow()
+        check_is_log(reader)
+    except LogUnreadableError as error:
+        reader.close()
+        raise taken(path) from error
+    if reader.describe().exists:
+        return reader
+    reader.close()
+    return None
 
 
 def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: bool) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 
 from ..messages.elide import Cut
 
+IMPORTED = "imported"
+"""The strategy that plans of imported compactions name."""
+
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +263,22 @@ def test_what_is_more_than_memory_holds_comes_over_in_order(tmp_path: Path) -> N
     assert report.messages == len(lines)
     with Transcript(tmp_path / "log.jsonl") as transcript:
         assert [message["content"] for message in transcript.messages()] == [line["content"] for line in lines]
+
+
+def test_an_import_loads_no_engine(tmp_path: Path) -> None:
+    """Neither to write sessions nor to add to them: what views are made with stays where it is."""
+    write_lines(tmp_path / "in", said("one"))
+    script = """
+import sys
+from amplifier_module_context_persistent.transfer.import_ import import_session
+source, path = sys.argv[1:]
+print(import_session(source, path=path).added)
+with open(source, "a") as file:
+    file.write('{"role": "user", "content": "two"}')
+print(import_session(source, path=path).added)
+names = [name.split(".") for name in sys.modules if name.startswith("amplifier_module_context_persistent.")]
+print(sorted({name[1] for name in names} & {"compaction", "session", "replay", "report"}))
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "in"), str(tmp_path / "log")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["1", "1", "[]"]

@@ -18,12 +18,11 @@ from itertools import islice
 from .account import Account
 from .claude_index import SessionFile, index_of, is_entry
 from .claude_messages import messages_of
-from .events import Event, MessageRead, SessionStart
+from .events import MOST_BRANCHES, Event, SessionStart, branch
 from .fields import mapping, session_name, text
 from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
 
-MOST_BRANCHES = 50
 MOST_SUBAGENTS = 10_000
 
 
@@ -134,15 +133,10 @@ def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agen
     left = [at for at in range(len(talk)) if roots[at] == at]
     for root in left[:MOST_BRANCHES]:
         first = file.entries[talk[root]]
-        branch = SessionStart(
-            "branch", session_name(first.uuid[:13]) or f"line{first.line}", dict(file.facts), file.session_id
-        )
-        yield branch
-        for event in messages_of(file, [talk[at] for at in common_with(root, roots, parents)]):
-            if isinstance(event, MessageRead):
-                branch.forked_from = event.message["metadata"]["message_id"]
-            yield event
-        yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] == root])
+        name = session_name(first.uuid[:13]) or f"line{first.line}"
+        start = SessionStart("branch", name, dict(file.facts), file.session_id)
+        common = messages_of(file, [talk[at] for at in common_with(root, roots, parents)])
+        yield from branch(start, common, messages_of(file, [talk[at] for at in range(len(talk)) if roots[at] == root]))
     for root in left[MOST_BRANCHES:]:
         account.lose_part(file.entries[talk[root]].line, f"a branch; at most {MOST_BRANCHES} are imported")
 

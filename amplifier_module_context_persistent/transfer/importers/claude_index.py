@@ -143,8 +143,10 @@ def _take(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: A
         account.keep(kind or "without a type")
         held = "kept"
     uuid = text(entry.get("uuid"))
-    if held == "tree" and not uuid:
-        return
+    if held == "tree":
+        if not uuid:
+            return
+        at = SourceObject(at.number, {})  # nobody reads it again
     parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
     agent = _agent_of(file, entry, uuid, parent)
     person = held == "user" and _is_person(entry, message)
@@ -159,7 +161,7 @@ def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], a
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
     if text(entry.get("uuid")):
         parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
-        _add(file, Entry(at, "tree", entry["uuid"], parent), {})
+        _add(file, Entry(SourceObject(at.number, {}), "tree", entry["uuid"], parent), {})
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):
         account.skip("progress of a sub-agent that has a file of its own")

@@ -12,13 +12,11 @@ from typing import Any
 
 from .account import Account
 from .codex_index import CONTEXT, Part, Rollout, find_people, settle, take, text_of
-from .events import Compacted, Event, Kept, MessageRead, SessionStart
+from .events import MOST_BRANCHES, Compacted, Event, Kept, MessageRead, SessionStart, branch
 from .fields import Message, assistant, items, mapping, metadata, plain_content, result, session_name, text
 from .lines import objects_of
 from .responses_items import blocks_of, output_of, parts_of, thinking
 from .source import Sample, Source
-
-MOST_BRANCHES = 50
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 
@@ -52,13 +50,8 @@ class Codex:
                     line, f"turns that were rolled back; at most {MOST_BRANCHES} such branches are imported"
                 )
                 continue
-            branch = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
-            yield branch
-            for event in _events(rollout, common):
-                if isinstance(event, MessageRead):
-                    branch.forked_from = event.message["metadata"]["message_id"]
-                yield event
-            yield from _events(rollout, taken, heads=False)
+            start = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
+            yield from branch(start, _events(rollout, common), _events(rollout, taken, heads=False))
 
 
 def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> Iterator[Event]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,11 +26,8 @@ class Part:
 
     kind: str
     lines: list[SourceObject]
-    digest: int = 0
-    """Of a user's text, to be compared with what events say that a person wrote."""
-    starts_with_tag: bool = False
-    ends: tuple[str, str] = ("", "")
-    """The beginning and the end of that text."""
+    text: str = ""
+    """Of a message, to be compared with what events say that a person wrote."""
     model: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     is_human: bool = False
@@ -52,8 +48,8 @@ class Rollout:
     name: str = ""
     instructions: str = ""
     model: str = ""
-    said: Counter[int] = field(default_factory=Counter)
-    """How often a person wrote a text, by its hash."""
+    said: set[str] = field(default_factory=set)
+    """What a person wrote, as events say."""
     tells_people: bool = False
     names: dict[str, str] = field(default_factory=dict)
     last_context: dict[str, Any] = field(default_factory=dict)
@@ -125,10 +121,8 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Acc
         rollout.live.append(Part("output", [at]))
     elif kind == "message":
         account.map(f"message of {text(item.get('role')) or 'nobody'}")
-        said = text_of(item)
-        ends = (said[:_END_CHARS], said[-_END_CHARS:])
-        part = Part("said", [at], hash(said), CONTEXT.match(said) is not None, ends)
-        part.is_human = rollout.said[part.digest] > 0
+        part = Part("said", [at], text_of(item))
+        part.is_human = part.text in rollout.said
         rollout.live.append(part)
     else:
         account.keep(kind or "item without a type")
@@ -174,8 +168,9 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Ac
     account.keep(f"event {kind}")
     if kind == "user_message":
         rollout.tells_people = True
-        rollout.said[hash(text(event.get("message")).strip())] += 1
-        _mark_person(rollout, text(event.get("message")).strip())
+        said = text(event.get("message")).strip()
+        rollout.said.add(said)
+        _mark_person(rollout, said)
     elif kind == "token_count":
         usage = _usage(mapping(mapping(event.get("info")).get("last_token_usage")))
         answer = next((part for part in reversed(rollout.live[-64:]) if part.kind == "answer"), None)
@@ -188,20 +183,18 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Ac
 
 def _mark_person(rollout: Rollout, said: str) -> None:
     """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
-    head, tail, digest = said[:_END_CHARS], said[-_END_CHARS:], hash(said)
     for part in reversed(rollout.live[-8:]):
-        if part.kind == "said":
-            around = said and (part.ends[0].startswith(head) or part.ends[1].endswith(tail))
-            if part.digest == digest or around:
-                part.is_human = True
-                return
+        around = said and (part.text.startswith(said[:_END_CHARS]) or part.text.endswith(said[-_END_CHARS:]))
+        if part.kind == "said" and (part.text == said or around):
+            part.is_human = True
+            return
 
 
 def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
     starts = [
         at
         for at, part in enumerate(rollout.live)
-        if part.kind == "said" and (part.is_human if rollout.tells_people else not part.starts_with_tag)
+        if part.kind == "said" and (part.is_human if rollout.tells_people else not CONTEXT.match(part.text))
     ]
     if not starts or turns <= 0:
         return
@@ -214,9 +207,8 @@ def find_people(rollout: Rollout) -> None:
     """Decide of each user's item whether a person wrote it: as events say, else unless it begins with a tag."""
     parts = [*rollout.live, *(part for _, _, taken in rollout.rolled_back for part in taken)]
     for part in parts:
-        if part.kind == "said":
-            told = rollout.said[part.digest] > 0
-            part.is_human = told or part.is_human or (not rollout.tells_people and not part.starts_with_tag)
+        if part.kind == "said" and not part.is_human:
+            part.is_human = part.text in rollout.said or not (rollout.tells_people or CONTEXT.match(part.text))
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
+from ..copy import Carried
 from .account import Account
 from .source import Sample, Source
 
 Message = dict[str, Any]
+MOST_BRANCHES = 50
+"""So many branches of a session are imported; the rest is named as lost."""
+
 Kind = Literal["session", "branch", "subagent"]
 
 
@@ -79,19 +83,17 @@ class Kept(NamedTuple):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordCopied:
-    """A message that is copied as the record that it is; `copy.Carried` says what its fields mean."""
-
-    body: bytes
-    role: str
-    message_id: str
-    renamed_from: str | None
-    is_named: bool
-    has_timestamp: bool
+Event = SessionStart | MessageRead | Compacted | Cleared | Kept | Carried
 
 
-Event = SessionStart | MessageRead | Compacted | Cleared | Kept | RecordCopied
+def branch(start: SessionStart, common: Iterable[Event], own: Iterable[Event]) -> Iterator[Event]:
+    """A branch: what it has in common with the session that it left, whose last message it names, then its own."""
+    yield start
+    for event in common:
+        if isinstance(event, MessageRead):
+            start.forked_from = event.message["metadata"]["message_id"]
+        yield event
+    yield from own
 
 
 class Importer(Protocol):

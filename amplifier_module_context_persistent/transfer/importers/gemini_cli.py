@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .account import Account
-from .events import Event, Kept, MessageRead, SessionStart
+from .events import MOST_BRANCHES, Event, Kept, MessageRead, SessionStart, branch
 from .fields import (
     Message,
     as_text,
@@ -29,8 +29,6 @@ from .fields import (
 )
 from .lines import SourceObject, objects_of
 from .source import ImportRefusedError, Sample, Source, TwoSessionsError
-
-MOST_BRANCHES = 50
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
@@ -103,13 +101,8 @@ class GeminiCli:
         yield SessionStart("session", "", chat.facts, chat.session_id)
         yield from _messages(chat.live)
         for line, common, taken in chat.rewound:
-            branch = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
-            yield branch
-            for event in _messages(common):
-                if isinstance(event, MessageRead):
-                    branch.forked_from = event.message["metadata"]["message_id"]
-                yield event
-            yield from _messages(taken)
+            start = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
+            yield from branch(start, _messages(common), _messages(taken))
 
 
 def _is_own(entry: dict[str, Any]) -> bool:

@@ -78,7 +78,7 @@ def objects_of(source: Source, account: Account) -> Iterator[tuple[SourceObject,
             account.skip("blank line")
             continue
         try:
-            entry = line.parse()
+            entry = source.parsed(line)
         except ValueError as error:
             account.lose(line.number, str(error))
             continue

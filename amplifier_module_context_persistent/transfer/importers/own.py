@@ -16,7 +16,7 @@ from ...log.reader import LogReader
 from ...log.record import ROLES
 from ..copy import Carried, carry, refused_messages, torn_tail, unread_lines
 from .account import Account, Loss
-from .events import Event, RecordCopied, SessionStart
+from .events import Event, SessionStart
 from .source import Sample, Source
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})
@@ -58,7 +58,7 @@ def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
             refused.append(one)
             continue
         account.map(one.role)
-        yield RecordCopied(one.body, one.role, one.message_id, one.renamed_from, one.named, one.has_timestamp)
+        yield one
     lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
     for loss in sorted(lost, key=lambda loss: loss.offset or 0):
         account.lose(loss.line, loss.reason, loss.offset)

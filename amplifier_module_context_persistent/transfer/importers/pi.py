@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import Compacted, Event, Kept, MessageRead, SessionStart
+from .events import MOST_BRANCHES, Compacted, Event, Kept, MessageRead, SessionStart, branch
 from .fields import (
     Message,
     assistant,
@@ -30,8 +30,6 @@ from .fields import (
 from .lines import SourceObject, objects_of
 from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, parents_of
-
-MOST_BRANCHES = 50
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
@@ -83,13 +81,10 @@ class Pi:
         left = [at for at in left if at in said]
         for root in left[:MOST_BRANCHES]:
             name = session_name(entries[root].id) or f"line{entries[root].line}"
-            branch = SessionStart("branch", name, dict(file.facts), file.session_id)
-            yield branch
-            for event in _messages(file, common_with(root, roots, parents)):
-                if isinstance(event, MessageRead):
-                    branch.forked_from = event.message["metadata"]["message_id"]
-                yield event
-            yield from _messages(file, [at for at in range(len(entries)) if roots[at] == root])
+            start = SessionStart("branch", name, dict(file.facts), file.session_id)
+            common = _messages(file, common_with(root, roots, parents))
+            own = _messages(file, [at for at in range(len(entries)) if roots[at] == root])
+            yield from branch(start, common, own)
         for root in left[MOST_BRANCHES:]:
             account.lose_part(entries[root].line, f"a branch; at most {MOST_BRANCHES} are imported")
 

@@ -120,6 +120,8 @@ class Source:
         """Where the decompressed bytes are, while this is open."""
         self._files = files or FileSystem()
         self._document: list[Any] = []
+        self._sample: Sample | None = None
+        self._sampled: dict[int, Any] = {}
         self._temporary: list[str] = []
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Is given each object of a line with its number, and refuses what is of another format."""
@@ -168,7 +170,7 @@ class Source:
     def close(self) -> None:
         """Close the file, and forget what was parsed of it."""
         fd, self._fd = self._fd, -1
-        self._document = []
+        self._document, self._sample, self._sampled = [], None, {}
         if fd >= 0:
             self._files.close(fd)
         while self._temporary:
@@ -240,24 +242,40 @@ class Source:
                 raise ImportRefusedError(f"{what} ({error})") from None
         return self._document[0]
 
+    def parsed(self, line: Line) -> Any:
+        """The JSON value of a line; of one that the sample holds, what was parsed for it.
+
+        Raises:
+            ValueError: it is none; the message says why.
+        """
+        known = self._sampled.pop(line.offset, None)
+        return line.parse() if known is None else known
+
     def sample(self) -> Sample:
         """What the file begins with."""
+        if self._sample is None:
+            self._sample = self._sample_of(self.lines())
+        return self._sample
+
+    def _sample_of(self, lines: Iterator[Line]) -> Sample:
         entries: list[dict[str, Any]] = []
-        seen, begins_well = 0, True
-        for line in self.lines():
+        seen, begins_well, value = 0, True, None
+        for line in lines:
             if line.content is None:
                 break
             if line.content.strip():
                 seen += 1
                 try:
-                    value = parse_json(line.content)
+                    value = self._sampled[line.offset] = line.parse()
                 except ValueError:
-                    value = None
-                    begins_well = begins_well and seen > 1
+                    value, begins_well = None, begins_well and seen > 1
                 if isinstance(value, dict):
                     entries.append(value)
             if seen >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 break
+        else:
+            if seen == 1 and begins_well:
+                self._document = [value]
         start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
         if start not in (b"{", b"[") or (seen > 1 and begins_well):
             return Sample(tuple(entries))

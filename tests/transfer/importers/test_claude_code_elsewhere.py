@@ -1,7 +1,6 @@
 """Claude Code sessions that tell things elsewhere: sub-agents by progress, clears, lost lines with a uuid, copies."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from amplifier_module_context_persistent.transfer.importers import lines
-from amplifier_module_context_persistent.transfer.importers import source as source_module
 from tests.support.claude_entries import Entry, answers, calls, entry, results, says, text
 from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
 
@@ -81,22 +79,6 @@ async def test_a_large_file_is_read_again_line_by_line(tmp_path: Path, monkeypat
     read_again = imported(source, tmp_path / "again" / "log")
     for one, other in zip(held.sessions, read_again.sessions, strict=True):
         assert (await history_and_view(one.path)) == (await history_and_view(other.path))
-
-
-async def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the sample by which the format is recognised."""
-    entries = [says(f"u{n}", f"u{n - 1}" if n else None, "x") for n in range(200)]
-    source, parsed = write_jsonl(tmp_path / "s.jsonl", entries), Counter[bytes]()
-    real = source_module.parse_json
-
-    def counting(content: bytes) -> Any:
-        parsed[content] += 1
-        return real(content)
-
-    monkeypatch.setattr(source_module, "parse_json", counting)
-    monkeypatch.setattr(lines, "parse_json", counting)
-    import_session(source, path=tmp_path / "log", source_format="claude-code")
-    assert (len(parsed), parsed.most_common(1)[0][1]) == (200, 1)
 
 
 CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"

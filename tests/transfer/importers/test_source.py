@@ -6,13 +6,16 @@ import io
 import json
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from amplifier_module_context_persistent.transfer.importers import source as source_module
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
 
@@ -103,3 +106,25 @@ def test_python_reads_the_standard_input_too(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.stdin", Piped)
     report = import_session("-", path=tmp_path / "log")
     assert (report.format, report.messages, report.source) == ("jsonl", 1, "-")
+
+
+@pytest.mark.parametrize("kind", ["lines", "document on one line", "document on many lines"])
+def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Also what the format is recognised by."""
+    entries = [says(f"u{n}", f"u{n - 1}" if n else None, "x") for n in range(200)]
+    body = {"messages": [{"role": "user", "content": "hi"}], "model": "m", "system": "s"}
+    source = tmp_path / "s"
+    source.write_text(json.dumps(body, indent=1 if "many" in kind else None))
+    if kind == "lines":
+        write_jsonl(source, entries)
+    parsed, real = Counter[bytes](), source_module.parse_json
+
+    def counting(content: bytes) -> Any:
+        value = real(content)
+        parsed[content] += 1
+        return value
+
+    monkeypatch.setattr(source_module, "parse_json", counting)
+    report = import_session(source, path=tmp_path / "log")
+    assert report.messages == (200 if kind == "lines" else 2)
+    assert sum(parsed.values()) == len(parsed) == (200 if kind == "lines" else 1)
