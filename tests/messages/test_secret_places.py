@@ -3,6 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.messages.secrets import REDACTED, redact_text
+from tests.support.secret_forms import line_with_secrets
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,44 @@ def test_variables_and_other_places_stay(text: str) -> None:
     kinds: list[str] = []
     assert redact_text(text, kinds.append) == text
     assert kinds == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "https://b.s3.amazonaws.com/k?X-Amz-Credential=AKIA{{u16}}%2F20261101%2Feu&X-Amz-Security-Token={{a90}}&X-Amz-Signature={{h64}}",
+        "https://storage.googleapis.com/b/o?X-Goog-Algorithm=x&X-Goog-Signature={{h128}}",
+        "https://a.blob.core.windows.net/c?sv=2024-11-04&sig={{s42}}%3D",
+        "https://d111.cloudfront.net/x?Expires=1&Signature={{b90}}&Key-Pair-Id=K1",
+        "AKIA{{u16}},{{s40}}",
+        "AKIA{{u16}}: {{s40}}",
+        "aws configure: ASIA{{u16}} {{s40}} eu-west-1",
+        "https://discord.com/api/webhooks/{{d18}}/{{b68}}",
+        "https://chat.example.com/hooks/{{l26}}",
+        "https://hooks.zapier.com/hooks/catch/1234/{{a24}}/",
+        "https://maker.ifttt.com/trigger/done/with/key/{{b22}}",
+        "https://hook.eu2.make.com/{{l32}}",
+        "http://proxy.user:{{a9}}@proxy.example.com:3128",
+    ],
+)
+def test_all_of_it_that_opens_something_goes(form: str) -> None:
+    """Of a presigned address its id, token and signature, of a pair both, of a webhook the whole path."""
+    for seed in range(4):
+        line, secrets = line_with_secrets(form, 11 * seed)
+        text = redact_text(line)
+        assert [secret for secret in secrets if secret in text] == [], text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://github.com/acme/app/settings/hooks/123456789",
+        "POST /api/webhooks/github-push-events",
+        "https://docs.example.com/guides/webhooks/receiving-events-and-retrying-them",
+        "import { useHooks } from './hooks/useSessionStorageWithDefaults'",
+        "AKIA0000111122223333 is no key id",
+    ],
+)
+def test_addresses_without_a_secret_stay(text: str) -> None:
+    """A path of words, and a number."""
+    assert redact_text(text) == text
