@@ -269,6 +269,7 @@ class PersistentContextManager:
                 "llm:request": self.on_llm_request,
                 "llm:response": self.on_llm_response,
                 "provider:error": self.on_provider_error,
+                "provider:thinking_binding_retry": self._on_binding_retry,
             }
         )
 
@@ -280,12 +281,24 @@ class PersistentContextManager:
         """Learn from the usage that a provider reports for the last view."""
         self._pending.on_response(event)
         self._meter.on_response(event)
+        await self._hear_refusal(event)
         await self._usage.settle(self._store)
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Learn that a provider refused the last view as too long: the next one is smaller."""
+        """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
         self._meter.on_error(event)
+        await self._hear_refusal(event)
         await self._usage.settle(self._store)
+
+    async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
+        """Learn that a provider's module had to ask again, for reasoning that the provider refused."""
+        await self._hear_refusal(event, certain=True)
+
+    async def _hear_refusal(self, event: Mapping[str, Any], *, certain: bool = False) -> None:
+        if self._pending.on_refusal(event, certain=certain):
+            provider = str(event.get("provider") or "")
+            logger.warning("the provider %s refused reasoning: something adds to views (docs/host.md)", provider)
+            await self._host.emit("context:reasoning_refused", {"provider": provider})
 
     def claim_usage(self) -> Recorder:
         """Claim the last view: only usage that the returned recorder gets counts for it."""

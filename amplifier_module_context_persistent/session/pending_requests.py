@@ -3,6 +3,9 @@
 A view that was handed out waits for its answer. The host's events name the request of a response (`request_id` on
 `llm:request` and `llm:response`, amplifier-core since 2026-09-03). Without them, several requests that wait and were
 sent different things (a retry with another view, a side view) leave open whose the answer is: then it is nobody's.
+
+A provider that refuses reasoning although it stands as it was made got something else than the view: the host, or what
+is between, adds to requests. From then on none is shown, and answers belong to no request that is known.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from ..messages.metadata import BOUND_KEY
 from ..view.provider_bonds import bond_of
 
 _MOST_NAMED = 64
+_REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")
+"""What Claude's errors say of reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
 
 
 class PendingRequests:
@@ -35,12 +40,29 @@ class PendingRequests:
         """So many messages the answer has so far."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """By the host's names of requests, what each was sent."""
+        self.reasoning_refused = False
+        """Whether a provider has refused reasoning in this process."""
+
+    def on_refusal(self, event: Mapping[str, Any], *, certain: bool = False) -> bool:
+        """Take in the event of an error; whether it is the first that tells of refused reasoning.
+
+        Args:
+            event: `provider:error`, or a response with an error.
+            certain: whether the event is about reasoning, whatever its text says.
+        """
+        session_id, error = event.get("session_id"), event.get("error")
+        other = session_id is not None and self._session_id is not None and session_id != self._session_id
+        said = " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+        if other or self.reasoning_refused or not (certain or any(text in said for text in _REFUSALS)):
+            return False
+        self.reasoning_refused = True
+        return True
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
         """Note that a view is handed out, for whom."""
         if self._answers:
             self._waiting, self._asked, self._answers = [], {}, 0
-        self._waiting.append(bound)
+        self._waiting.append("" if self.reasoning_refused else bound)
         asked = provider, model
         self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
 

@@ -70,6 +70,7 @@ class RequestFlow:
             provider,
             model=facts.model,
             told=facts.told,
+            reasoning_refused=self._pending.reasoning_refused,
         )
 
     async def view(self, ask: ViewRequest) -> list[Message]:

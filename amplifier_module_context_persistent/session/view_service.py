@@ -134,7 +134,7 @@ class ViewService:
         fixed = self._tools[1] + sum(count_message(message, self._counter) for message in ask.head)
         return replace(
             ask,
-            tools=self._tools[2],
+            tools=f"{self._tools[2]}~" if ask.reasoning_refused else self._tools[2],
             budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
             fixed_tokens=fixed,
             limits=self._limits_of(ask),

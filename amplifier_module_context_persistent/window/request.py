@@ -41,9 +41,11 @@ class ViewRequest:
     """The provider's model, where the provider says so."""
     told: Mapping[str, int] = field(default_factory=dict)
     """What of `limits` the provider says itself."""
+    reasoning_refused: bool = False
+    """Whether a provider has refused reasoning although it stood as it was made."""
 
     tools: str = ""
-    """The hash of the tools' definitions: found out."""
+    """The hash of the tools' definitions: found out; marked where reasoning was refused, so that none stands."""
     budget_tokens: int = 0
     """The budget by our count: found out."""
     fixed_tokens: int = 0

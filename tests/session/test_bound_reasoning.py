@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amplifier_core import HookResult
 
+from amplifier_module_context_persistent.view import bound
+from amplifier_module_context_persistent.view.bound import sent_hash
+from tests.support.agent_loop import inject
 from tests.support.enforcing_provider import Service
+from tests.support.messages import Message
 from tests.support.places import ROOT
 from tests.support.reasoning_rules import find_invalid
 from tests.support.reasoning_sessions import GeneratedSession, play, turn
@@ -63,6 +68,36 @@ def test_a_killed_session_is_never_refused() -> None:
     counts = {name: int(number) for name, number in re.findall(r"([a-z ]+?) ([\d]+),", done.stdout)}
     assert counts["kills"] == 6
     assert counts[" requests with blocks"] > 0
+
+
+@pytest.mark.parametrize("to_result", [False, True], ids=["a message of its own", "in the last result"])
+async def test_a_host_that_adds_to_views_is_told_and_refused_once(tmp_path: Path, to_result: bool) -> None:
+    """After the first refusal views have no reasoning, whoever is asked, and none is refused any more."""
+    session = Steady(tmp_path)
+    process = await session.start(resumed=False)
+    told: list[str] = []
+
+    async def hear(_: str, payload: dict[str, Any]) -> HookResult:
+        told.append(payload["provider"])
+        return HookResult(action="continue")
+
+    process.session.coordinator.hooks.register("context:reasoning_refused", hear, name="hears")
+    stop = inject(process.session, lambda: f"It is {session.text(2)}.", to_result=to_result)
+    for _ in range(6):
+        await session.ask(process, f"Question {session.text(3)}", 2)
+    assert [one.error.partition(": ")[2][:44] for one in session.service.refusals] == [
+        "Invalid `signature` in `thinking` block. The"
+    ]
+    assert told == ["anthropic"]
+    after = session.service.exchanges[session.service.refusals[0].number + 1 :]
+    assert len(after) > 10
+    assert not any(part.mark for one in after for part in one.sent.parts)
+    stop()
+    session.provider = "anthropic-work"
+    await session.turns(3)
+    assert session.shown() == 0
+    assert len(session.service.refusals) == 1
+    await process.session.cleanup()
 
 
 class Steady(GeneratedSession):
@@ -172,4 +207,29 @@ async def test_reasoning_is_shown_again_after_each_plan(tmp_path: Path) -> None:
     assert session.log.read_bytes().count(plans) > 3
     bare = [not any(part.mark for part in one.sent.parts) for one in exchanges]
     assert sum(bare) < len(exchanges) / 2
+    await session.end()
+
+
+async def test_each_message_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request hashes what is new and its head text, however long the session is (I8)."""
+    session = Steady(tmp_path)
+    hashed, of_each = 0, list[int]()
+
+    def count(message: Message) -> bytes:
+        nonlocal hashed
+        hashed += 1
+        return bytes(sent_hash(message))
+
+    monkeypatch.setattr(bound, "sent_hash", count)
+    await session.start(resumed=False)
+    seen = 0
+    for _ in range(60):
+        await session.turns(1)
+        of_each.append(hashed - seen)
+        seen = hashed
+    requests = len(session.service.exchanges)
+    messages = len(await session.processes[-1].context.get_messages())
+    assert messages > 200
+    assert hashed <= 2 * messages + requests  # answers with and without their reasoning; the head text of each request
+    assert sum(of_each[40:]) < 1.7 * sum(of_each[:20])
     await session.end()

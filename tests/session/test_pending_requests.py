@@ -76,3 +76,22 @@ def test_without_receipts_an_answer_keeps_who_was_asked() -> None:
     for model in ("claude-opus-5-5", "claude-sonnet-5-5"):
         pending.hand_out("two", "anthropic", model)
     assert pending.note(answer())["metadata"] == {"bound": "two"}
+
+
+def test_refused_reasoning_is_heard_once() -> None:
+    """By the error's text in either event, or by the event of a provider's module; then nothing is noted."""
+    refused = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different …"
+    heard: tuple[tuple[Message, bool], ...] = (
+        ({"error": {"type": "InvalidRequestError", "msg": refused}}, False),
+        ({"status": "error", "error": refused}, False),
+        ({"retry": 1}, True),
+    )
+    for event, certain in heard:
+        pending = PendingRequests("s")
+        pending.hand_out("one")
+        assert not pending.on_refusal({"error": {"msg": "prompt is too long"}})
+        assert not pending.on_refusal({**event, "session_id": "another"}, certain=certain)
+        assert [pending.on_refusal(event, certain=certain) for _ in range(2)] == [True, False]
+        pending.note(answer())
+        pending.hand_out("two")
+        assert bound_of(pending, answer()) == ""
