@@ -28,9 +28,9 @@ from .list_ import Since, age, scaled, sessions_of
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import complete, path_of, sessions_here, storage, storage_option
-from .terminal import UnusableError, ask, counted, one_line, reason, say
+from .terminal import UnusableError, ask, counted, cut, one_line, reason, say
 
-_LINE_CHARS = 60
+_LINE_CELLS = 70
 
 
 @click.command()
@@ -170,7 +170,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         size = f"{scaled(seen.size_bytes, 'kMGT')}B"
         say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
         if seen.first_line:
-            say(f'  "{seen.first_line}"')
+            say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
         _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
