@@ -26,9 +26,9 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.chart import svg
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
-from amplifier_module_context_persistent.cli.outline_printer import show_outline
 from amplifier_module_context_persistent.cli.request_panel import Stage
-from amplifier_module_context_persistent.cli.view_printer import show_difference
+from amplifier_module_context_persistent.cli.show import show_outline
+from amplifier_module_context_persistent.cli.view import show_difference
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.replay.evidence import Session

@@ -44,7 +44,7 @@ SECTIONS = {
         "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
         "reports": Entry("cli.report:reports", "Make pages of this project's sessions, and one that lists them."),
         "views": Entry("cli.views:views", "List the requests of SESSION."),
-        "view": Entry("cli.views:view", "Show what the model saw, and did not see, at a request of SESSION."),
+        "view": Entry("cli.view:view", "Show what the model saw, and did not see, at a request of SESSION."),
         "replay": Entry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
         "compare": Entry(
             "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."

@@ -1,4 +1,4 @@
-"""`context-persistent show`: the messages of a session, or its turns.
+"""`context-persistent show`: the messages of a session, or its turns, one line for each: no wider than a terminal.
 
 Exit codes: 0 done, 2 unusable, or the range is empty.
 """
@@ -10,23 +10,39 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from ..errors import LogError
 from ..log.record import ROLES
 from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
-from ..transcript.outline import outline
+from ..transcript.outline import TurnLine, outline
 from ..transcript.relatives import relatives_of
 from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import MessagePrinter
-from .outline_printer import show_outline
 from .pager import paged
 from .progress import progress
 from .session_argument import complete_tool, session_argument
 from .spans import Span, SpanType, chosen_positions
-from .terminal import UnusableError, check_tool, console, escaped, one_line, open_transcript, reason, telling_damage
+from .terminal import (
+    UnusableError,
+    check_tool,
+    console,
+    cut,
+    duration,
+    escaped,
+    one_line,
+    open_transcript,
+    reason,
+    telling_damage,
+)
+
+_HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
+_LEFT = "began"  # the one column that is aligned to the left
+_LEAST_ROOM = 10
 
 
 @click.command()
@@ -68,7 +84,7 @@ def show(
             start, stop = chosen_positions(len(transcript), turns, turn_span, span)
             if as_outline:
                 chosen = [turn for turn in turns if start <= turn.start < stop] if turn_span is not None else None
-                _show_outline(transcript, chosen, as_json=as_json)
+                _print_outline(transcript, chosen, as_json=as_json)
             else:
                 for line in () if as_json else relatives_of(transcript.header).lines():
                     click.echo(escaped(one_line(line)))
@@ -98,7 +114,7 @@ def _went_wrong(placed: Placed) -> bool:
     return (ending := placed.ending) is not None and ending.is_error
 
 
-def _show_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
+def _print_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
     lines = outline(transcript, open_counter("estimate"), turns)
     if as_json:
         for line in lines:
@@ -110,3 +126,40 @@ def _show_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_js
 def _empty(transcript: Transcript) -> str:
     hidden = len(transcript.reader.index)
     return f"no messages{f'; a clear or a reset hides {hidden:,}' if hidden else ''}"
+
+
+def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
+    """Print the turns; columns in which nothing is to be said are left out."""
+    if not lines:
+        return
+    columns = zip(_HEADS, zip(*map(_cells, lines), strict=True), strict=True)
+    aligned = [_aligned(head, cells) for head, cells in columns if any(cells)]
+    for at, cells in enumerate(zip(*aligned, strict=True)):
+        row = "  ".join(cells)
+        if at == 0:
+            _print_row(output, row, "first line", style="bold")
+            continue
+        line = lines[at - 1]
+        style = "red" if line.errors or line.open_calls else ""
+        _print_row(output, row, escaped(one_line(line.line)), style=style)
+
+
+def _aligned(head: str, cells: tuple[str, ...]) -> list[str]:
+    """A column with its head, every cell of the same width."""
+    width = max(map(len, (head, *cells)))
+    return [cell.ljust(width) if head == _LEFT else cell.rjust(width) for cell in (head, *cells)]
+
+
+def _cells(line: TurnLine) -> tuple[str, ...]:
+    began = line.time[:16].replace("T", " ")
+    took = duration(line.duration_s) if line.duration_s is not None else ""
+    errors = line.errors + line.open_calls
+    return (str(line.number), began, took, f"{line.calls:,}", f"{errors:,}" if errors else "", f"{line.tokens:,}")
+
+
+def _print_row(output: Console, cells: str, said: str, *, style: str) -> None:
+    """Print a row on one line: the first line of the turn gets the room that is left, in a pipe all that it needs."""
+    row = Text(f"{cells}  ", style)
+    if output.is_terminal:
+        said = cut(said, max(_LEAST_ROOM, output.width - row.cell_len))
+    output.print(row.append(said, "bold" if style == "bold" else "not bold default"), soft_wrap=True)

@@ -1,34 +1,38 @@
-"""`context-persistent views` and `view`: list the views of a session, rebuild one and prove it.
+"""`context-persistent views`: list the requests of a session.
 
-Exit codes: 0 done or proved, 1 the rebuilt view differs from the one in use then or is incomplete, 2 unusable.
+The table is printed while the requests are read: its first line does not wait for the last one. One that fits on some
+screens is as wide as what is in it. Of a longer one, the first rows decide how wide the columns are; what does not fit
+into one later is folded, in a pipe it stays on its line.
+
+Exit codes: 0 done, 2 unusable.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from ..errors import LogError
-from ..log.record import Message
-from ..transcript.request_list import RequestList
+from ..transcript.request_list import Listed, RequestList
 from ..view.receipts import Receipt
-from .exit_codes import DONE, FINDINGS
-from .pager import paged
-from .request_table import print_requests
 from .session_argument import session_argument
-from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
+from .terminal import UnusableError, console, escaped, open_transcript, reason
 
-if TYPE_CHECKING:  # what makes views again is half of all that `view` loads, and `views` needs none of it
-    from ..transcript.view_rebuild import Noted, Rebuilt
-
-IMPORTED = (
-    "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
-    "which no receipt proves."
+NO_RECEIPTS = (
+    "no receipts: no view was requested here, or `receipts` is off. `view` shows what the source of an imported "
+    "session gave its model, `replay --views` what a policy would"
 )
-AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
+_AT_ONCE = 200
+_GAP = 2
+_NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "in full")
+_RIGHT = {"request", "messages", "tokens"}
+_LEAST = {"time": 16, "messages": 7, "tokens": 9, "plan": 17, "provider": 10}
 
 
 @click.command()
@@ -44,7 +48,7 @@ def views(path: str, *, as_json: bool) -> None:
         try:
             listed = RequestList(transcript.reader)
             if as_json:
-                rows = [{"request": one.number, **_receipt(one.receipt), "lacks": one.lacks} for one in listed]
+                rows = [{"request": one.number, **receipt_json(one.receipt), "lacks": one.lacks} for one in listed]
                 click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": listed.malformed}))
             else:
                 print_requests(listed, console())
@@ -52,67 +56,8 @@ def views(path: str, *, as_json: bool) -> None:
             raise UnusableError(reason(error)) from error
 
 
-@click.command()
-@session_argument
-@click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
-@click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
-@click.option("--full", is_flag=True, help="Fold nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def view(context: click.Context, path: str, number: int, *, as_diff: bool, full: bool, as_json: bool) -> None:
-    """Show what the model saw, and did not see, at a request of SESSION.
-
-    Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
-    left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
-
-    The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
-    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
-    model is shown, by the source's own compactions, and cannot be proved.
-    """
-    from .message_printer import MessagePrinter
-    from .view_printer import show_difference, show_view
-
-    if as_diff and as_json:
-        raise click.UsageError("--diff is for people; compare the views of two --json")
-    with open_transcript(path) as transcript:
-        try:
-            found = transcript.request(number)
-            wanted, noted, made = found.number, found.noted, transcript.view(number)
-            if as_json:
-                _print_json(wanted, noted, made)
-            else:
-                with paged():
-                    _introduce(wanted, found.count, noted)
-                    printer = MessagePrinter(full=full, may_grow=True)
-                    if as_diff:
-                        show_difference(transcript, wanted, made.messages or (), printer)
-                    else:
-                        show_view(transcript, wanted, made.messages or (), printer)
-                    _say(f"\n{verdict(noted, made)}")
-                    if made.messages is not None and noted.receipt.hash:
-                        _say(AFTERWARDS)
-        except IndexError as error:
-            raise UnusableError(str(error)) from error
-        except (LogError, ValueError) as error:
-            raise UnusableError(escaped(str(error))) from error
-    context.exit(DONE if made.proved else FINDINGS)
-
-
-def verdict(noted: Noted, made: Rebuilt) -> str:
-    """Say in one sentence whether the view is proved, or why not."""
-    if not noted.receipt.hash:
-        return IMPORTED
-    if made.proved:
-        return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
-    if made.messages is None:
-        return f"It cannot be shown: {'; '.join(made.reasons)}."
-    if made.reasons:
-        return f"Not proved and incomplete: {'; '.join(made.reasons)}."
-    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
-    return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
-
-
-def _receipt(receipt: Receipt) -> dict[str, Any]:
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    """A receipt as plain JSON types, by the names of its fields."""
     return {
         "id": receipt.id,
         "time": receipt.time,
@@ -128,29 +73,66 @@ def _receipt(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _introduce(number: int, count: int, noted: Noted) -> None:
-    receipt = noted.receipt
-    plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
-    if not receipt.hash:
-        _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
-        return
-    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
-    _say(f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}\n")
+def print_requests(listed: RequestList, output: Console) -> None:
+    """Print the requests of a log, and how many receipts cannot be read."""
+    rows = map(_cells, listed)
+    first = list(islice(rows, _AT_ONCE))
+    following = next(rows, None)
+    if following is not None:
+        _print_long(first, following, rows, output, f"{listed.at_most:,}")
+    elif first:
+        output.print(_table(first))
+    else:
+        output.print(NO_RECEIPTS)
+    if listed.malformed:
+        output.print(f"{listed.malformed:,} receipts cannot be read")
 
 
-def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
-    messages: Sequence[Message] | None = made.messages
-    shown = {
-        "request": number,
-        "receipt": _receipt(noted.receipt) if noted.receipt.hash else None,
-        "proved": made.proved,
-        "verdict": verdict(noted, made),
-        "damaged": made.damaged,
-        "note": AFTERWARDS,
-        "messages": messages,
-    }
-    click.echo(json.dumps(shown))
+def _cells(one: Listed) -> list[str]:
+    receipt = one.receipt
+    cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
+    return [f"{one.number:,}", *map(escaped, [*cells, receipt.plan, receipt.provider]), "no" if one.lacks else "yes"]
 
 
-def _say(text: str) -> None:
-    click.echo(escaped(text))
+def _table(rows: Sequence[Sequence[str]], widths: Sequence[int] | None = None, *, heads: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=heads)
+    for position, name in enumerate(_NAMES):
+        width = widths[position] if widths else None
+        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _print_long(
+    first: Sequence[list[str]], following: list[str], rows: Iterator[list[str]], output: Console, last_number: str
+) -> None:
+    """Print rows as they come, in columns that do not change."""
+    widths = _widths(first, output.width, last_number)
+    output.print(_table(first, widths))
+    row: list[str] | None = following
+    while row is not None:
+        fits = all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True))
+        if fits or not output.is_terminal:
+            aligned = [
+                cell.rjust(width) if name in _RIGHT else cell.ljust(width)
+                for cell, width, name in zip(row, widths, _NAMES, strict=True)
+            ]
+            output.file.write((" " * _GAP).join(aligned) + "\n")  # hundreds of thousands of rows are no table's work
+        else:
+            output.print(_table([row], widths, heads=False))
+        row = next(rows, None)
+
+
+def _widths(rows: Sequence[Sequence[str]], most: int, last_number: str) -> list[int]:
+    """How wide the columns are, in which later rows most likely fit too."""
+    widths = {}
+    for name, cells in zip(_NAMES, zip(*rows, strict=True), strict=True):
+        widths[name] = max(len(name), _LEAST.get(name, 0), *map(len, cells))
+    widths["request"] = max(widths["request"], len(last_number))
+    fixed = sum(width for name, width in widths.items() if name not in ("plan", "provider"))
+    left = max(0, most - _GAP * (len(_NAMES) - 1) - fixed)
+    if widths["plan"] + widths["provider"] > left:
+        widths["plan"] = max(len("plan"), min(widths["plan"], max(left // 2, left - widths["provider"])))
+        widths["provider"] = max(len("provider"), left - widths["plan"])
+    return [widths[name] for name in _NAMES]

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from amplifier_module_context_persistent.cli.outline_printer import show_outline
+from amplifier_module_context_persistent.cli.show import show_outline
 from amplifier_module_context_persistent.transcript.outline import TurnLine
 
 LINES = [

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli import request_table
+from amplifier_module_context_persistent.cli import views
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.cli.terminal import escaped
 from tests.support.messages import user
@@ -71,7 +71,7 @@ async def test_requests_are_listed(session: Recorded) -> None:
 async def test_a_long_list_is_printed_as_it_is_read(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows after the first ones are aligned with them, and folded where they do not fit; all say the same."""
     whole = without_colours(run("views", session.path, env=TERMINAL).output)
-    monkeypatch.setattr(request_table, "_AT_ONCE", 1)
+    monkeypatch.setattr(views, "_AT_ONCE", 1)
     done = run("views", session.path, env=TERMINAL)
     assert done.exit_code == 0, done.output
     shown = without_colours(done.output)
@@ -84,7 +84,7 @@ async def test_a_long_list_is_printed_as_it_is_read(session: Recorded, monkeypat
 async def test_in_a_pipe_no_id_is_broken(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request is one line, with all of its plan and its provider, also where the list is printed as it is read."""
     for at_once in (200, 1):
-        monkeypatch.setattr(request_table, "_AT_ONCE", at_once)
+        monkeypatch.setattr(views, "_AT_ONCE", at_once)
         lines = run("views", session.path).output.splitlines()
         assert len(lines) == 4
         assert escaped(HOSTILE.replace("\n", " ")) in lines[1]

@@ -1,0 +1,159 @@
+"""`context-persistent view`: make the view of a request again, show it, and prove it.
+
+Messages are printed as `show` prints them, with what was shortened or left out, or what differs from the view before.
+
+Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is incomplete or has no receipt, 2 unusable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import takewhile
+
+import click
+
+from ..errors import LogError
+from ..messages.message import Message
+from ..replay.annotated_view import Gap, ShownMessage, annotate, shortening
+from ..replay.visibility import KEPT
+from ..transcript.transcript import Transcript
+from ..transcript.view_rebuild import Noted, Rebuilt
+from .exit_codes import DONE, FINDINGS
+from .message_printer import MessagePrinter
+from .pager import paged
+from .session_argument import session_argument
+from .terminal import UnusableError, counted, escaped, open_transcript
+from .views import receipt_json
+
+IMPORTED = (
+    "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
+    "which no receipt proves."
+)
+AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
+
+Piece = ShownMessage | Gap
+
+
+@click.command()
+@session_argument
+@click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
+@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def view(context: click.Context, path: str, number: int, *, as_diff: bool, full: bool, as_json: bool) -> None:
+    """Show what the model saw, and did not see, at a request of SESSION.
+
+    Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
+    left out are named in their place, and [+] is a message that the history does not hold, such as a notice.
+
+    The view is rebuilt from the log alone and compared with the hash in its receipt. Exits with 0 if it is proved, 1 if
+    it differs or is incomplete, 2 if nothing can be read. An imported session has no receipts: what its source gave its
+    model is shown, by the source's own compactions, and cannot be proved.
+    """
+    if as_diff and as_json:
+        raise click.UsageError("--diff is for people; compare the views of two --json")
+    with open_transcript(path) as transcript:
+        try:
+            found = transcript.request(number)
+            wanted, noted, made = found.number, found.noted, transcript.view(number)
+            if as_json:
+                _print_json(wanted, noted, made)
+            else:
+                with paged():
+                    _introduce(wanted, found.count, noted)
+                    printer = MessagePrinter(full=full, may_grow=True)
+                    if as_diff:
+                        show_difference(transcript, wanted, made.messages or (), printer)
+                    else:
+                        show_view(transcript, wanted, made.messages or (), printer)
+                    _say(f"\n{verdict(noted, made)}")
+                    if made.messages is not None and noted.receipt.hash:
+                        _say(AFTERWARDS)
+        except IndexError as error:
+            raise UnusableError(str(error)) from error
+        except (LogError, ValueError) as error:
+            raise UnusableError(escaped(str(error))) from error
+    context.exit(DONE if made.proved else FINDINGS)
+
+
+def verdict(noted: Noted, made: Rebuilt) -> str:
+    """Say in one sentence whether the view is proved, or why not."""
+    if not noted.receipt.hash:
+        return IMPORTED
+    if made.proved:
+        return f"Proved: its hash equals that of the receipt, {noted.receipt.hash}."
+    if made.messages is None:
+        return f"It cannot be shown: {'; '.join(made.reasons)}."
+    if made.reasons:
+        return f"Not proved and incomplete: {'; '.join(made.reasons)}."
+    damaged = f" These messages fail their checksums: {', '.join(made.damaged)}." if made.damaged else ""
+    return f"NOT the view of that request: the log or the receipt was altered since.{damaged}"
+
+
+def _introduce(number: int, count: int, noted: Noted) -> None:
+    receipt = noted.receipt
+    plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
+    if not receipt.hash:
+        _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
+        return
+    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    _say(f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}\n")
+
+
+def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:
+    messages: Sequence[Message] | None = made.messages
+    shown = {
+        "request": number,
+        "receipt": receipt_json(noted.receipt) if noted.receipt.hash else None,
+        "proved": made.proved,
+        "verdict": verdict(noted, made),
+        "damaged": made.damaged,
+        "note": AFTERWARDS,
+        "messages": messages,
+    }
+    click.echo(json.dumps(shown))
+
+
+def _say(text: str) -> None:
+    click.echo(escaped(text))
+
+
+def show_view(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
+    """Print the view of a request."""
+    for piece in annotate(transcript, number, view):
+        _show(printer, piece)
+
+
+def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
+    """Print what differs from the request before: messages that are new or shortened, and what is newly left out."""
+    earlier = transcript.view(number - 1).messages or () if number > 1 else ()
+    before = annotate(transcript, number - 1, earlier) if number > 1 else []
+    if number == 1:
+        printer.note("there is no request before this one")
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, view, strict=False)))
+    printer.note(f"{counted(same, 'message')} at the beginning of the view {'is' if same == 1 else 'are'} the same")
+    shown = [(piece.placed.number, piece.placed.message) for piece in before if isinstance(piece, ShownMessage)]
+    numbers = {number for number, _ in shown}
+    for piece in annotate(transcript, number, view):
+        if isinstance(piece, ShownMessage):
+            if (piece.placed.number, piece.placed.message) not in shown:
+                _show(printer, piece)
+        elif newly := [position for position in range(piece.first, piece.last + 1) if position in numbers]:
+            printer.note(f"newly {piece.mark}: {counted(len(newly), 'message')}, {_range(newly[0], newly[-1])}")
+    for piece in before:
+        if isinstance(piece, ShownMessage) and not piece.placed.number and piece.placed.message not in view:
+            printer.note("no longer inserted:")
+            _show(printer, piece)
+
+
+def _show(printer: MessagePrinter, piece: Piece) -> None:
+    if isinstance(piece, Gap):
+        printer.note(f"{counted(len(piece), 'message')} {piece.mark}: {_range(piece.first, piece.last)}")
+    else:
+        printer.show(piece.placed, note=shortening(piece) if piece.mark != KEPT else "")
+
+
+def _range(first: int, last: int) -> str:
+    return f"[{first}]" if first == last else f"[{first}] to [{last}]"
