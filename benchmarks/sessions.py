@@ -20,7 +20,7 @@ def write_log(path: str, messages: Iterable[dict[str, Any]]) -> int:
     """Write a log with a header and messages; its size in bytes."""
     header = encode_control(
         "header",
-        version=1,
+        version=2,
         log_id="benchmark",
         session_id=None,
         tokenizer="estimate",

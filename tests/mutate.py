@@ -45,7 +45,6 @@ _OF_LINES = [
     "log/test_scanner_state.py",
     "log/test_scanner_doubtful.py",
     "log/test_resets.py",
-    "log/test_old_resets.py",
     "log/test_golden.py",
 ]
 _OF_RECORDS = ["log/test_record_limits.py", "log/test_record_reading.py", "log/test_record.py"]
@@ -56,12 +55,10 @@ TESTS = {
         *_OF_LINES,
         "log/test_chain.py",
         "log/test_strange.py",
-        "log/test_bare_line.py",
         "log/test_checkpoint.py",
     ],
     "index_builder": [
         "log/test_index_builder.py",
-        "log/test_late_ids.py",
         *_OF_LINES,
         "log/test_index.py",
         "log/test_checkpoint.py",

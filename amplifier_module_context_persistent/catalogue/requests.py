@@ -163,7 +163,6 @@ class EarlierAnswers:
     def first_with(self, hashed: int) -> int | None:
         """The first assistant message whose id has a hash."""
         index = self._index
-        index.know_ids()
         if self._left == 0:
             if not self._table:
                 for ordinal, role in enumerate(index.roles):

@@ -10,15 +10,15 @@ other: what one of them gets wrong is refused to it alone. Rules:
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import LogError, LogVersionError, RecordError
+from ..errors import LogError, RecordError
 from .base import Outcome, Prepare
+from .format_version import check_may_append
 from .index import Index
-from .record import CONTROL_HEAD, FORMAT_VERSION
+from .record import CONTROL_HEAD
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
@@ -83,24 +83,13 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     return sorted(cuts - {0})
 
 
-def check_version(index: Index, location: str) -> None:
-    """Refuse to write to a log of a later format version.
-
-    Raises:
-        LogVersionError: it is one.
-    """
-    if index.version > FORMAT_VERSION:
-        reason = f"the log has format version {index.version}, which this version of the package only reads; update it"
-        raise LogVersionError(errno.EPERM, reason, location)
-
-
 def prepare_part(batch: Iterable[Prepare], index: Index, max_record_bytes: int) -> Part:
     """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`.
 
     Raises:
         LogVersionError: a later version wrote the log.
     """
-    check_version(index, "")
+    check_may_append(index, "")
     part = Part([], [])
     most_bytes, total_bytes = max_record_bytes - SEAL_BYTES, 0
     for prepare in batch:

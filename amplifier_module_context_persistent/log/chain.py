@@ -1,131 +1,116 @@
-"""The order that the checksum chain gives to lines.
+"""The checksum chain: which line continues which.
 
-A line's checksum depends on its bytes and on its seed, the checksum of the line before it. CRC-32 can be run backwards:
-from a line's bytes and its checksum follows the seed with which it was written, so the line that stood before it. With
-this a line that was moved is read where it was written, and a line that was repeated is read once.
+A record's checksum stands for its bytes and for all before it: its seed is the checksum of the record before it. A line
+verifies after one of these seeds, so that one bad line does not condemn the next:
+- what the line before it carries;
+- what the line before it should have;
+- where the line before it does not verify, what the last line carries that does: somebody may have put lines in.
+
+What a chain cannot see: records that are missing at the very end of a file; whether a line that does not verify was
+altered, or follows lines that are gone; and, where whole blocks of a file changed places or are old, so that the lines
+at their borders are torn, which of them was written first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, field
+from typing import Any, NamedTuple
 from zlib import crc32
 
-from .record import CRC_TAIL_BYTES
+from .record import CRC_TAIL_BYTES, continues
 
-_POLYNOMIAL = 0xEDB88320
-_TOP = 1 << 31
+_MOST_STRAYS, _MOST_STRAY_BYTES = 64, 64 << 10
+
+
+class Stray(NamedTuple):
+    """A line that does not continue the chain where it stands."""
+
+    line: int
+    stored: int
+    length: int
+    remainder: int
+    """Which seeds it was written after: those whose CRC over `length` zero bytes is this."""
+    ordinal: int
+    """Of the first message at this line or after it."""
+    is_message: bool
+    """Whether it is itself a message, and its place says where it belongs."""
+
+    @classmethod
+    def of(cls, line: bytes, number: int, stored: int, ordinal: int, *, is_message: bool) -> Stray:
+        """The stray that a line (without LF) is."""
+        body = line[:-CRC_TAIL_BYTES] + b"}"
+        zeros = crc32(bytes(len(body)))
+        return cls(number, stored, len(body), stored ^ crc32(body) ^ zeros, ordinal, is_message)
+
+    def was_written_after(self, seed: int) -> bool:
+        """Whether it continues a line with this checksum: CRC-32 is linear, so its bytes are not needed."""
+        return crc32(bytes(self.length), seed) == self.remainder
 
 
 @dataclass(slots=True)
-class ChainState:
-    """The last stored checksum, the last computed one, and whether a record was chained, or should have been."""
+class Chain:
+    """The state of the chain after some lines."""
 
     stored: int = 0
+    """The checksum that the last line carries; of a line without one, the CRC of its bytes."""
     computed: int = 0
+    """The one that it should have."""
     begun: bool = False
+    """Whether a record was chained, or should have been."""
     strange_line: int = 0
     """The last line that does not verify."""
     strange_seed: int = 0
     """The checksum before it and its like."""
+    strays: list[Stray] = field(default_factory=list)
+    """The first lines that carry a checksum which does not hold."""
+
+    def snapshot(self) -> list[Any]:
+        """Its fields in plain JSON types."""
+        *others, strays = astuple(self)
+        return [*others, list(map(list, strays))]
+
+    @classmethod
+    def restored(cls, snapshot: list[Any]) -> Chain:
+        """The chain of a snapshot; errors of its types are possible."""
+        stored, computed, begun, line, seed, strays = snapshot
+        found = [Stray(int(a), int(b), int(c), int(d), int(e), bool(f)) for a, b, c, d, e, f in strays]
+        return cls(int(stored), int(computed), bool(begun), int(line), int(seed), found)
+
+    def seeds(self, number: int) -> tuple[int, ...]:
+        """What the line with a number may continue."""
+        inserted = (self.strange_seed,) if self.strange_line == number - 1 else ()
+        return (self.stored, self.computed, *inserted)
 
     def pass_verified(self, crc: int) -> None:
         """Pass over lines that verified, up to one with a checksum."""
         self.stored = self.computed = crc
         self.begun = True
 
-    def pass_bare(self, lines_before: int, count: int, crc: int, computed: int) -> None:
-        """Pass over lines without a checksum that come after so many lines.
-
-        Args:
-            lines_before: how many lines there are before them.
-            count: how many there are, at least one.
-            crc: the CRC up to their end.
-            computed: the checksum that the last of them should have.
-        """
-        if self.strange_line != lines_before:
+    def pass_strange(self, number: int) -> None:
+        """Take note that the line with a number does not verify, before its own checksum is put in."""
+        if self.strange_line != number - 1:
             self.strange_seed = self.stored
-        self.strange_line = lines_before + count
-        self.stored, self.computed = crc, computed
+        self.strange_line = number
 
+    def written_before(self, line: bytes, stored: int) -> Stray | None:
+        """The stray that a line (without LF) which does not verify continues: that one stands too early."""
+        body = line[:-CRC_TAIL_BYTES]
+        return next((stray for stray in self._few() if continues(body, stored, stray.stored)), None)
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What the chain says of one line: its checksum, and the seed that it was written with."""
+    def written_after(self, stored: int) -> Stray | None:
+        """The stray that continues a line which does not verify: the line with this checksum stands too late.
 
-    stored: int
-    seed: int
+        Its own place is taken by another stray.
+        """
+        taken = {stray.line + 1 for stray in self._few()}
+        places = (stray for stray in self._few() if stray.line in taken)
+        return next((stray for stray in places if stray.was_written_after(stored)), None)
 
+    def add_stray(self, stray: Stray) -> None:
+        """Remember a line that does not verify; where there are many, what was moved is not looked for."""
+        if stray.length <= _MOST_STRAY_BYTES and len(self.strays) <= _MOST_STRAYS:
+            self.strays.append(stray)
 
-def seed_of(line: bytes, stored: int) -> int:
-    """The seed with which a line (without LF) was written, if it still has the bytes that it was written with."""
-    body = line[:-CRC_TAIL_BYTES] + b"}"
-    return unshift(stored ^ crc32(body), len(body))
-
-
-def order_by_chain(lines: Sequence[Link | None]) -> list[int]:
-    """The numbers of lines in the order in which they were written.
-
-    A line follows the one whose checksum is its seed; a line for which there is none, or more than one, stays after the
-    line before it. Every line is given once.
-    """
-    by_stored: dict[int, int] = {}
-    for number, link in enumerate(lines):
-        if link is not None:
-            by_stored[link.stored] = -1 if link.stored in by_stored else number  # -1: two lines have it
-    after: dict[int, list[int]] = {}
-    heads = []
-    for number, link in enumerate(lines):
-        before = by_stored.get(link.seed, -1) if link is not None else -1
-        if link is None and number:
-            before = number - 1
-        if before < 0 or before == number:
-            heads.append(number)
-        else:
-            after.setdefault(before, []).append(number)
-    order: list[int] = []
-    seen = [False] * len(lines)
-    for head in [*heads, *range(len(lines))]:  # what follows no head stands in a ring: it stays where it is
-        waiting = [head]
-        while waiting:
-            number = waiting.pop()
-            if seen[number]:
-                continue
-            seen[number] = True
-            order.append(number)
-            waiting.extend(sorted(after.get(number, ()), reverse=True))
-    return order
-
-
-def unshift(crc: int, size: int) -> int:
-    """The CRC that becomes `crc` when `size` zero bytes follow: CRC-32 backwards."""
-    power, bits = 0, 8 * size
-    while bits:
-        if bits & 1:
-            crc = _apply(_operator(power), crc)
-        power, bits = power + 1, bits >> 1
-    return crc
-
-
-@cache
-def _operator(power: int) -> list[int]:
-    """What 2**power zero bits do backwards, as the images of the 32 single bits."""
-    if not power:
-        return [unshift_bit(1 << bit) for bit in range(32)]
-    half = _operator(power - 1)
-    return [_apply(half, column) for column in half]
-
-
-def unshift_bit(crc: int) -> int:
-    """The CRC that becomes `crc` with one zero bit."""
-    return ((crc ^ _POLYNOMIAL) << 1 | 1) & 0xFFFFFFFF if crc & _TOP else crc << 1
-
-
-def _apply(operator: Sequence[int], value: int) -> int:
-    total = 0
-    for column in operator:
-        if value & 1:
-            total ^= column
-        value >>= 1
-    return total
+    def _few(self) -> Iterator[Stray]:
+        return iter(self.strays if len(self.strays) <= _MOST_STRAYS else ())

@@ -5,7 +5,7 @@ Rules:
 - It holds no content of a message: columns, the live history, the state of the scan, findings, and the places of the
   control records that matter. Those are read from the log again, and verified.
 - It holds a digest of the lines that are damaged. Once one of them is restored, it is not used.
-- It is never made inside an open reset, nor of a log whose lines were moved.
+- It is never made inside an open reset.
 - All that is read is checked: the length, the checksums, every offset, code and ordinal. What does not fit is refused
   with the reason, and the log is scanned in full.
 
@@ -34,7 +34,7 @@ from .record import ROLES
 from .scanner import Scanner
 
 MAGIC = b"CPCHKPT\n"
-VERSION = 4
+VERSION = 5
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 
 HEAD_BYTES = len(MAGIC) + 4 + 16
@@ -45,7 +45,7 @@ _MOST_DESCRIPTION_BYTES = 16 << 20
 _MOST_NOTES_BYTES = 256 << 20
 _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
-_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
+_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
 
 T = TypeVar("T", "array[int]", bytearray)
 
@@ -76,13 +76,12 @@ def encode(
     """
     index, snapshot = scanner.index, scanner.snapshot()
     if snapshot is None:
-        raise CheckpointError("a reset is open, or lines were moved")
+        raise CheckpointError("a reset is open")
     if scanner.offset > status.size_bytes or not are_few(index.damage) or len(index.live) > len(index):
         raise CheckpointError("the log's last line is open, or there are too many findings")
     ends, controls = _ends(read_log, scanner.offset), control_places(scanner, read_log)
     if read_log(scanner.offset - len(known_end), len(known_end)) != known_end:
         raise CheckpointError("the log was changed otherwise than by appending")
-    index.know_ids()
     columns = {name: _raw(getattr(index, name)) for name in _COLUMNS}
     columns["live"] = _raw(spans_of(index.live))
     description = {
@@ -97,11 +96,11 @@ def encode(
         "controls": controls,
         "pins": sorted(index.pins),
         "heads": sorted(index.heads),
-        "asked": index.asked,
+        "models": index.models,
         "control_counts": index.control_counts,
         "damage": list(map(astuple, index.damage)),
         "generation": index.generation,
-        "format_version": index.version,
+        "unknown_version": index.unknown_version,
     }
     try:
         encoded = orjson.dumps(description)
@@ -168,6 +167,7 @@ class Checkpoint:
         try:
             known = self._description["log"]
             size_bytes, mtime_ns, ends = int(known["size_bytes"]), int(known["mtime_ns"]), known["ends"]
+            damaged = known["damaged"]
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
         if status.size_bytes == size_bytes and status.mtime_ns != mtime_ns:
@@ -178,7 +178,7 @@ class Checkpoint:
             self._findings = findings_of(self._description["damage"], self.offset)
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
-        if _damaged(read_log, self._findings) != known["damaged"]:
+        if _damaged(read_log, self._findings) != damaged:
             raise CheckpointError("a damaged line of the log is no longer what it was: it may have been restored")
 
     def notes(self, *names: str) -> dict[str, bytes]:
@@ -231,8 +231,8 @@ class Checkpoint:
             raise ValueError("a role that is none")
         if any(index.flags.translate(None, bytes(range(_MOST_FLAGS)))):
             raise ValueError("flags that are none")
-        index.asked = [(str(provider), str(model)) for provider, model in given["asked"]]
-        if any(index.makers.translate(None, bytes(range(len(index.asked))))):
+        index.models = [(str(provider), str(model)) for provider, model in given["models"]]
+        if any(index.answered_by.translate(None, bytes(range(len(index.models))))):
             raise ValueError("a model that is not known")
         if exceeds(index.offsets, self.offset) or exceeds(index.lengths, given["max_record_bytes"] + 1):
             raise ValueError("a record beyond the end")
@@ -243,9 +243,9 @@ class Checkpoint:
         if not all(0 <= ordinal < count for ordinal in index.pins):
             raise ValueError("a pin beyond the end")
         index.heads = set(map(str, given["heads"]))
-        index.control_counts = {str(kind): int(number) for kind, number in given["control_counts"].items()}
+        index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
         index.damage = self._findings
-        index.generation, index.version = int(given["generation"]), int(given["format_version"])
+        index.generation, index.unknown_version = int(given["generation"]), str(given["unknown_version"])
         return index
 
     def _fill(self, column: T, at: int, nbytes: int, crc: int) -> T:

@@ -24,15 +24,15 @@ from pathlib import Path
 
 from ..errors import LogFailedError, LogUnreadableError
 from .base import LogDescription, Outcome, Prepare
-from .batch import append_in_parts, check_version, prepare_part, reset_parts
+from .batch import append_in_parts, prepare_part, reset_parts
 from .checkpoint_writer import CheckpointWriter
 from .file_writer import FileWriter
 from .filesystem import FileSystem, check_can_sync, check_trust
+from .format_version import check_may_append
 from .index import Index, TornTail
 from .lock import LogLock
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES, Message, seal
-from .written_records import Written
 
 
 class FileLog:
@@ -164,7 +164,7 @@ class FileLog:
         with LogLock(reader, timeout_s=self._lock_timeout_s, wait=wait):
             self._check_file()
             index = self.index
-            check_version(index, self.path)
+            check_may_append(index, self.path)
             if torn := reader.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
@@ -186,7 +186,7 @@ class FileLog:
         if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
         with LogLock(reader, timeout_s=self._lock_timeout_s):
-            check_version(self.index, self.path)
+            check_may_append(self.index, self.path)
             if torn := reader.torn:
                 self._writer.repair(torn)
             elif reader.lacks_newline:
@@ -224,11 +224,9 @@ class FileLog:
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
         reader, writer, seed = self._reader, self._writer, self._reader.scanner.seed
-        records: list[Written] = []
         lines: list[bytes] = []
         for body in bodies:
             line, seed = seal(body, seed)
-            records.append(Written(body, line, seed))
             lines.append(line)
         if reader.lacks_newline:
             lines[0] = b"\n" + lines[0]
@@ -238,5 +236,5 @@ class FileLog:
             if self._durable:
                 writer.sync()
             start = stop
-        reader.appended(records)
+        reader.appended(b"".join(lines).removeprefix(b"\n"))
         self.checkpoint_writer.has_appended = True

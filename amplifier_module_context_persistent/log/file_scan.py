@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from zlib import crc32
 
+from .index import Index
 from .open_log import CHUNK_BYTES, OpenLog
 from .record import CRC_TAIL_BYTES, decode
 from .scanner import Scanner
@@ -56,3 +58,10 @@ def _skip_long_line(file: OpenLog, scanner: Scanner) -> bool:
             scanner.skip(at + 1 - scanner.offset, crc, tail)
             return True
     return False
+
+
+def count_lost(known: Index, found: Index) -> int:
+    """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
+    if found.control_counts["purge"] > known.control_counts["purge"]:
+        return 0
+    return (Counter(known.id_hashes) - Counter(found.id_hashes)).total()

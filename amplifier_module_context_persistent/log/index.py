@@ -8,9 +8,10 @@ its order: what the last committed reset kept or brought, and what was appended 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 from .id_table import IdTable
@@ -26,14 +27,17 @@ PINNED = 4  # metadata.pinned or metadata.critical
 LIVE = 8
 UNHELD = 16  # of a reset that is not in force, or a damaged copy: nothing finds it by its id
 
+Row = tuple[int, int, int, int, int, int, int, int, int]
+"""What the columns hold of one message record: offset, length, role, flags, hash of its id, seed, check, a position in
+`Index.models`, and 1 for a plain user's message."""
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
     """One finding of a scan.
 
-    `kind`: `checksum` (read all the same), `unchained` (likewise), `moved` (read where its checksum places it),
-    `repeated` (read once), `glued` (whole records in one line with other bytes; they are read), `unreadable`,
-    `oversized`, `reset` (a record of a reset is damaged).
+    `kind`: `checksum` (read all the same), `unchained` (likewise), `repeated` (read once), `glued` (whole records in
+    one line with other bytes; they are read), `unreadable`, `oversized`, `reset` (a record of a reset is damaged).
     """
 
     line: int
@@ -57,10 +61,7 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """Columns over the message records, control records of interest, and the live history.
-
-    15 public methods: how the columns are filled, and each way in which they are asked.
-    """
+    """Columns over the message records, control records of interest, and the live history."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
@@ -71,9 +72,9 @@ class Index:
     checks: array[int] = field(default_factory=lambda: array("I"))
     """What a later reading is checked against: of a record that verified, its checksum (with its seed); of any other
     one, the CRC of all its bytes."""
-    makers: bytearray = field(default_factory=bytearray)
-    """Of an answer, who was asked: a position in `asked`; 0 where nobody knows."""
-    asked: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
+    answered_by: bytearray = field(default_factory=bytearray)
+    """Of an answer, who gave it: a position in `models`; 0 where nobody knows."""
+    models: list[tuple[str, str]] = field(default_factory=lambda: [("", "")])
     """The providers and models that receipts name; the first one stands for nobody."""
     plain_users: bytearray = field(default_factory=bytearray)
     """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
@@ -86,77 +87,56 @@ class Index:
     """By provider and model, the last record of what a view came to."""
     heads: set[str] = field(default_factory=set)
     """The hashes of the head texts that the log keeps for its receipts."""
-    control_counts: dict[str, int] = field(default_factory=dict)
+    control_counts: Counter[str] = field(default_factory=Counter)
     damage: list[Damage] = field(default_factory=list)
     generation: int = 0
     """Grows whenever `live` changes otherwise than by appending."""
-    version: int = 0
-    """The highest format version that a header names whose checksum holds."""
-
-    late_ids: Callable[[Index], None] | None = field(default=None, compare=False, repr=False)
-    """Derives the ids of lines without a checksum that a scan left out, and puts them into `id_hashes`; None where a
-    scan leaves out none."""
-    unknown_end: int = 0
-    """Up to here some of `id_hashes` are `UNKNOWN_ID`."""
+    unknown_version: str = ""
+    """The format version, as text, of a header that this package does not know: such a log is only read."""
     id_table: IdTable = field(default_factory=IdTable, compare=False, repr=False)
     """Finds hashes in `id_hashes`; made as ids are looked up."""
 
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def know_ids(self) -> None:
-        """Have every id in `id_hashes`; to be called before that column is read as a whole.
+    def add(self, rows: Sequence[Row]) -> range:
+        """Add message records; those flagged `LIVE` go to the end of the live history. Nothing else fills the columns.
 
-        Raises:
-            LogUnreadableError: the lines that they are derived from cannot be read, or are no longer what was scanned.
+        Returns:
+            Their ordinals.
         """
-        if self.unknown_end and self.late_ids is not None:
-            self.late_ids(self)
-            self.unknown_end = 0
+        first = len(self.offsets)
+        if not rows:
+            return range(first, first)
+        offsets, lengths, roles, flags, id_hashes, seeds, checks, answered_by, plain_users = zip(*rows, strict=True)
+        self.offsets.extend(offsets)
+        self.lengths.extend(lengths)
+        self.roles.extend(roles)
+        self.flags.extend(flags)
+        self.id_hashes.extend(id_hashes)
+        self.seeds.extend(seeds)
+        self.checks.extend(checks)
+        self.answered_by.extend(answered_by)
+        self.plain_users.extend(plain_users)
+        ordinals = range(first, first + len(rows))
+        self.live.extend(compress(ordinals, (one & LIVE for one in flags)))
+        return ordinals
 
-    def add(
-        self,
-        *,
-        offset: int,
-        length: int,
-        role: int,
-        flags: int,
-        id_hash: int,
-        seed: int = 0,
-        check: int = 0,
-        maker: int = 0,
-    ) -> int:
-        """Add a message record (not yet live); its ordinal."""
-        ordinal = len(self.offsets)
-        self.offsets.append(offset)
-        self.lengths.append(length)
-        self.roles.append(role)
-        self.flags.append(flags)
-        self.id_hashes.append(id_hash)
-        self.seeds.append(seed)
-        self.checks.append(check)
-        self.makers.append(maker)
-        self.plain_users.append(0)
-        return ordinal
-
-    def maker_of(self, ordinal: int) -> tuple[str, str]:
-        """The provider and the model that were asked for an answer; empty texts where nobody knows."""
-        return self.asked[self.makers[ordinal]]
+    def model_of(self, ordinal: int) -> tuple[str, str]:
+        """The provider and the model that gave an answer; empty texts where nobody knows."""
+        return self.models[self.answered_by[ordinal]]
 
     def is_held(self, ordinal: int) -> bool:
         """Whether a record is, or was, part of the history."""
         return not self.flags[ordinal] & UNHELD
 
-    def make_last_live(self, first: int) -> None:
-        """Flag the records from an ordinal on, whose other columns are filled, and append them to the live history."""
-        count = len(self.offsets) - first
-        self.flags.extend(bytes((LIVE,)) * count)
-        self.live.extend(range(first, first + count))
-
-    def make_live(self, ordinal: int) -> None:
-        """Append a record to the live history."""
-        self.flags[ordinal] |= LIVE
-        self.live.append(ordinal)
+    def withdraw(self, ordinal: int) -> None:
+        """Take a damaged copy out of the live history; nothing finds it by its id any more."""
+        if self.is_live(ordinal):
+            self.live = array("I", (one for one in self.live if one != ordinal))
+            self.pins.discard(ordinal)
+        self.generation += 1
+        self.flags[ordinal] = self.flags[ordinal] & ~LIVE | UNHELD
 
     def replace_live(self, ordinals: Iterable[int]) -> None:
         """Put another live history in the place of this one, as a committed reset does; plans before it are void."""
@@ -182,25 +162,19 @@ class Index:
 
         The caller compares the id itself where a stranger could have chosen it.
         """
-        return self.find_hashed(id_hash_of(message_id.encode("utf-8", "surrogatepass")))
+        return self.find_hashed(id_hash_of(message_id))
 
     def find_hashed(self, hashed: int) -> int | None:
         """Find the last record whose message id has a hash, as `find` does."""
-        if not self.unknown_end:
-            self.id_table.catch_up(self.id_hashes)
+        self.id_table.catch_up(self.id_hashes)
         positions = self.id_table.positions(hashed, self.id_hashes)
-        found = next((one for one in positions if not self.flags[one] & UNHELD), -1)
-        if self.unknown_end > max(found, 0):
-            self.know_ids()
-            return self.find_hashed(hashed)
-        return found if found >= 0 else None
+        return next((one for one in positions if not self.flags[one] & UNHELD), None)
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
         """Find the record with a message id among some records."""
         ordinal = self.find(message_id)
         if ordinal is None or ordinal in live:
             return ordinal
-        self.know_ids()
         hashed = self.id_hashes[ordinal]
         return next((one for one in live if self.id_hashes[one] == hashed), None)
 
@@ -209,11 +183,9 @@ class Index:
         if len(message_ids) <= _FEW:
             pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
             return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
-        wanted = {id_hash_of(message_id.encode("utf-8", "surrogatepass")): message_id for message_id in message_ids}
+        wanted = {id_hash_of(message_id): message_id for message_id in message_ids}
         missing, found, hashes = set(wanted), dict[str, int](), self.id_hashes
         for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # what is asked for is mostly near the end
-            if start < self.unknown_end:
-                self.know_ids()
             block = hashes[start : start + _BLOCK]
             if missing.isdisjoint(block):
                 continue
@@ -233,10 +205,6 @@ class Index:
     def is_live(self, ordinal: int) -> bool:
         """Whether a record is part of the live history."""
         return bool(self.flags[ordinal] & LIVE)
-
-    def count_control(self, kind: str, number: int = 1) -> None:
-        """Count control records of one kind."""
-        self.control_counts[kind] = self.control_counts.get(kind, 0) + number
 
 
 def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
@@ -285,11 +253,10 @@ def ordinals_of(spans: Sequence[int], count: int) -> array[int]:
 
 _FEW = 8
 _BLOCK = 4096
-UNKNOWN_ID = -1
-"""Stands in `Index.id_hashes` for an id that is not derived yet; no hash is negative."""
 ID_MODULUS = (1 << 61) - 1
 
 
-def id_hash_of(message_id: bytes) -> int:
+def id_hash_of(message_id: str | bytes) -> int:
     """The hash by which an id is found: the same in every process, and quick to compute. Collisions are possible."""
-    return int.from_bytes(message_id, "little") % ID_MODULUS
+    encoded = message_id.encode("utf-8", "surrogatepass") if isinstance(message_id, str) else message_id
+    return int.from_bytes(encoded, "little") % ID_MODULUS

@@ -2,23 +2,31 @@
 
 Knows nothing of bytes, offsets or checksums. A scan of a file feeds it, and so does a store of rows from its columns,
 without making lines. `record_kinds` says what each kind of control record is to a purge, a redaction, an import.
+
+What does not continue the checksum chain was altered, was moved, or follows a line that is lost. Rules for it:
+- A message is read and marked. Of two with one id, the one that continues the chain is live, wherever it stands.
+- A begin and a commit of a reset have checksums of their own, which decide; each counts once.
+- Any other control record takes no effect, unless the line before it is plainly lost and it is the only one of its id.
+  A header takes effect if it is the first.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import astuple, dataclass, field
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
-from .index import ASSISTANT, PINNED, ROLE_CODES, UNCHAINED, UNHELD, Damage, Index, id_hash_of
-from .old_resets import OldResets
+from .format_version import unknown_version
+from .index import ASSISTANT, LIVE, PINNED, ROLE_CODES, UNHELD, Damage, Index, id_hash_of
 from .record import Member, Message, name_of
-from .reset_record import BEGIN, COMMIT, parse
+from .reset_record import parse
 from .resets import Resets
 
 Control = dict[str, Any]
 
-_MOST_MAKERS = 255
+_MOST_MODELS = 255
 _PROVIDER, _MODEL = b',"provider":"', b'","model":"'
 
 
@@ -43,10 +51,30 @@ class ControlPlaces:
     usage: dict[tuple[str, str], Place] = field(default_factory=dict)
 
 
+class Origin(NamedTuple):
+    """Where a message was written that stands elsewhere."""
+
+    line: int
+    before: int
+    """The ordinal of the next message there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of a control record besides its content."""
+
+    chained: bool = True
+    """It continues the checksum chain."""
+    after_loss: bool = False
+    """The line before it cannot be read, so nobody can say whether it continues the chain."""
+    intact: bool = True
+    """Its own checksum holds, if it is a begin or a commit of a reset."""
+    counts_as_header: bool = True
+    """It stands where a header tells the version of the log."""
+
+
 class IndexBuilder:
     """Fill an index from records, in their order.
-
-    17 public methods: one for each thing that a scan can meet, and what a checkpoint takes and gives back.
 
     Args:
         index: one to go on with; else an empty one.
@@ -56,131 +84,125 @@ class IndexBuilder:
     def __init__(self, index: Index | None = None, places: ControlPlaces | None = None) -> None:
         self.index = index if index is not None else Index()
         self.places = places if places is not None else ControlPlaces()
-        self._place = Place()
-        self._flags, self._intact = 0, True
-        self._known: set[int] = set()
-        self._known_count = 0
-        """Of so many messages the ids' hashes are in the set; it is filled when it is first needed."""
-        self._asked = 0
-        """Who was asked by the last request that no answer followed yet, as a code of `Index.makers`."""
+        self.place = Place()
+        """Where the record at hand lies."""
+        self.pending_model = 0
+        """Who was asked by the last request that no answer followed yet: a position in `Index.models`."""
+        self.doubtful: dict[int, tuple[int, Place]] = {}
+        """By the hash of its id, each message that was taken although it does not continue the chain."""
+        self.copying = False
+        """Whether the lines that come now continue a line that may be a copy: then they may be copies too."""
+        self._was_copied = False
+        """Whether they may have copies that stand before them."""
+        self._standing = Standing()
+        self._named: set[tuple[str, str]] = set()
+        """The kind and the id of each plan and pin."""
         self._names, self._names_code = b"", 0
         self._resets = Resets(self.index, lambda detail: self.report("reset", detail))
-        self._old = OldResets(self.index, lambda detail: self.report("reset", detail))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a message that belongs to no reset is live as it comes."""
-        return not self._old.is_open
 
     @property
     def is_settled(self) -> bool:
         """Whether no reset is open: then `snapshot` says all that is known besides the index."""
-        return self.is_plain and not self._resets.is_open
+        return not self._resets.is_open
 
     def snapshot(self) -> dict[str, Any]:
         """What is known besides the index, in plain JSON types; for `restore`."""
-        return {"resets": self._resets.snapshot(), "old_resets": self._old.snapshot(), "asked": self._asked}
+        return {
+            "resets": self._resets.snapshot(),
+            "pending_model": self.pending_model,
+            "named": sorted(self._named),
+            "doubtful": [[hashed, ordinal, *astuple(place)] for hashed, (ordinal, place) in self.doubtful.items()],
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot; errors as `Resets.restore`."""
         self._resets.restore(snapshot["resets"])
-        self._old.restore(snapshot["old_resets"])
-        self._asked = int(snapshot["asked"])
-        if not 0 <= self._asked < len(self.index.asked):
+        self.pending_model = int(snapshot["pending_model"])
+        self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
+        for hashed, ordinal, *place in snapshot["doubtful"]:
+            self.doubtful[int(hashed)] = int(ordinal), Place(*map(int, place))
+        if not all(0 <= ordinal < len(self.index) for ordinal, _ in self.doubtful.values()):
+            raise ValueError("a damaged message that the log lacks")
+        if not 0 <= self.pending_model < len(self.index.models):
             raise ValueError("a request to a model that is not known")
 
-    @property
-    def place(self) -> Place:
-        """Where the record at hand lies."""
-        return self._place
-
-    def report(self, kind: str, detail: str) -> None:
-        """Add a finding about the record at hand."""
-        place = self._place
-        self.index.damage.append(Damage(place.line, place.offset, kind, detail, place.length))
-
-    def at(self, place: Place) -> None:
-        """Say where the record at hand lies."""
-        self._place = place
+    def report(self, kind: str, detail: str, place: Place | None = None) -> None:
+        """Add a finding about the record at hand, or about one before it."""
+        place = place or self.place
+        found = Damage(place.line, place.offset, kind, detail, place.length)
+        insort(self.index.damage, found, key=attrgetter("offset"))
 
     def message(
-        self, message: Message, message_id: str, flags: int, member: Member | None = None, *, doubtful: bool = False
+        self,
+        message: Message,
+        message_id: str,
+        flags: int,
+        member: Member | None = None,
+        *,
+        doubtful: bool = False,
+        origin: Origin | None = None,
     ) -> None:
-        """Take a message; a doubtful one that has the id of another one is reported and not live."""
+        """Take a message.
+
+        Args:
+            message: the message.
+            message_id: its id.
+            flags: `DAMAGED` or `UNCHAINED`, if it is so.
+            member: the reset that it belongs to.
+            doubtful: whether it does not continue the chain.
+            origin: where it was written, if it is known to stand elsewhere now.
+        """
         metadata = message.get("metadata")
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
             flags |= PINNED
-        hashed = id_hash_of(message_id.encode("utf-8", "surrogatepass"))
-        repeats = doubtful and self._is_known(hashed)
+        hashed = id_hash_of(message_id)
+        repeats = (doubtful or self.copying) and self._is_known(hashed)
+        earlier = self.index.find_hashed(hashed) if repeats and self._was_copied and not doubtful else None
+        if earlier is not None:  # it continues a line whose copy was left out
+            self._leave_out(earlier, self.place)
+        was_copied = earlier is not None or (not doubtful and self.withdraw_copies((hashed,)))
+        self.copying, self._was_copied, repeats = repeats or was_copied, was_copied, repeats and not was_copied
         if repeats or member is not None:
             flags |= UNHELD
-        role, maker = ROLE_CODES[message["role"]], 0
-        if role == ASSISTANT and member is None:
-            maker = self.take_asked()
-        ordinal = self.add(role, flags, hashed, maker)
-        if repeats:
-            self.report("repeated", "it has the id of a message before it, and its checksum does not hold; left out")
-        elif member is not None:
-            self._resets.member(ordinal, member.reset_id, member.number)
+        elif hashed in self._resets.hidden or (origin and self._resets.last_line >= origin.line):
+            self.report("reset", "it was written before a reset and stands after it; it stays hidden")
         else:
-            self._old.message(ordinal, doubtful=bool(flags & UNCHAINED) and doubtful)
+            flags |= LIVE
+        role, place = ROLE_CODES[message["role"]], self.place
+        model = self.pop_pending_model() if role == ASSISTANT and member is None else 0
+        row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, 0
+        (ordinal,) = self.index.add([row])
+        if repeats:
+            self.report("repeated", "a copy of another message, or one with its id; it is left out")
+            return
+        if doubtful:
+            self.doubtful[hashed] = ordinal, place
+        if member is not None:
+            self._resets.member(ordinal, member.reset_id, member.number, doubtful=doubtful)
+        elif origin:
+            self.moved(ordinal, origin)
 
-    def add(self, role: int, flags: int, hashed: int, maker: int = 0) -> int:
-        """Add a message that is not live yet; its ordinal."""
-        place = self._place
-        return self.index.add(
-            offset=place.offset,
-            length=place.length,
-            role=role,
-            flags=flags,
-            id_hash=hashed,
-            seed=place.seed,
-            check=place.check,
-            maker=maker,
-        )
+    def withdraw_copies(self, hashes: Iterable[int]) -> bool:
+        """Leave out messages that do not continue the chain, since others with their ids do; whether there were any."""
+        found = [self.doubtful.pop(hashed) for hashed in hashes if hashed in self.doubtful] if self.doubtful else []
+        for ordinal, place in found:
+            self._leave_out(ordinal, place)
+        return bool(found)
 
-    def extend_live(
-        self,
-        *,
-        offsets: Iterable[int],
-        lengths: Iterable[int],
-        roles: Iterable[int],
-        flags: Iterable[int],
-        id_hashes: Iterable[int],
-        seeds: Iterable[int],
-        checks: Iterable[int],
-        makers: Iterable[int],
-        plain_users: Iterable[int],
-    ) -> None:
-        """Take sound messages that are live as they come (`is_plain`), by their columns; their flags have `LIVE`."""
-        index = self.index
-        first = len(index)
-        index.offsets.extend(offsets)
-        index.lengths.extend(lengths)
-        index.roles.extend(roles)
-        index.flags.extend(flags)
-        index.id_hashes.extend(id_hashes)
-        index.seeds.extend(seeds)
-        index.checks.extend(checks)
-        index.makers.extend(makers)
-        index.plain_users.extend(plain_users)
-        index.live.extend(range(first, len(index)))
+    def _leave_out(self, ordinal: int, place: Place) -> None:
+        self.index.withdraw(ordinal)
+        self._resets.forget(ordinal)
+        self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
 
-    def control(self, value: Control, flags: int, *, intact: bool) -> None:
-        """Take a control record.
+    def moved(self, ordinal: int, origin: Origin) -> None:
+        """Take note that a message stands elsewhere than it was written."""
+        self._resets.moved[ordinal] = origin.before
 
-        Args:
-            value: the record.
-            flags: `DAMAGED` or `UNCHAINED` where the chain does not hold.
-            intact: of a begin or commit of version 2: whether its own checksum holds.
-        """
+    def control(self, value: Control, standing: Standing) -> None:
+        """Take a control record."""
         kind = name_of(value.get("_record"))
-        self.index.count_control(kind)
-        self._flags, self._intact = flags, intact
-        if kind in (BEGIN, COMMIT):
-            self._old.end()
-        elif kind not in ("reset", "keep", "commit") and not flags:
-            self._old.other()
+        self.index.control_counts[kind] += 1
+        self._standing = standing
         if (take := self._TAKE.get(kind)) is not None:
             take(self, value)
 
@@ -192,108 +214,85 @@ class IndexBuilder:
         if start > 0 and line[end : end + len(_MODEL)] == _MODEL:
             end = line.find(b'"', end + len(_MODEL))
             names = line[start + len(_PROVIDER) : end]
-        if not self.is_plain or b"\\" in names:
+        if b"\\" in names:
             return False
         if names != self._names:
             provider, _, model = names.partition(_MODEL)
             self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
-        self.index.count_control("view")
-        self._asked = self._names_code
+        self.index.control_counts["view"] += 1
+        self.pending_model = self._names_code
         return True
 
-    @property
-    def asked(self) -> int:
-        """Who was asked by the last request that no answer followed yet, by `Index.makers`."""
-        return self._asked
-
-    @asked.setter
-    def asked(self, code: int) -> None:
-        self._asked = code
-
-    def take_asked(self) -> int:
-        """Who was asked for the answer that comes now, by `Index.makers`; the next one has its own request."""
-        asked, self._asked = self._asked, 0
-        return asked
-
-    def gap(self) -> None:
-        """Take note that a line is missing here, or that the next one was altered."""
-        self._old.damage()
-
-    def unreadable(self, *, was_control: bool = False) -> None:
-        """Take note of a line that cannot be read."""
-        self._old.lost_record(was_run=was_control)
+    def pop_pending_model(self) -> int:
+        """Who gives the answer that comes now, by `Index.models`; the next one has its own request."""
+        model, self.pending_model = self.pending_model, 0
+        return model
 
     def _is_known(self, hashed: int) -> bool:
-        self.index.know_ids()
-        hashes = self.index.id_hashes
-        self._known.update(hashes[self._known_count :])
-        self._known_count = len(hashes)
-        return hashed in self._known
+        table, hashes = self.index.id_table, self.index.id_hashes
+        table.catch_up(hashes)
+        return next(table.positions(hashed, hashes), None) is not None
+
+    def _is_first(self, value: Control) -> bool:
+        """Whether a plan or a pin takes effect as far as the chain is concerned."""
+        own = name_of(value.get("_record")), name_of(value.get("id"))
+        repeats = own in self._named
+        self._named.add(own)
+        if self._standing.chained:
+            return not (repeats and self.copying)
+        return self._standing.after_loss and not repeats
 
     # -- what each kind does -----------------------------------------------------------------------------------------
 
     def _header(self, value: Control) -> None:
-        self.index.headers.append(value)
-        self.places.headers.append(self._place)
-        version = value.get("version")
-        if not self._flags and isinstance(version, int):
-            self.index.version = max(self.index.version, version)
-            if version > 1:
-                self._old.end()
+        index, version = self.index, unknown_version(value)
+        if version and self._standing.counts_as_header:
+            index.unknown_version = index.unknown_version or version
+        if self._standing.chained or not index.headers:
+            index.headers.append(value)
+            self.places.headers.append(self.place)
 
     def _plan(self, value: Control) -> None:
-        self.index.plan, self.places.plan = value, self._place
+        if self._is_first(value):
+            self.index.plan, self.places.plan = value, self.place
 
     def _pin(self, value: Control) -> None:
-        self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
+        if self._is_first(value):
+            self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
 
     def _usage(self, value: Control) -> None:
         name = name_of(value.get("provider")), name_of(value.get("model"))
-        self.index.usage[name], self.places.usage[name] = value, self._place
+        if self._standing.chained:
+            self.index.usage[name], self.places.usage[name] = value, self.place
 
     def _system(self, value: Control) -> None:
-        self.index.heads.add(name_of(value.get("hash")))
+        if self._standing.chained:
+            self.index.heads.add(name_of(value.get("hash")))
 
     def _code_of(self, provider: str, model: str) -> int:
-        """The code of a provider and a model for `Index.makers`; 0 for nobody, and where there is no code left."""
-        asked = self.index.asked
-        if (provider, model) not in asked and len(asked) <= _MOST_MAKERS:
-            asked.append((provider, model))
-        return asked.index((provider, model)) if (provider, model) in asked else 0
+        """The code of a provider and a model in `Index.models`; 0 for nobody, and where there is no code left."""
+        models = self.index.models
+        if (provider, model) not in models and len(models) <= _MOST_MODELS:
+            models.append((provider, model))
+        return models.index((provider, model)) if (provider, model) in models else 0
 
     def _view(self, value: Control) -> None:
-        if not self._flags:
-            self._asked = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
+        if self._standing.chained:
+            self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
 
     def _begin(self, value: Control) -> None:
         reset = parse(value)
-        if reset is None or not self._intact:
+        if reset is None or not self._standing.intact:
             self.report("reset", "the begin of a reset is damaged; its commit decides")
         else:
-            self._resets.begin(reset)
+            self._resets.begin(reset, self.place.line)
 
     def _commit(self, value: Control) -> None:
         reset = parse(value)
-        if reset is None or not self._intact:
+        if reset is None or not self._standing.intact:
             self.report("reset", "the commit of a reset is damaged; its begin decides")
         else:
-            self._resets.commit(reset, chained=not self._flags)
-
-    def _old_reset(self, value: Control) -> None:
-        count, is_rewind = value.get("count"), value.get("reason") == "rewind"
-        self._old.reset(
-            name_of(value.get("id")),
-            count=count if isinstance(count, int) else 0,
-            line=self._place.line,
-            is_rewind=is_rewind,
-            intact=not self._flags,
-        )
-
-    def _old_run(self, value: Control) -> None:
-        self._old.run(name_of(value.get("from")), name_of(value.get("to")))
-
-    def _old_commit(self, value: Control) -> None:
-        self._old.commit(name_of(value.get("id")), intact=not self._flags)
+            self._resets.commit(reset, self.place.line, chained=self._standing.chained)
 
     _TAKE: ClassVar[dict[str, Callable[[IndexBuilder, Control], None]]] = {
         "header": _header,
@@ -305,9 +304,6 @@ class IndexBuilder:
         "asked": _view,
         "reset_begin": _begin,
         "reset_commit": _commit,
-        "reset": _old_reset,
-        "keep": _old_run,
-        "commit": _old_commit,
     }
 
 

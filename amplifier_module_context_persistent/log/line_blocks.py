@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .index import Index
@@ -29,6 +29,21 @@ class Block(NamedTuple):
         begins = map(index.offsets.__getitem__, self.ordinals)
         lengths = map(index.lengths.__getitem__, self.ordinals)
         return [content[at - start : at - start + size - 1] for at, size in zip(begins, lengths, strict=True)]
+
+
+class NumberedLine(NamedTuple):
+    """A line of a log: its number, its offset, and its bytes without LF."""
+
+    number: int
+    offset: int
+    content: bytes
+
+
+def numbered_lines(lines: Iterable[bytes], start: int = 0) -> Iterator[NumberedLine]:
+    """Number lines, each with its LF, from 1, the first of which begins at an offset."""
+    for number, line in enumerate(lines, 1):
+        yield NumberedLine(number, start, line[:-1])
+        start += len(line)
 
 
 def fetch_blocks(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[Block]:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from zlib import crc32
 
 from ..errors import LogUnreadableError
-from .bare_line import message_id_of
 from .index import DAMAGED, UNCHAINED, Index
-from .record import CRC_TAIL_BYTES, Message, decode
+from .record import CRC_TAIL_BYTES, Message, decode, message_id_of
 
 _FOREIGN = DAMAGED | UNCHAINED
 

@@ -21,20 +21,16 @@ from pathlib import Path
 from ..errors import LogUnreadableError
 from .base import LogDescription
 from .checkpoint_file import discard_checkpoint, read_checkpoint
-from .file_scan import scan_file
+from .file_scan import count_lost, scan_file
 from .filesystem import FileSystem, distrust
+from .format_version import check_readable
 from .index import Index, TornTail
-from .late_ids import deriving
-from .line_blocks import fetch_lines
-from .lost_messages import count_lost
+from .line_blocks import NumberedLine, fetch_lines, numbered_lines
 from .open_log import OpenLog
 from .read_back import Line, checked, parsed
 from .record import FORMAT_VERSION, MAX_RECORD_BYTES, Message
-from .reorder import Line as WholeLine
-from .reorder import chain_breaks, lines_as_written, read_in_order
 from .rescan import with_index
 from .scanner import Scanner
-from .written_records import Written, take_written
 
 logger = logging.getLogger(__name__)
 
@@ -169,20 +165,13 @@ class LogReader:
         self.notes = {}
 
     def _new_scanner(self) -> Scanner:
-        scanner = Scanner(self.max_record_bytes)
-        scanner.index.late_ids = deriving(self.file.read, self.path)
-        return scanner
+        return Scanner(self.max_record_bytes)
 
-    def appended(self, records: Sequence[Written]) -> None:
-        """Take in records that were just written at the end of what is known."""
-        for record in records:
-            self.appended_one(*record)
-
-    def appended_one(self, body: bytes, line: bytes, crc: int) -> None:
-        """Take in one record, as `appended`."""
-        take_written(self.scanner, body, line, crc)
+    def appended(self, lines: bytes) -> None:
+        """Take in lines that were just written at the end of what is known."""
+        self.scanner.feed(lines)
         self.size = self.scanner.offset
-        self.end = self.known_end = line[-_END_BYTES:]
+        self.end = self.known_end = lines[-_END_BYTES:]
 
     def cut_torn(self) -> None:
         """Forget the torn tail, which was just cut off."""
@@ -205,13 +194,9 @@ class LogReader:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
 
-    def whole_lines(self, start: int = 0) -> Iterator[WholeLine]:
-        """Give the lines that were taken in, in the order in which they were written; what stands twice is given once.
-
-        Args:
-            start: the offset of the first one, if it is not the first of the log.
-        """
-        return lines_as_written(self.file, self.scanner, min(self.scanner.offset, self.size), start)
+    def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
+        """Give the lines that were taken in, from an offset on, in their order."""
+        return numbered_lines(self.file.lines(min(self.scanner.offset, self.size), start), start)
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
@@ -273,9 +258,10 @@ class LogReader:
             self.lost_messages += lost
             if lost:
                 logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
-        damage, torn, version = self.index.damage, self.torn, self.index.version
-        if version > FORMAT_VERSION:
-            logger.warning("%s has format version %d, which is later than %d", self.path, version, FORMAT_VERSION)
+        damage, torn, version = self.index.damage, self.torn, self.index.unknown_version
+        if version:
+            told = "%s has format version %s, which is later than %d; it is only read"
+            logger.warning(told, self.path, version, FORMAT_VERSION)
         if damage:
             logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
         if torn:
@@ -284,14 +270,9 @@ class LogReader:
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
-        start = self.scanner.offset
-        # A checkpoint may have been made before the line came that tells where one which it covers was written.
-        breaks = chain_breaks(self.index) if start != self.covered_bytes else 0
         try:
             self.size = scan_file(self.file, self.scanner, self.size)
-            if self.scanner.offset > start and chain_breaks(self.index) > breaks:
-                end = min(self.scanner.offset, self.size)
-                self.scanner = read_in_order(self.file, self.scanner, end) or self.scanner
+            check_readable(self.index, self.path)
             self.end = self.file.before(self.size, _END_BYTES)
             known = min(self.scanner.offset, self.size)
             self.known_end = self.end if known == self.size else self.file.before(known, _END_BYTES)

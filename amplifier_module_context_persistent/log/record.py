@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from zlib import crc32
 
@@ -32,7 +33,7 @@ from .plain_json import to_plain_json
 FORMAT_VERSION = 2
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
-REMOVALS = frozenset({"reset", "reset_begin", "purge"})  # kinds of records that take messages out of the live history
+REMOVALS = frozenset({"reset_begin", "purge"})  # kinds of records that take messages out of the live history
 MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20
 CONTROL_HEAD = b'{"_record"'
@@ -180,6 +181,11 @@ def seal(body: bytes, seed: int) -> tuple[bytes, int]:
     return body + b',"_crc":"%08x"}\n' % crc, crc
 
 
+def continues(body: bytes, stored: int, seed: int) -> bool:
+    """Whether a checksum is that of a body (a line up to its checksum) after another one."""
+    return stored == crc32(b"}", crc32(body, seed))
+
+
 def decode(line: bytes) -> Message:
     """Parse a line (with or without LF) into the object that was written, without `_crc` and `_json`.
 
@@ -250,6 +256,15 @@ def _is_deeper(value: Any, levels: int) -> bool:
 def name_of(value: Any) -> str:
     """What a control record calls something; a list or an object names nothing, and may be too deep to be shown."""
     return "" if isinstance(value, list | dict) else str(value)
+
+
+def message_id_of(message: Message, line: bytes, offset: int) -> str:
+    """The id that a record carries; of a line of the older module one derived from its bytes and its offset."""
+    metadata = message.get("metadata")
+    given = metadata.get("message_id") if isinstance(metadata, dict) else None
+    if isinstance(given, str) and given:
+        return given
+    return "m" + sha256(b"%d:" % offset + line.rstrip(b"\n")).hexdigest()[:16]
 
 
 def has_crc(line: bytes) -> bool:

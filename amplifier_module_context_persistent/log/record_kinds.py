@@ -62,9 +62,6 @@ _MODEL_NAMES = frozenset({"provider", "model"})
 KINDS = {
     "header": RecordKind(permanent=True, names=_HEADER_NAMES, names_inside=_SOURCE_NAMES),
     "purge": RecordKind(permanent=True, names=frozenset({"mode"})),
-    "reset": RecordKind(frames=True),
-    "keep": RecordKind(frames=True),
-    "commit": RecordKind(frames=True),
     "reset_begin": RecordKind(frames=True),
     "reset_commit": RecordKind(frames=True),
     "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),

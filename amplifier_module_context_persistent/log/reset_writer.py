@@ -1,12 +1,11 @@
-"""Make the records of a reset, and the header that a log of an older version gets first."""
+"""Make the records of a reset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
 from .base import ReadableLog
-from .index import Index
-from .record import FORMAT_VERSION, Member, encode_object
+from .record import Member
 from .reset_record import Reset, Run, frame
 
 NewMessage = Callable[[Member], bytes]
@@ -51,17 +50,6 @@ def reset_bodies(
     upto = ids[live[-1]] if live else ""
     reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), described)
     return frame(reset, bodies)
-
-
-def upgrade(index: Index, *, created: str) -> list[bytes]:
-    """The header that a log of an older version gets before the first record of this one; nothing for another log.
-
-    It also ends a reset of version 1 that was interrupted. A log without any header gets none: whoever begins to use it
-    writes the session's own.
-    """
-    if index.version >= FORMAT_VERSION or not index.headers:
-        return []
-    return [encode_object({**index.headers[-1], "version": FORMAT_VERSION, "created": created})]
 
 
 def ids_in(log: ReadableLog) -> Callable[[Sequence[int]], Iterable[str]]:

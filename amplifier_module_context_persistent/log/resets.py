@@ -1,26 +1,30 @@
-"""What resets of format version 2 do to the live history.
+"""What resets do to the live history.
 
 Rules:
 - A reset is in force if its commit is intact; or if its begin is intact and all its new messages and runs are there.
 - It replaces the history up to the message `upto`. Messages after that one which do not belong to it stay live.
-- A message between begin and commit that names a reset nobody knows belongs to that reset.
+- A damaged message between begin and commit that names a reset nobody knows belongs to that one, if it lacks some.
 - A message that belongs to a reset which is not in force is not live, and nobody holds it.
 - A reset takes effect once; a begin or commit that stands in the log again is reported.
+- A message that is known to stand elsewhere than it was written is judged by the place where it was written.
 """
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from .index import Index, ordinals_of, spans_of
+from .index import Index, id_hash_of, ordinals_of, spans_of
 from .reset_record import Reset, Run, parse
-from .run_ends import RunEnds
 
 Report = Callable[[str], None]
+
+_SHORTEST_MESSAGE_BYTES = 64
+_LOST_KINDS = frozenset({"unreadable", "oversized"})
 
 
 @dataclass(slots=True)
@@ -38,6 +42,22 @@ class _State:
     runs: list[tuple[int, array[int]]] = field(default_factory=list)
     """Once it is in force: for each run the messages before it, and its ordinals."""
 
+    def content(self) -> list[int]:
+        """What it makes live, in its order."""
+        content: list[int] = []
+        members, taken = sorted(self.members, key=itemgetter(0)), 0
+        for position, ordinals in self.runs:
+            while taken < len(members) and members[taken][0] < position:
+                content.append(members[taken][1])
+                taken += 1
+            content.extend(ordinals)
+        content.extend(ordinal for _, ordinal in members[taken:])
+        return content
+
+    def content_length(self) -> int:
+        """How many messages it makes live."""
+        return len(self.members) + sum(len(ordinals) for _, ordinals in self.runs)
+
 
 class Resets:
     """The resets of one log.
@@ -52,15 +72,24 @@ class Resets:
         self._states: dict[str, _State] = {}
         self._open: _State | None = None
         self._last: _State | None = None
+        self._orphans: list[tuple[int, int]] = []
+        """Damaged members since the last begin whose reset nobody knows: their number in it and their ordinal."""
+        self.moved: dict[int, int] = {}
+        """The messages that are known to stand elsewhere than they were written: each one's ordinal, and that of the
+        message before which it was written."""
+        self.last_line = 0
+        """The line of the last begin or commit that is intact."""
+        self.hidden: set[int] = set()
+        """The hashes of ids of messages that a reset hid although they stand after it."""
 
     @property
     def is_open(self) -> bool:
         """Whether a reset was begun and none was committed since."""
         return self._open is not None
 
-    def snapshot(self) -> list[dict[str, Any]]:
+    def snapshot(self) -> dict[str, Any]:
         """What is known of the resets, in plain JSON types and without content; for `restore`."""
-        return [
+        states = [
             {
                 "id": reset_id,
                 "flags": [state.begun, state.committed, state.in_force, state is self._last],
@@ -71,43 +100,53 @@ class Resets:
             }
             for reset_id, state in self._states.items()
         ]
+        return {
+            "states": states,
+            "moved": sorted(self.moved.items()),
+            "hidden": sorted(self.hidden),
+            "line": self.last_line,
+        }
 
-    def restore(self, snapshot: list[dict[str, Any]]) -> None:
+    def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot.
 
         Raises:
             ValueError: it names a message that the index lacks, or is none. Other errors of its types are possible too.
         """
         count = len(self._index)
-        for one in snapshot:
+        for one in snapshot["states"]:
             given = one["description"]
             state = _State(parse(given) if given is not None else None, base=int(one["base"]))
             state.begun, state.committed, state.in_force, is_last = map(bool, one["flags"])
             state.members = [(int(number), int(ordinal)) for number, ordinal in one["members"]]
             for position, spans in one["runs"]:
                 state.runs.append((int(position), ordinals_of(spans, count)))
-                if self._content_length(state) > count:
+                if state.content_length() > count:
                     raise ValueError("a reset makes more messages live than the log has")
             if not all(0 <= ordinal < count for _, ordinal in state.members):
                 raise ValueError("a reset has a message that the log lacks")
             self._states[one["id"]] = state
             self._last = state if is_last else self._last
+        self.moved = {int(ordinal): int(next_one) for ordinal, next_one in snapshot["moved"]}
+        self.hidden, self.last_line = set(map(int, snapshot["hidden"])), int(snapshot["line"])
 
-    def begin(self, reset: Reset) -> None:
-        """Take an intact begin."""
+    def begin(self, reset: Reset, line: int) -> None:
+        """Take an intact begin, which stands in a line."""
+        self.last_line = line
         state = self._states.setdefault(reset.id, _State())
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
             return
         state.begun, state.base = True, len(self._index.live)
         state.description = state.description or reset
-        self._open = state
+        self._open, self._orphans = state, []
         if state.committed and not state.in_force:
             self._apply(state, reset)
         self._apply_if_complete(state)
 
-    def commit(self, reset: Reset, *, chained: bool) -> None:
-        """Take an intact commit; `chained` says whether it stands where it was written."""
+    def commit(self, reset: Reset, line: int, *, chained: bool) -> None:
+        """Take an intact commit, which stands in a line; `chained` says whether it continues the chain there."""
+        self.last_line = line
         state = self._states.setdefault(reset.id, _State())
         if state.committed:
             self._report("the commit of a reset stands in the log again; it counts once")
@@ -121,17 +160,22 @@ class Resets:
             return
         self._apply(state, reset)
 
-    def member(self, ordinal: int, reset_id: str, number: int) -> None:
-        """Take a message that belongs to a reset."""
-        state = self._states.get(reset_id)
-        if state is None:
-            state = self._open if self._open is not None else self._states.setdefault(reset_id, _State())
+    def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
+        """Take a message that belongs to a reset; where it is doubtful, its reset's id may be wrong."""
+        state = self._states.setdefault(reset_id, _State())
         state.members.append((number, ordinal))
+        if doubtful and not (state.begun or state.committed):
+            self._orphans.append((number, ordinal))
         if not state.in_force:
             self._apply_if_complete(state)
         elif state is self._last:  # it stands after its commit
-            rest = self._index.live[self._content_length(state) - 1 :]
-            self._index.replace_live([*self._content(state), *rest])
+            rest = self._index.live[state.content_length() - 1 :]
+            self._index.replace_live([*state.content(), *rest])
+
+    def forget(self, ordinal: int) -> None:
+        """Take note that a message is no more than a damaged copy of another one."""
+        for state in self._states.values():
+            state.members = [member for member in state.members if member[1] != ordinal]
 
     def _apply_if_complete(self, state: _State) -> None:
         reset = state.description
@@ -139,19 +183,24 @@ class Resets:
             return
         if reset.upto and self._position_of(reset.upto) is None:
             return
-        runs = [self._find_run(run, self._index.live) for run in reset.runs]
+        live = self._as_written()
+        runs = [self._find_run(run, live) for run in reset.runs]
         if all(len(found) == run.count for run, found in zip(reset.runs, runs, strict=True)):
             self._apply(state, reset)
 
     def _apply(self, state: _State, reset: Reset) -> None:
-        index, position = self._index, self._position_of(reset.upto)
-        if position is not None:
+        index, live, position = self._index, self._as_written(), self._position_of(reset.upto)
+        if state.begun:  # a damaged message may stand elsewhere in the history than it did
+            stop = max(state.base, position + 1 if position is not None else 0)
+        elif position is not None:
             stop = position + 1
-        elif state.begun:
-            stop = state.base
         else:
-            stop = len(index.live) if reset.upto else 0
-        before, after = index.live[:stop], index.live[stop:]
+            stop = len(live) if reset.upto else 0
+        before, after = live[:stop], live[stop:]
+        if reset.upto and position is None:
+            self.hidden.add(id_hash_of(reset.upto))
+        if len(state.members) < reset.count:
+            state.members += self._orphans
         state.runs, total = [], len(state.members)
         for run in reset.runs:
             ordinals = self._find_run(run, before)
@@ -160,54 +209,102 @@ class Resets:
                 self._report("it keeps more messages than the log has")
                 break
             state.runs.append((run.position, ordinals))
-        content = self._content(state)
+        content = state.content()
         if len(content) != reset.live:
             self._report(f"{len(content):,} of the {reset.live:,} messages that it makes live can be read")
         if len(state.members) != reset.count:
             self._report(f"{len(state.members):,} of its {reset.count:,} new messages can be read")
         index.replace_live([*content, *after])
         state.in_force = True
+        self.moved, self._orphans = {}, []  # what is live stands in the order of writing now
         if self._last is not None:
             self._last.members, self._last.runs = [], []
         self._last = state
 
-    @staticmethod
-    def _content_length(state: _State) -> int:
-        return len(state.members) + sum(len(ordinals) for _, ordinals in state.runs)
-
-    @staticmethod
-    def _content(state: _State) -> list[int]:
-        """What a reset makes live, in its order."""
-        content: list[int] = []
-        members = sorted(state.members, key=itemgetter(0))
-        taken = 0
-        for position, ordinals in state.runs:
-            while taken < len(members) and members[taken][0] < position:
-                content.append(members[taken][1])
-                taken += 1
-            content.extend(ordinals)
-        content.extend(ordinal for _, ordinal in members[taken:])
-        return content
-
     def _position_of(self, message_id: str) -> int | None:
-        return find_position(self._index, self._index.live, message_id) if message_id else None
+        return find_position(self._index, self._as_written(), message_id) if message_id else None
 
     def _find_run(self, run: Run, live: Sequence[int]) -> array[int]:
-        """The ordinals of a run in the live history; where one of its ends cannot be read, as `RunEnds` finds it."""
-        first = [find_position(self._index, live, message_id) for message_id in run.first]
-        last = [find_position(self._index, live, message_id) for message_id in run.last]
-        start, lost_first = _first_of(first)
-        end, lost_last = _first_of(last[::-1])
-        if start is None and end is None:
-            start, end = RunEnds(self._index, live).between(run.count) or (None, None)
-        elif end is None and start is not None:
-            end = RunEnds(self._index, live).end_after(start, run.count - lost_first)
+        """The ordinals of a run in the live history; where both names of one end are lost, its count tells the end."""
+        start, lost_first = _first_of([find_position(self._index, live, message_id) for message_id in run.first])
+        end, lost_last = _first_of([find_position(self._index, live, message_id) for message_id in reversed(run.last)])
+        if end is None and start is not None:
+            end = _LostLines(self._index, live).end_after(start, run.count - lost_first)
         elif start is None and end is not None:
-            start = RunEnds(self._index, live).start_before(end, run.count - lost_last)
+            start = _LostLines(self._index, live).start_before(end, run.count - lost_last)
         if start is None or end is None or end < start:
             self._report("it keeps messages that cannot be found")
             return array("I")
         return array("I", live[start : end + 1])
+
+    def _as_written(self) -> Sequence[int]:
+        """The live history with what was moved in the place where it was written: that is what a reset speaks of."""
+        live = self._index.live
+        if self.moved.keys().isdisjoint(live):
+            return live
+        written = [ordinal for ordinal in live if ordinal not in self.moved]
+        for ordinal in sorted(self.moved.keys() & set(live), key=self.moved.__getitem__):
+            before = self.moved[ordinal]
+            places = (place for place, one in enumerate(written) if one >= before or self.moved.get(one) == before)
+            written.insert(next(places, len(written)), ordinal)
+        return written
+
+
+class _LostLines:
+    """The lines of a log that cannot be read, as positions of a live history: they tell where a run ends.
+
+    Args:
+        index: knows where the damage lies.
+        live: the history, as ordinals.
+    """
+
+    def __init__(self, index: Index, live: Sequence[int]) -> None:
+        self._offsets, self._live = index.offsets, live
+        self._breaks = sorted(found.offset for found in index.damage if found.kind != "reset")
+        lost = (f for f in index.damage if f.kind in _LOST_KINDS and f.length >= _SHORTEST_MESSAGE_BYTES)
+        self._lost = sorted(found.offset for found in lost)
+
+    def start_before(self, end: int, count: int) -> int:
+        """Where a run of `count` messages starts that ends with the one at the position `end`."""
+        position, missing = end, count - 1
+        while position and missing > (lost := self._lost_at(position)):
+            missing -= lost + 1
+            position -= 1
+        broken = (at for at in range(position, end + 1) if self._is_broken(at))
+        return next(broken, end)
+
+    def end_after(self, start: int, count: int) -> int:
+        """Where a run of `count` messages ends that starts with the one at the position `start`."""
+        position, missing, last = start, count - 1, len(self._live) - 1
+        while position < last and missing > (lost := self._lost_at(position + 1)):
+            missing -= lost + 1
+            position += 1
+        broken = (at for at in range(position, start - 1, -1) if self._is_broken(at + 1))
+        return next(broken, start)
+
+    def _span(self, position: int) -> list[tuple[int, int]]:
+        """The bytes of the file beside a position: before the message there, and after the one before it."""
+        offsets, live = self._offsets, self._live
+        spans: list[tuple[int, int]] = []
+        if position < len(live):
+            after = live[position]
+            spans.append((offsets[after - 1] + 1 if after else 0, offsets[after]))
+        if position == len(live):  # what was live after the last one may stand anywhere after it
+            spans.append((offsets[live[-1]] + 1 if live else 0, 1 << 62))
+        elif position and live[position] != live[position - 1] + 1:
+            before = live[position - 1]
+            spans.append((offsets[before] + 1, offsets[before + 1] if before + 1 < len(offsets) else 1 << 62))
+        return spans
+
+    def _lost_at(self, position: int) -> int:
+        """How many lines that may have been messages cannot be read before the message at a position."""
+        return sum(bisect_left(self._lost, end) - bisect_left(self._lost, start) for start, end in self._span(position))
+
+    def _is_broken(self, position: int) -> bool:
+        """Whether anything is damaged there, or lines may be missing."""
+        return any(
+            bisect_right(self._breaks, end) > bisect_left(self._breaks, start) for start, end in self._span(position)
+        )
 
 
 def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
@@ -219,11 +316,4 @@ def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
     """The position of a message in a live history."""
     ordinal = index.find_live(message_id, live)
-    return _position(live, ordinal) if ordinal is not None else None
-
-
-def _position(live: Sequence[int], ordinal: int) -> int | None:
-    try:
-        return live.index(ordinal)
-    except ValueError:
-        return None
+    return live.index(ordinal) if ordinal is not None and ordinal in live else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..log.index import Index
-from ..log.reorder import Line
+from ..log.line_blocks import NumberedLine
 from ..log.scanner import Scanner
 
 
@@ -25,8 +25,8 @@ class ScannedLog(Protocol):
         """Give records' lines as they were written, without LF, in the given order."""
         ...
 
-    def whole_lines(self, start: int = 0) -> Iterator[Line]:
-        """Give the lines from an offset on, in the order in which they were written."""
+    def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
+        """Give the lines from an offset on, in their order."""
         ...
 
 

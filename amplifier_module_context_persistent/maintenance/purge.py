@@ -27,7 +27,7 @@ from ..log.index import Index
 from ..log.location import is_postgres
 from ..log.lock import LogLock
 from ..log.reader import LogReader
-from ..log.record import FORMAT_VERSION, encode_control
+from ..log.record import encode_control
 from ..log.strange import check_is_log
 from ..log.torn_tail import save_torn_tail, saved_tails
 from .purge_file import PurgeFile
@@ -134,8 +134,8 @@ def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
 
 def _begin(reader: LogReader, purge: Purge) -> PurgeCounts:
     """Count what lies beside the log's records, and refuse a log that this version does not know."""
-    if reader.index.version > FORMAT_VERSION:
-        raise PurgeError(f"the log has format version {reader.index.version}; use the version that wrote it")
+    if reader.index.unknown_version:
+        raise PurgeError(f"the log has format version {reader.index.unknown_version}; use the version that wrote it")
     tails = saved_tails(reader.path)
     counts = PurgeCounts(bytes_before=reader.size)
     if purge.torn:

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import PurgeError
-from ..log.bare_line import message_id_of
 from ..log.index import DAMAGED, UNCHAINED, Index
+from ..log.line_blocks import NumberedLine
 from ..log.record import (
-    CONTROL_HEAD,
     CRC_TAIL_BYTES,
     Member,
     Message,
@@ -24,10 +23,10 @@ from ..log.record import (
     encode_object,
     has_crc,
     member_of,
+    message_id_of,
     name_of,
 )
 from ..log.record_kinds import kind_of
-from ..log.reorder import Line
 from ..log.reset_writer import reset_bodies
 from ..log.scanner import Scanner
 from .ever_live import ScannedLog, was_live
@@ -37,6 +36,7 @@ from .redact import redact_control, redact_message, without_title
 
 Put = Callable[[bytes], None]
 
+_TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
 _DAMAGED_RECORD = b'{"_record":"damaged"}'
 """Stands for damage that is not carried over by itself; it has no checksum, so it is reported."""
@@ -101,7 +101,7 @@ class Rewrite:
             self._take(line)
         index = self._scanner.index
         if list(index.live) != self._snapshot_live or len(index) != self._total:
-            raise PurgeError("the damage in this log is such that it cannot be purged so; only --everything works")
+            raise PurgeError(_TOO_DAMAGED)
         if self._purge.cleared:
             for ordinal, content in self._reader.lines(self._reader.index.live):
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
@@ -118,7 +118,7 @@ class Rewrite:
         if not self._damage_put and any(found.offset >= self._cut_offset for found in index.damage):
             self._put_raw(_DAMAGED_RECORD)
 
-    def take_appended(self, lines: Iterator[Line]) -> None:
+    def take_appended(self, lines: Iterator[NumberedLine]) -> None:
         """Give on what was appended since; all of it stays, redacted likewise."""
         for line in lines:
             self._take(line)
@@ -163,31 +163,25 @@ class Rewrite:
 
     # -- one line ----------------------------------------------------------------------------------------------------
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: NumberedLine) -> None:
         scanner = self._scanner
         index, first = scanner.index, len(scanner.index)
-        generation, findings = index.generation, len(index.damage)
+        generation, findings, doubtful = index.generation, len(index.damage), dict(scanner.builder.doubtful)
         scanner.take(line.content, line.number, line.offset)
-        damaged = any(found.kind in _DAMAGED for found in index.damage[findings:])
+        damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
         offsets = {index.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):
-            if value is None or content == line.content:
-                content, value = self._written_control(content, value)
             if value is None:
                 self._take_raw(offset, content)
             elif "_record" in value:
                 self._take_control(offset, content, value, damaged=damaged)
             elif offset in offsets:
                 self._take_message(offsets[offset], content, value, offset, damaged=damaged)
-        if index.generation != generation:
+        withdrawn = {ordinal for hashed, (ordinal, _) in doubtful.items() if hashed not in scanner.builder.doubtful}
+        if withdrawn:  # whoever reads what is written leaves them out likewise
+            self._live = [ordinal for ordinal in self._live if ordinal not in withdrawn]
+        if index.generation != generation + len(withdrawn):
             self._take_reset(index)
-
-    def _written_control(self, line: bytes, value: Message | None) -> tuple[bytes, Message | None]:
-        """A control record of which one bit was flipped, as it was written; anything else as it is."""
-        written = self._scanner.written
-        if written != line and len(written) == len(line) and written.startswith(CONTROL_HEAD):
-            return written, decode(written)
-        return line, value
 
     def _take_raw(self, offset: int, line: bytes) -> None:
         if offset < self._cut_offset:
@@ -202,7 +196,7 @@ class Rewrite:
         self._put_damaged(line)
 
     def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
-        self._ids.append(self._id_of(value, line, offset))
+        self._ids.append(message_id_of(value, line, offset))
         if not self._stays_live(ordinal) and self._ids[ordinal] in self._gone_ids:
             self._gone.add(ordinal)  # a damaged copy of a message that goes
         if ordinal in self._gone:
@@ -212,13 +206,6 @@ class Rewrite:
             if self._stays_live(ordinal):
                 self._live.append(ordinal)
 
-    def _id_of(self, value: Message, line: bytes, offset: int) -> str:
-        """The id by which a message is known: of a flipped bit in it, the one that was written."""
-        written = self._scanner.written
-        if written != line and len(written) == len(line):
-            return message_id_of(decode(written), written, offset)
-        return message_id_of(value, line, offset)
-
     def _is_damaged(self, ordinal: int) -> bool:
         flags = self._reader.index.flags[ordinal]
         return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
@@ -226,8 +213,7 @@ class Rewrite:
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
         """Write a message; what was damaged stays so, and every reader reports it."""
         body = self._message_body(ordinal, line, value)
-        written = self._scanner.written
-        if not damaged or (written != line and body + written[-CRC_TAIL_BYTES:] == written):  # whole again
+        if not damaged:
             self._put(body)
         elif has_crc(line):
             self._put_damaged(body + line[-CRC_TAIL_BYTES:])
@@ -303,6 +289,8 @@ class Rewrite:
         if live == self._live and not self._plan_put:
             self._counts.controls_removed += 2
             return
+        if not set(self._live).issuperset(live):
+            raise PurgeError(_TOO_DAMAGED)
         self._resets += 1
         reset_id = f"purge-{self._time}-{self._resets}"
         bodies = reset_bodies(self._live, live, self._ids_of, reset_id=reset_id, reason="purge", time=self._time)

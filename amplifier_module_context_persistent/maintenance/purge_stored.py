@@ -18,7 +18,7 @@ from ..log.location import Location, location_of, parse_location
 from ..log.open import not_there
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
-from ..log.record import FORMAT_VERSION, MAX_RECORD_BYTES, encode_control
+from ..log.record import MAX_RECORD_BYTES, encode_control
 from .purge_lines import ChainedLines, check_written
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import Rewrite
@@ -100,6 +100,6 @@ def _opened(location: Location, timeout_s: float = 10.0) -> Iterator[PostgresRea
 
 
 def _begin(reader: PostgresReader, purge: Purge) -> PurgeCounts:
-    if reader.index.version > FORMAT_VERSION:
-        raise PurgeError(f"the log has format version {reader.index.version}; use the version that wrote it")
+    if reader.index.unknown_version:
+        raise PurgeError(f"the log has format version {reader.index.unknown_version}; use the version that wrote it")
     return PurgeCounts(bytes_before=reader.scanner.offset)

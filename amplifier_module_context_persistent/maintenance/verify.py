@@ -33,7 +33,6 @@ _WAIT_S = 2.0
 ADVICE = {
     "checksum": "it is read all the same; if nobody edited it, compare it with a backup",
     "unchained": "it is read all the same; another program wrote it without a checksum",
-    "moved": "it is read where it was written; nothing is lost",
     "repeated": "it counts once; nothing is lost",
     "glued": "the whole records in it are read; nothing to do",
     "unreadable": "everything after it is read; get the record from a backup if it matters",
@@ -180,7 +179,7 @@ def _columns(reader: ReadableLog, path: str) -> Iterator[Finding]:
         if len(found) != len(index) or found.live != index.live:
             yield Finding("columns", "the columns give another history than the lines")
             return
-        names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers")
+        names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by")
         for ordinal, offset in enumerate(index.offsets):
             if wrong := [name for name in names if getattr(found, name)[ordinal] != getattr(index, name)[ordinal]]:
                 yield Finding("columns", f"its columns are not what its line says: {', '.join(wrong)}", offset=offset)

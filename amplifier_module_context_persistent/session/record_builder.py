@@ -104,7 +104,7 @@ class RecordBuilder:
                     claimed.append(replayed)
                     return []
             body = encode_plain(message, message_id=message_id, timestamp=timestamp, is_copied=True)
-            is_begun = self._headed and len(index.offsets) and index.version >= FORMAT_VERSION
+            is_begun = self._headed and len(index.offsets)
             return [body] if is_begun else [*self._preamble(index), body]
 
         return prepare
@@ -201,9 +201,9 @@ class RecordBuilder:
         return self._header(index) + [_encoded(message) for message in self._extras.unsaved if len(index) == 0]
 
     def _header(self, index: Index) -> list[bytes]:
-        """A header, unless the last one in the log is this session's and of this version."""
+        """A header, unless the last one in the log is this session's."""
         own = self._headed or (index.headers and index.headers[-1].get("session_id") == self._session_id)
-        if own and index.version >= FORMAT_VERSION:
+        if own:
             self._headed = True
             return []
         header = encode_control(

@@ -201,14 +201,13 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     )
 
 
-PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "makers")
+PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_by")
 """The columns of an index as it was."""
 
 
 def index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    index.know_ids()
-    return Index(**{name: getattr(index, name)[:records] for name in PAST_COLUMNS}, asked=index.asked)
+    return Index(**{name: getattr(index, name)[:records] for name in PAST_COLUMNS}, models=index.models)
 
 
 def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError, RecordError
 from ..log.atomic_file import NewFile
-from ..log.bare_line import message_id_of
 from ..log.base import ReadableLog
 from ..log.batch import SEAL_BYTES
 from ..log.location import is_postgres
 from ..log.reader import LogReader
-from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, seal, to_plain
+from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, message_id_of, seal, to_plain
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
 
@@ -64,7 +63,6 @@ def carry(
         LogUnreadableError: the log's bytes changed while they were read.
     """
     index, taken, most_bytes = reader.index, set[int](), max_record_bytes - SEAL_BYTES
-    index.know_ids()
     for ordinal, line in reader.lines(ordinals):
         offset, role, hashed = index.offsets[ordinal], ROLES[index.roles[ordinal]], index.id_hashes[ordinal]
         try:

@@ -166,7 +166,7 @@ def _write(
                 refused.append(one)
                 continue
             carried += 1
-            provider, model = transcript.reader.index.maker_of(one.ordinal)
+            provider, model = transcript.reader.index.model_of(one.ordinal)
             if provider:  # its receipt stays behind
                 log.append(encode_control("asked", provider=provider, model=model))
             log.append(one.body)

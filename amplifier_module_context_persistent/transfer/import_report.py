@@ -9,7 +9,7 @@ from typing import Any
 
 from .importers.account import Account, Loss
 
-_FRAME = frozenset({"header", "reset", "keep", "commit", "reset_begin", "reset_commit"})
+_FRAME = frozenset({"header", "reset_begin", "reset_commit"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from ..log.base import Log
 from ..log.index import Index
 from ..log.open import open_log
 from ..log.record import Message, encode_object
-from ..log.reset_writer import ids_in, reset_bodies, upgrade
+from ..log.reset_writer import ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
@@ -128,7 +128,7 @@ def _reset(
         if ends != [past.ordinals[0], past.ordinals[-1]]:
             raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
         bodies = reset_bodies(index.live, past.ordinals, ids_in(log), reset_id=reset_id, reason="rewind", time=time)
-        return [*upgrade(index, created=time), *bodies, *([] if plan is None else [encode_object(plan)])]
+        return [*bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare
 

@@ -50,7 +50,7 @@ class MessageSource:
                 late=reminds and ordinal not in early,
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
-                asked=index.maker_of(ordinal) if self._bound else None,
+                asked=index.model_of(ordinal) if self._bound else None,
             )
             for ordinal, message in messages
             if where is None or where(message)

@@ -1,42 +1,45 @@
-"""CRC-32 backwards, and the order of lines that follows from it."""
+"""The chain: what a line that does not continue the one before it tells of its place."""
 
-import random
-from zlib import crc32
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.chain import Link, order_by_chain, seed_of, unshift
-from amplifier_module_context_persistent.log.record import stored_crc
+from amplifier_module_context_persistent.log.chain import Chain, Stray
+from amplifier_module_context_persistent.log.record import seal
 from tests.support.logs import body, sealed
 
-
-@given(st.binary(max_size=300), st.integers(0, 2**32 - 1))
-def test_a_crc_can_be_run_backwards(content: bytes, seed: int) -> None:
-    """From the bytes and the result follows the value that they were started with."""
-    assert unshift(crc32(content, seed) ^ crc32(content), len(content)) == seed
+SEEDS = st.integers(0, 0xFFFFFFFF)
 
 
-@given(st.permutations(range(8)))
-def test_the_chain_gives_the_order_of_writing(order: list[int]) -> None:
-    """Whatever order the lines stand in."""
-    lines = [line.rstrip(b"\n") for line in sealed([body(number) for number in range(8)])]
-    links = []
-    for number in order:
-        stored = stored_crc(lines[number])
-        assert stored is not None
-        links.append(Link(stored, seed_of(lines[number], stored)))
-    assert [order[number] for number in order_by_chain(links)] == list(range(8))
+@given(st.binary(min_size=1, max_size=200), SEEDS, SEEDS)
+def test_a_stray_knows_its_seed_without_its_bytes(content: bytes, seed: int, other: int) -> None:
+    """Only the one that it was written after; its checksum and its length are enough."""
+    line, crc = seal(content, seed)
+    stray = Stray.of(line[:-1], 1, crc, 0, is_message=True)
+    assert stray.was_written_after(seed)
+    assert stray.was_written_after(other) is (other == seed)
 
 
-@given(st.lists(st.none() | st.builds(Link, st.integers(0, 6), st.integers(0, 6)), max_size=12))
-def test_every_line_is_given_once(links: list[Link | None]) -> None:
-    """Also where checksums say nothing, contradict each other, or go round."""
-    assert sorted(order_by_chain(links)) == list(range(len(links)))
+def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
+    """From where it stands too early, and from where it stands too late; with many strays, by none."""
+    lines = [line[:-1] for line in sealed([*map(body, range(5))])]
+    stored = [int(line[-10:-2], 16) for line in lines]
+    strays = [Stray.of(lines[at], number, stored[at], number - 1, is_message=True) for number, at in ((2, 3), (3, 2))]
+    chain = Chain()
+    for stray in strays:
+        chain.add_stray(stray)
+    assert chain.written_before(lines[4], stored[4]) == strays[0]
+    assert chain.written_before(lines[1], stored[1]) is None
+    assert chain.written_after(stored[1]) == strays[1]
+    assert chain.written_after(stored[0]) is None
+    for _ in range(70):
+        chain.add_stray(strays[0])
+    assert chain.written_before(lines[4], stored[4]) is None
+    assert chain.written_after(stored[1]) is None
 
 
-def test_a_long_chain_is_no_deep_recursion() -> None:
-    """The order of a long log costs memory in proportion, and no stack."""
-    numbers = random.Random(1).sample(range(20_000), 20_000)
-    links = [Link(number + 1, number) for number in numbers]
-    assert [numbers[at] for at in order_by_chain(links)] == list(range(20_000))
+def test_a_chain_is_restored_as_it_was() -> None:
+    """As JSON keeps it."""
+    chain = Chain(1, 2, True, 3, 4, [Stray(1, 2, 3, 4, 5, True)])
+    assert Chain.restored(json.loads(json.dumps(chain.snapshot()))) == chain

@@ -29,7 +29,6 @@ from tests.support.logs import (
     body,
     content_of,
     keep,
-    old_reset_bodies,
     reset_bodies,
     sealed,
     write_file,
@@ -48,9 +47,9 @@ def path(tmp_path: Path) -> str:
 
 def steps(count: int, rng: random.Random) -> list[list[bytes]]:
     """What a log may hold: messages, resets of both versions, plans, pins, reports, receipts, bare lines, junk."""
-    made, number = [[header(1)]], 0
+    made, number = [[header(2)]], 0
     for step in range(count):
-        kind = rng.choice(["add", "add", "add", "add", "clear", "keep", "old", "plan", "pin", "usage", "view", "head"])
+        kind = rng.choice(["add", "add", "add", "add", "clear", "keep", "plan", "pin", "usage", "view", "head"])
         number += 2
         pair = [body(number), body(number + 1, pinned=rng.random() < 0.2)]
         if kind == "add":
@@ -59,8 +58,6 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
             made.append(reset_bodies(f"r{step}", *pair))
         elif kind == "keep" and number > 2:
             made.append(reset_bodies(f"r{step}", body(number), keep(number - 2, number - 1), body(number + 1)))
-        elif kind == "old":
-            made.append(old_reset_bodies(f"o{step}", *pair))
         elif kind == "plan":
             made.append([encode_control("plan", id=f"p{step}", keep=[[f"id-{number - 2}", 1]])])
         elif kind == "pin":
@@ -72,7 +69,7 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
             made.append([encode_message(answer, message_id=f"id-{number}", timestamp=STAMP)])
             made.append([encode_control("view", id=f"v{step}", provider=f"p{rng.randrange(3)}", model="m")])
         else:
-            made.append([header(rng.choice((1, 2)), f"log{step}"), encode_control("system", hash=f"h{step}")])
+            made.append([header(2, f"log{step}"), encode_control("system", hash=f"h{step}")])
     return made
 
 

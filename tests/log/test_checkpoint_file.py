@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import seal
 from tests.support.checkpoints import always, is_used, known, make_checkpoint, put, some_log, stored
 from tests.support.fakefs import FakeFiles
-from tests.support.logs import append_bodies, append_to, body, content_of, old_reset_bodies, reset_bodies, write_file
+from tests.support.logs import append_bodies, append_to, body, content_of, reset_bodies, write_file
 
 SECRET = "PURPLE-ELEPHANT"
 
@@ -67,7 +67,7 @@ def test_it_is_private_and_holds_no_content(path: str) -> None:
 def test_none_is_written_inside_an_open_reset(path: str) -> None:
     """Of a log that ends there, none is there."""
     bodies = reset_bodies("r1", body(5), upto="id-4")
-    for content in ([*map(body, range(5)), *bodies[:2]], [*map(body, range(5)), *old_reset_bodies("o", body(5))[:1]]):
+    for content in ([*map(body, range(5)), *bodies[:stop]] for stop in (1, 2)):
         seed, written = 0, b""
         for one in content:
             line, seed = seal(one, seed)

@@ -37,7 +37,7 @@ from tests.support.logs import (
 
 CALL = {"role": "assistant", "content": "message 5", "tool_calls": [{"id": "a", "arguments": {"n": 2**70, "t": "é\n"}}]}
 KEEP = encode_control("keep", **{"from": "id-1", "to": "id-2"})
-PLAIN = [encode_control("header", version=1), body(0), body(1, pinned=True), body(2)]
+PLAIN = [encode_control("header", version=2), body(0), body(1, pinned=True), body(2)]
 LOG = [*PLAIN, *reset_bodies("r", KEEP, body(3)), body(4), encode_message(CALL, message_id="id-5", timestamp=STAMP)]
 LIVE = [1, 2, 3, 4, 5]
 LINES = sealed(LOG)

@@ -25,7 +25,6 @@ from tests.support.logs import (
     content_of,
     keep,
     numbers,
-    old_reset_bodies,
     sealed,
     stored_numbers,
     write_file,
@@ -42,15 +41,11 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "log.jsonl")
 
 
-def start(version: int) -> bytes:
-    """A log of either version, with a reset that keeps some messages and hides others."""
-    header = encode_control("header", version=version, log_id="l")
-    if version == 1:
-        reset = old_reset_bodies("a", keep(1, 3), body(10))
-    else:
-        reset = given_reset("a", keep(1, 3), body(10), upto="id-5")
-    upgrade = [encode_control("header", version=2, log_id="l")] if version == 1 else []
-    return b"".join(sealed([header, *map(body, range(6)), *reset, *map(body, range(20, 26)), *upgrade]))
+def start() -> bytes:
+    """A log with a reset that keeps some messages and hides others."""
+    header = encode_control("header", version=2, log_id="l")
+    reset = given_reset("a", keep(1, 3), body(10), upto="id-5")
+    return b"".join(sealed([header, *map(body, range(6)), *reset, *map(body, range(20, 26))]))
 
 
 LIVE = [1, 2, 3, 10, *range(20, 26)]
@@ -67,12 +62,11 @@ def check(path: str, expected: list[int], damaged: set[int]) -> None:
     assert not verify_log(path).is_sound
 
 
-@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("where", ["nowhere", "over a record", "over two records", "over the last one"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(path: str, version: int, where: str, nth: int) -> None:
+def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(path: str, where: str, nth: int) -> None:
     """The writer is told that all is well. What it wrote is never served as something else; its loss is told."""
-    write_file(path, start(version))
+    write_file(path, start())
     offsets = [match.start() for match in re.finditer(rb"(?m)^", content_of(path))][:-1]
     place = {"over a record": offsets[11], "over two records": offsets[12] - 30, "over the last one": offsets[-1]}
     files = FakeFiles()
@@ -94,10 +88,9 @@ def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(path: str, versio
     log.close()
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, version: int) -> None:
+def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str) -> None:
     """An old state of a block: what was appended since into it is NUL bytes; what stands in later blocks is there."""
-    write_file(path, start(version))
+    write_file(path, start())
     log = FileLog(path)
     count = 0
     for number in range(30, 42):
@@ -119,10 +112,9 @@ def test_a_block_that_comes_back_as_it_was_costs_what_stood_in_it(path: str, ver
     print(f"old blocks: {count}")
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_an_open_log_never_serves_a_block_that_came_back(path: str, version: int) -> None:
+def test_an_open_log_never_serves_a_block_that_came_back(path: str) -> None:
     """Every message that is read is the one that was written; what changed under the log is an error."""
-    write_file(path, start(version))
+    write_file(path, start())
     content = content_of(path)
     for at in range(0, len(content), BLOCK):
         log = FileLog(path)
@@ -144,11 +136,10 @@ def test_an_open_log_never_serves_a_block_that_came_back(path: str, version: int
         write_file(path, content)
 
 
-@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("of", [2, 10, 22, 25])
-def test_an_edited_copy_of_a_line_takes_nobodys_place(path: str, version: int, of: int) -> None:
+def test_an_edited_copy_of_a_line_takes_nobodys_place(path: str, of: int) -> None:
     """A line with another text and an id that the log holds is reported and not live, wherever it stands."""
-    lines = start(version).splitlines(keepends=True)
+    lines = start().splitlines(keepends=True)
     (line,) = [line for line in lines if body(of) in line]
     count = 0
     for edited in (line.replace(b"message ", b"massage "), line[:-20] + b"}\n"):
@@ -172,12 +163,11 @@ def rewinds() -> Iterator[tuple[int, bool]]:
     return ((nth, forever) for forever in (False, True) for nth in range(1, 14))
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_rewind_of_which_any_call_fails_is_in_force_or_not(path: str, version: int) -> None:
+def test_a_rewind_of_which_any_call_fails_is_in_force_or_not(path: str) -> None:
     """As a whole; the caller is told which, or that nobody knows; and the next one works."""
     seen = set()
     for nth, forever in rewinds():
-        write_file(path, start(version))
+        write_file(path, start())
         files = FakeFiles()
         log = FileLog(path, files=files)
 

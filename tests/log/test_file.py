@@ -89,7 +89,7 @@ def test_a_preparation_sees_the_control_records_before_it(log: Log) -> None:
     """Two callers who would both write a header do not, even in one batch."""
 
     def first(index: Index) -> list[bytes]:
-        return [body(0)] if index.headers else [encode_control("header"), body(0)]
+        return [body(0)] if index.headers else [encode_control("header", version=2), body(0)]
 
     assert log.append([first, first, first]) == [range(1), range(1, 2), range(2, 3)]
     assert log.index.control_counts == {"header": 1}

@@ -120,7 +120,7 @@ def test_a_failure_behind_an_acknowledged_part_keeps_the_acknowledgement(path: s
     log = FileLog(path, files=files)
     append(log, 0)
     files.fail("write", nth=2, code=errno.ENOSPC)
-    outcomes = log.append([giving(encode_control("header"), body(1)), giving(body(2)), giving(body(3))])
+    outcomes = log.append([giving(encode_control("header", version=2), body(1)), giving(body(2)), giving(body(3))])
     assert outcomes[0] == range(1, 2)
     assert [type(outcome) for outcome in outcomes[1:]] == [AppendError, AppendError]
     assert stored_numbers(path) == [0, 1]

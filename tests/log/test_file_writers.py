@@ -11,9 +11,10 @@ import pytest
 
 from amplifier_module_context_persistent.errors import LockTimeoutError, LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
+    STAMP,
     append,
     append_bodies,
     assert_sound,
@@ -23,7 +24,6 @@ from tests.support.logs import (
     giving,
     in_a_fork,
     numbers,
-    old_reset_bodies,
     sealed,
     stored_numbers,
     write_file,
@@ -203,7 +203,8 @@ def test_a_log_of_the_older_module_goes_on(path: str) -> None:
     assert [message["metadata"]["message_id"] for message in again.read([0, 1])] == first
     assert [again.index.find(name) for name in first] == [0, 1]
     assert findings(path) == []
-    append_bodies(again, *old_reset_bodies("r", encode_control("keep", **{"from": first[1], "to": "id-2"})))
+    reset = Reset("r", "clear", STAMP, "id-3", 0, 2, (Run.of(0, [first[1], "id-2"]),))
+    append_bodies(again, *frame(reset, []))
     assert stored_numbers(path) == [1, 2]
 
 

@@ -12,8 +12,9 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log import id_table
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.id_table import FEW, MOST_AT_ONCE, IdTable
-from amplifier_module_context_persistent.log.index import LIVE, UNHELD, USER, Index, id_hash_of
+from amplifier_module_context_persistent.log.index import LIVE, UNHELD, Index, id_hash_of
 from amplifier_module_context_persistent.log.record import encode_plain, seal
+from tests.support.rows import row
 
 
 class CountedColumn(array):  # type: ignore[type-arg]
@@ -88,7 +89,7 @@ def test_appends_with_an_id_cost_the_same_however_long_the_log_is() -> None:
         for number in range(3 * FEW):
             name = f"new{number}"
             assert index.find(name) is None
-            index.add(offset=0, length=1, role=USER, flags=0, id_hash=id_hash_of(name.encode()))
+            index.add([row(id_hash=id_hash_of(name))])
             assert index.find(name) == count + number
         assert (CountedColumn.looked_at - before) / (6 * FEW) <= FEW + 100
 
@@ -114,7 +115,7 @@ def test_records_that_nothing_finds_are_passed_over() -> None:
     """The newest record that is held counts, in the table and after it."""
     index = index_of(3 * FEW)
     for _ in range(3):
-        index.add(offset=0, length=1, role=USER, flags=0, id_hash=id_hash_of(b"m5"))
+        index.add([row(id_hash=id_hash_of(b"m5"))])
     assert index.find("m5") == len(index) - 1
     for expected in (len(index) - 2, len(index) - 3, 5, None):
         index.flags[index.find("m5") or 0] |= UNHELD

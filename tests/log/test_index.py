@@ -7,19 +7,17 @@ import pytest
 from amplifier_module_context_persistent.log.index import (
     LIVE,
     PINNED,
-    USER,
     Index,
     id_hash_of,
     ordinals_of,
     runs_of,
     spans_of,
 )
+from tests.support.rows import row
 
 
 def add(index: Index, name: str, *, live: bool = True) -> int:
-    ordinal = index.add(offset=10 * len(index), length=10, role=USER, flags=0, id_hash=id_hash_of(name.encode()))
-    if live:
-        index.make_live(ordinal)
+    (ordinal,) = index.add([row(offset=10 * len(index), length=10, flags=LIVE * live, id_hash=id_hash_of(name))])
     return ordinal
 
 
@@ -78,16 +76,17 @@ def test_finding_many_agrees_with_finding_one() -> None:
 def test_ids_with_lone_surrogates_can_be_found() -> None:
     """An id that UTF-8 cannot carry is an id all the same."""
     index = Index()
-    index.add(offset=0, length=1, role=USER, flags=0, id_hash=id_hash_of("\ud800".encode("utf-8", "surrogatepass")))
+    index.add([row(id_hash=id_hash_of("\ud800".encode("utf-8", "surrogatepass")))])
     assert index.find("\ud800") == 0
 
 
-def test_control_records_are_counted_by_kind() -> None:
-    """Kinds that nobody knows are counted too."""
-    index = Index()
-    for kind in ("view", "view", "strange"):
-        index.count_control(kind)
-    assert index.control_counts == {"view": 2, "strange": 1}
+def test_a_message_that_is_withdrawn_is_live_and_found_no_more() -> None:
+    """A pin lets go of it; the plan stays, as the rest of the history does."""
+    index = filled(4)
+    index.plan, index.pins = {"any": 1}, {1, 2}
+    index.withdraw(2)
+    assert (list(index.live), index.pins, index.plan) == ([0, 1, 3], {1}, {"any": 1})
+    assert (index.find("id-2"), index.is_held(2), index.is_live(2), index.generation) == (None, False, False, 1)
 
 
 @pytest.mark.parametrize("seed", range(20))

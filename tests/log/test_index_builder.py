@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.index import LIVE, ROLE_CODES, Damage
+from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.index_builder import IndexBuilder
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from tests.support.logs import STAMP, body, reset_bodies, sealed
@@ -27,7 +27,7 @@ def test_every_kind_of_control_record_is_known_and_counted() -> None:
         encode_control("of a later version"),
     ]
     index = scan(sealed([header, *map(body, range(4)), *controls])).index
-    assert index.version == 2
+    assert index.unknown_version == ""
     assert [value["log_id"] for value in index.headers] == ["l"]
     assert index.plan is not None
     assert index.plan["id"] == "p"
@@ -49,15 +49,6 @@ def test_a_reset_voids_the_plan_and_the_pins_of_what_it_hides() -> None:
     assert index.pins == {0}
 
 
-def test_the_version_is_the_highest_of_a_sound_header() -> None:
-    """Not the last one's, and not that of a header whose checksum does not hold."""
-    headers = [encode_control("header", version=version) for version in (1, 2, 1)]
-    assert scan(sealed(headers)).index.version == 2
-    broken = [line.replace(b'"version":2', b'"version":77') for line in sealed(headers)]
-    assert scan(broken).index.version == 1
-    assert scan(sealed([encode_control("header", version="9")])).index.version == 0
-
-
 def test_a_damaged_line_with_the_id_of_any_message_before_it_is_not_live() -> None:
     """Also of the first one, and of one that came since the ids were last looked through."""
     lines = sealed([body(0), body(1)])
@@ -71,21 +62,14 @@ def test_a_damaged_line_with_the_id_of_any_message_before_it_is_not_live() -> No
     assert [kind for kind, *_ in found(scanner)].count("repeated") == 2
 
 
-def test_an_old_commit_that_is_sound_must_be_of_the_reset_before_it() -> None:
-    """One with another id commits nothing where fewer records stand than the reset had."""
-    bodies = [body(0), encode_control("reset", id="r", count=2), body(1), encode_control("commit", id="x"), body(2)]
-    assert ids(scan(sealed(bodies)))[:1] == [0]
-    assert scan(sealed(bodies)).index.damage
-
-
 def test_without_a_place_a_record_is_at_0() -> None:
     """Until it is told where a record lies."""
     builder = IndexBuilder()
     builder.report("unreadable", "nothing")
     assert builder.index.damage == [Damage(0, 0, "unreadable", "nothing", 0)]
-    builder.add(ROLE_CODES["user"], LIVE, 7)
+    builder.message({"role": "user"}, "id-0", 0)
     index = builder.index
-    assert [*index.offsets, *index.lengths, *index.seeds, *index.checks, *index.makers] == [0] * 5
+    assert [*index.offsets, *index.lengths, *index.seeds, *index.checks, *index.answered_by] == [0] * 5
 
 
 def test_messages_with_the_same_id_are_live_unless_they_are_doubtful() -> None:
@@ -105,30 +89,19 @@ def test_nobody_holds_a_message_of_a_reset_that_is_not_in_force() -> None:
     assert index.find("id-1") is None
 
 
-def test_sound_messages_are_taken_by_their_columns() -> None:
-    """As they are taken one by one."""
-    whole = scan(sealed([encode_control("view", provider="p", model="m"), *map(body, range(5))])).index
-    builder = IndexBuilder()
-    names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users")
-    for span in (slice(0, 3), slice(3, 5)):
-        builder.extend_live(**{name: getattr(whole, name)[span] for name in names})
-    for name in (*names, "live"):
-        assert list(getattr(builder.index, name)) == list(getattr(whole, name)), name
-
-
 def test_who_was_asked_is_known_until_an_answer_comes() -> None:
     """Also where the answer has to be parsed; one of a reset answers no request."""
     receipt = encode_control("view", id="v", provider="p", model="m")
     answer = {"role": "assistant", "content": "Yes.", "metadata": {"pinned": True}}
     pinned = encode_message(answer, message_id="id-2", timestamp=STAMP)
     scanner = scan(sealed([body(0), receipt]))
-    assert scanner.index.asked[scanner.builder.asked] == ("p", "m")
+    assert scanner.index.models[scanner.builder.pending_model] == ("p", "m")
     scanner.feed(b"".join(sealed([pinned, pinned], scanner.seed)))
-    assert [scanner.index.maker_of(ordinal) for ordinal in range(3)] == [("", ""), ("p", "m"), ("", "")]
-    assert scanner.builder.asked == 0
+    assert [scanner.index.model_of(ordinal) for ordinal in range(3)] == [("", ""), ("p", "m"), ("", "")]
+    assert scanner.builder.pending_model == 0
     inside = scan(sealed([body(0), receipt, *reset_bodies("r", pinned, upto="id-0")]))
-    assert inside.index.maker_of(1) == ("", "")
-    assert inside.index.asked[inside.builder.asked] == ("p", "m")
+    assert inside.index.model_of(1) == ("", "")
+    assert inside.index.models[inside.builder.pending_model] == ("p", "m")
 
 
 @pytest.mark.parametrize("asked", [-1, 2])
@@ -137,6 +110,6 @@ def test_a_snapshot_with_a_model_that_is_not_known_is_refused(asked: int) -> Non
     scanner = scan(sealed([encode_control("view", provider="p", model="m")]))
     builder, snapshot = IndexBuilder(scanner.index), scanner.builder.snapshot()
     builder.restore(snapshot)
-    assert builder.asked == 1
+    assert builder.pending_model == 1
     with pytest.raises(ValueError, match="not known"):
-        builder.restore({**snapshot, "asked": asked})
+        builder.restore({**snapshot, "pending_model": asked})

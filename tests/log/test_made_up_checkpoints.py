@@ -53,7 +53,8 @@ def test_whatever_a_checkpoint_says_the_log_opens(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "makers", "plain_users", "live"]
+    "name",
+    ["offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users", "live"],
 )
 def test_whatever_its_columns_say_the_log_opens(path: str, name: str) -> None:
     """The bytes of one column are altered."""
@@ -85,7 +86,7 @@ def many_reports(described: dict[str, Any]) -> None:
 
 
 def many_live_again(described: dict[str, Any]) -> None:
-    state = described["scan"]["resets"][0]
+    state = described["scan"]["resets"]["states"][0]
     state["runs"] = [[0, [0, described["records"]]]] * 200_000
 
 

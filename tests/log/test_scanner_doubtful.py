@@ -6,7 +6,7 @@ from amplifier_module_context_persistent.log.index import UNCHAINED
 from amplifier_module_context_persistent.log.line_blocks import fetch_lines
 from amplifier_module_context_persistent.log.read_back import parsed
 from amplifier_module_context_persistent.log.record import encode_control, seal
-from tests.support.logs import body, keep, old_reset_bodies, sealed
+from tests.support.logs import body, sealed
 from tests.support.scans import found, ids, scan
 
 LINES = sealed([body(number) for number in range(4)])
@@ -32,13 +32,13 @@ def test_a_flipped_bit_in_a_line_that_was_no_record_stops_no_scan(content: bytes
         assert found(scanner)
 
 
-def test_a_control_record_of_which_one_bit_was_flipped_counts_once() -> None:
-    """As it was written; the damage is one finding."""
+def test_a_header_of_which_one_bit_was_flipped_counts() -> None:
+    """As it is, if it is the first; the damage is one finding."""
     header = sealed([encode_control("header", version=2, log_id="l")])[0]
     for changed in (header.replace(b'"l"', b'"m"'), header.replace(b"_crc", b"_crb")):
         scanner = scan([changed, *sealed([body(0)], int(header[-11:-3], 16))])
         assert scanner.index.control_counts == {"header": 1}
-        assert scanner.index.headers[0]["log_id"] == "l"
+        assert scanner.index.headers[0]["log_id"] in "lm"
         assert len(scanner.index.damage) == 1
         assert ids(scanner) == [0]
 
@@ -71,14 +71,6 @@ def test_records_in_one_line_are_read_back() -> None:
         index = scan(lines).index
         stored = fetch_lines(index, index.live, lambda offset, size, all_of=content: all_of[offset : offset + size])
         assert len(list(parsed(index, stored, "log"))) == len(index.live) > 0
-
-
-@pytest.mark.parametrize("damaged", [b"x%s", b"\0%s", b'{"x":1}'])
-def test_a_rewind_whose_run_cannot_be_read_hides_nothing(damaged: bytes) -> None:
-    """Whatever stands in its place: nobody knows what it kept."""
-    lines = sealed([*map(body, range(6)), *old_reset_bodies("r", keep(0, 3), reason="rewind"), body(20)])
-    line = damaged % lines[7][1:-1] if b"%s" in damaged else damaged
-    assert ids(scan([*lines[:7], line + b"\n", *lines[8:]])) == [0, 1, 2, 3, 4, 5, 20]
 
 
 def test_sound_messages_with_the_same_id_are_both_live() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log import scanner as scanner_module
-from amplifier_module_context_persistent.log.index import LIVE, ROLE_CODES, UNCHAINED
+from amplifier_module_context_persistent.log.index import ROLE_CODES
 from amplifier_module_context_persistent.log.record import ROLES, encode_control, encode_message
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.checkpoints import columns_of
@@ -42,18 +42,6 @@ def test_sound_messages_and_receipts_are_not_parsed(piece: int) -> None:
     assert list(scanner.index.roles) == [ROLE_CODES[role] for role in ROLES for _ in names]
     assert scanner.index.control_counts == {"view": len(bodies) // 2}
     assert scanner.line == len(bodies)
-    assert found(scanner) == []
-
-
-@pytest.mark.usefixtures("unparsed")
-@pytest.mark.parametrize("space", ["", " "])
-def test_lines_of_the_older_module_are_not_parsed_twice(space: str) -> None:
-    """At the beginning of a log they are read by `read_bare`."""
-    lines = [
-        json.dumps({"role": role, "content": "text"}, separators=(",", f":{space}")).encode() + b"\n" for role in ROLES
-    ]
-    scanner = scan(lines)
-    assert list(scanner.index.flags) == [LIVE | UNCHAINED] * len(ROLES)
     assert found(scanner) == []
 
 
@@ -94,7 +82,7 @@ def test_what_is_not_parsed_is_indexed_as_if_it_were() -> None:
         slow.take(line[:-1], number, offset)
         offset += len(line)
     expected, columns = columns_of(slow.index), columns_of(quick.index)
-    assert [n for n, plain in enumerate(columns.pop("plain_users")) if plain] == [2, 8]
+    assert [n for n, plain in enumerate(columns.pop("plain_users")) if plain] == [8]
     assert columns == {name: expected[name] for name in columns}
     assert slow.seed == quick.seed
 

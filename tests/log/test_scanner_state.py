@@ -66,10 +66,3 @@ def test_a_line_that_another_program_wrote_anew_is_damaged() -> None:
     scanner = scan([anew, bare(1)])
     assert [kind for kind, *_ in found(scanner)] == ["checksum", "unchained"]
     assert [bool(flag & DAMAGED) for flag in scanner.index.flags] == [True, False]
-
-
-def test_a_line_of_which_one_bit_was_flipped_is_known_as_it_was_written() -> None:
-    """A purge copies what was written; a line that was edited otherwise is what it is."""
-    for changed, written in ((b"passage 2", None), (b"message 3", LINES[2][:-1])):
-        lines = [*LINES[:2], LINES[2].replace(b"message 2", changed)]
-        assert scan(lines).written == (written or lines[2][:-1])

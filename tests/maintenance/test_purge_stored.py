@@ -14,15 +14,13 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.purge import plan_purge, purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transfer.copy_log import copy_log
-from tests.support.logs import STAMP, append, body, numbers, old_reset_bodies, reset_bodies, sealed
+from tests.support.logs import STAMP, append, body, numbers, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.purges import before, plan, redact
 
 LINES = sealed([*map(body, range(20)), plan(10, (0, 3)), *reset_bodies("r", body(30)), *map(body, range(40, 60))])
-OLD = sealed([*map(body, range(20)), *old_reset_bodies("r", body(30)), *map(body, range(40, 60))])
 LOGS = {
     "sound": b"".join(LINES),
-    "old": b"".join(OLD),
     "edited": b"".join(LINES).replace(b"4", b"5", 9),
     "lost": b"".join(LINES[:7] + LINES[8:]),
     "moved": b"".join([*LINES[:3], LINES[4], LINES[3], *LINES[5:]]),

@@ -2,8 +2,8 @@
 
 import json
 
+from amplifier_module_context_persistent.log.line_blocks import NumberedLine
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.reorder import Line
 from amplifier_module_context_persistent.maintenance.raw_records import pieces_of
 from tests.support.logs import body, sealed, write_file
 
@@ -26,8 +26,8 @@ def read(path: str, content: bytes) -> list[tuple[bytes, bool]]:
     return [(line, value is not None) for _, line, value in found]
 
 
-def torn_line(reader: LogReader, content: bytes) -> list[Line]:
-    return [Line(0, torn.offset, content[torn.offset :])] if (torn := reader.torn) else []
+def torn_line(reader: LogReader, content: bytes) -> list[NumberedLine]:
+    return [NumberedLine(0, torn.offset, content[torn.offset :])] if (torn := reader.torn) else []
 
 
 def test_every_byte_but_padding_is_in_a_piece(tmp_path) -> None:

@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
-from tests.support.logs import keep, old_reset_bodies, reset_bodies
+from tests.support.logs import keep, reset_bodies
 
 MODELS = ("claude-sonnet-4-5", "unknown-model")
 
@@ -42,12 +42,10 @@ def message_body(number: int, rng: random.Random) -> bytes:
 
 def steps(count: int, rng: random.Random) -> list[list[bytes]]:
     """The bodies of a log, step by step: what stands in one step was written together."""
-    made = [[encode_control("header", version=rng.choice((1, 2)), log_id="log", session_id="s")]]
+    made = [[encode_control("header", version=2, log_id="log", session_id="s")]]
     number = 0
     for step in range(count):
-        kind = rng.choice(
-            ["add"] * 8 + ["reset", "keep", "clear", "old", "plan", "usage", "usage", "view", "fork", "appends"]
-        )
+        kind = rng.choice(["add"] * 8 + ["reset", "keep", "clear", "plan", "usage", "usage", "view", "fork", "appends"])
         new = [message_body(number + at, rng) for at in range(rng.randrange(1, 6))]
         first = rng.randrange(number) if number else 0
         number += len(new)
@@ -59,8 +57,6 @@ def steps(count: int, rng: random.Random) -> list[list[bytes]]:
             made.append(reset_bodies(f"k{step}", *new[:1], keep(first // 2, first), *new[1:]))
         elif kind == "clear":
             made.append(reset_bodies(f"c{step}"))
-        elif kind == "old":
-            made.append(old_reset_bodies(f"o{step}", *new))
         elif kind == "plan":
             made.append(
                 [encode_control("plan", id=f"p{rng.randrange(4)}", step=1, tokens_before=9, cuts={"id-1": [1]})]

@@ -57,7 +57,6 @@ def all_of(reader: LogReader) -> dict[str, Any]:
         "messages": messages,
         "scan": scanner.snapshot(),
         "settled": scanner.builder.is_settled,
-        "order": scanner.order,
         "seed": scanner.seed,
         "offset": scanner.offset,
         "line": scanner.line,
@@ -68,7 +67,6 @@ def all_of(reader: LogReader) -> dict[str, Any]:
 
 def columns_of(index: Index) -> dict[str, Any]:
     """All that an index holds, by its names."""
-    index.know_ids()
     columns = {field.name: getattr(index, field.name) for field in dataclasses.fields(index) if field.compare}
     return {**columns, "usage": list(index.usage.items())}
 

@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.places import ROOT
 
 SOURCES = ("fixtures/damaged.jsonl", "fixtures/every-kind.jsonl", "fixtures/older-module.jsonl", "fixtures/torn.jsonl")
-GOLDEN = "tests/log/golden/format-1.jsonl"
+GOLDEN = "tests/log/golden/format-2.jsonl"
 LONGEST_LINE = 20_000
 RECEIPT = b'{"_record":"view",'
 STRANGE = (

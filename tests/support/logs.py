@@ -59,15 +59,6 @@ def kept(numbers: Sequence[int]) -> bytes:
     return encode_control("keep", numbers=list(numbers))
 
 
-def old_reset_bodies(reset_id: str, *content: bytes, reason: str = "clear") -> list[bytes]:
-    """The bodies of a whole reset of format version 1."""
-    return [
-        encode_control("reset", id=reset_id, reason=reason, count=len(content)),
-        *content,
-        encode_control("commit", id=reset_id),
-    ]
-
-
 def reset_bodies(reset_id: str, *content: bytes, upto: str = "") -> list[bytes]:
     """The bodies of a whole reset; of its content, what `keep` gives becomes runs of its description."""
     members: list[bytes] = []

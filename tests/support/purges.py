@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.maintenance.redact import REPLACEMENT
 from amplifier_module_context_persistent.search.pattern import compile_regex, replace_matches
 from tests.support.logs import STAMP, append_bodies, content_of
 
-HEADER = encode_control("header", version=1, session_id="s1")
+HEADER = encode_control("header", version=2, session_id="s1")
 
 
 EVERYTHING, CLEARED = Purge(everything=True), Purge(cleared=True)

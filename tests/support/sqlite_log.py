@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from amplifier_module_context_persistent.log.base import LogDescription, Outcome, Prepare
 from amplifier_module_context_persistent.log.batch import prepare_part
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.index_builder import IndexBuilder, Place
+from amplifier_module_context_persistent.log.index_builder import IndexBuilder, Place, Standing
 from amplifier_module_context_persistent.log.read_back import checked, parsed
 from amplifier_module_context_persistent.log.record import (
     MAX_RECORD_BYTES,
@@ -64,9 +64,9 @@ class SQLiteLog:
         value, body = decode(line), line.rstrip(b"\n")
         stored = stored_crc(body)
         assert stored is not None
-        self._builder.at(Place(number, number, len(line), self._seed, stored))
+        self._builder.place = Place(number, number, len(line), self._seed, stored)
         if "_record" in value:
-            self._builder.control(value, 0, intact=is_intact(body))
+            self._builder.control(value, Standing(intact=is_intact(body)))
         else:
             self._builder.message(value, value["metadata"]["message_id"], 0, member_of(body))
         self._rows, self._seed = number, stored

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
 from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, history_at
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.forks import play, read, records
-from tests.support.logs import append_bodies, old_reset_bodies
+from tests.support.logs import append_bodies
 
 
 @pytest.mark.parametrize("at", [0, 3, -1, "nobody", ""])
@@ -34,9 +34,8 @@ async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
     with Transcript(tmp_path / "log") as transcript:
         found = following_plan(transcript.book, history_at(transcript).ordinals)
         assert (found or {}).get("id") == plan["id"]
-    runs = [(ids[0], ids[gone - 1]), (ids[gone + 1], ids[-1])]
-    keeps = [encode_control("keep", **{"from": first, "to": last}) for first, last in runs]
-    append_bodies(FileLog(tmp_path / "log"), *old_reset_bodies("r", *keeps))
+    runs = Run.of(0, ids[:gone]), Run.of(0, ids[gone + 1 :])
+    append_bodies(FileLog(tmp_path / "log"), *frame(Reset("r", "clear", "t", ids[-1], 0, len(ids) - 1, runs), []))
     with Transcript(tmp_path / "log") as transcript:
         assert len(transcript) == len(history) - 1
         assert following_plan(transcript.book, history_at(transcript).ordinals) is None

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.copy_log import copy_log, copy_target
 from fixtures.generate import generate_session
-from tests.support.logs import STAMP, append, body, old_reset_bodies, reset_bodies, sealed
+from tests.support.logs import STAMP, append, body, reset_bodies, sealed
 from tests.support.postgres import CuttingProxy, TestServer
 from tests.support.recorded_sessions import Recorded
 
@@ -71,11 +71,8 @@ def made_logs() -> dict[str, bytes]:
         "torn": sound + lines[-1][:40],
         "empty lines": sound.replace(b"\n", b"\n\n", 3),
         "reset": b"".join(sealed([*map(body, range(80)), *reset_bodies("r", body(200)), *map(body, range(300, 380))])),
-        "old reset": b"".join(
-            sealed([*map(body, range(80)), *old_reset_bodies("r", body(200)), *map(body, range(300, 380))])
-        ),
-        "open old reset": b"".join(
-            sealed([*map(body, range(80)), *old_reset_bodies("r", body(200))[:-1], *map(body, range(300, 380))])
+        "open reset": b"".join(
+            sealed([*map(body, range(80)), *reset_bodies("r", body(200))[:-1], *map(body, range(300, 380))])
         ),
         "pinned": b"".join(sealed([body(number, pinned=number % 3 == 0) for number in range(100)])),
         "asked": b"".join(
@@ -89,7 +86,6 @@ def made_logs() -> dict[str, bytes]:
 def state(location: str) -> object:
     """All that a reader knows of a log, and what its views were."""
     with Transcript(location) as there:
-        there.reader.index.know_ids()
         # a torn end is no line of a file
         columns = [one.name for one in fields(Index) if one.compare and one.name != "damage"]
         known = [getattr(there.reader.index, name) for name in columns]

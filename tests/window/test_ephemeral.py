@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.index import USER, Index
+from amplifier_module_context_persistent.log.index import LIVE, Index
 from amplifier_module_context_persistent.view.entry import Entry
 from amplifier_module_context_persistent.window.ephemeral import Extras
+from tests.support.rows import row
 
 Message = dict[str, Any]
 
@@ -14,7 +15,7 @@ Message = dict[str, Any]
 def index(records: int) -> Index:
     found = Index()
     for place in range(records):
-        found.make_live(found.add(offset=place, length=1, role=USER, flags=0, id_hash=place))
+        found.add([row(offset=place, flags=LIVE, id_hash=place)])
     return found
 
 

@@ -1,6 +1,6 @@
 """The entries a window keeps: what it takes in, whose plan it follows, how far back it looks."""
 
-from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
 from amplifier_module_context_persistent.window.request import ViewRequest
 from fixtures.generate import generate_session
 from tests.support.checker import same
@@ -27,9 +27,8 @@ def test_a_reset_voids_the_plan() -> None:
     desk.talk(20)
     desk.ask(2_000)
     desk.store()
-    kept = encode_control("keep", **{"from": "m4", "to": "m5"})
-    reset = encode_control("reset", id="r", reason="rewind", count=1)
-    append_bodies(desk.log, reset, kept, encode_control("commit", id="r"))
+    reset = Reset("r", "rewind", "t", "m19", 0, 2, (Run.of(0, ["m4", "m5"]),))
+    append_bodies(desk.log, *frame(reset, []))
     view = desk.ask(2_000).view
     assert view is not None
     assert [m["metadata"]["message_id"] for m in view] == ["m4", "m5"]

@@ -14,11 +14,10 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from zlib import crc32
 
 from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
-from ..index_builder import IndexBuilder
+from ..index import Row as IndexRow
 from ..record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from ..scanner import Scanner
 from .rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, PLAIN_USER, RECEIPT, ColumnBytes, Row
@@ -39,10 +38,7 @@ def new_rows(lines: Sequence[bytes], after: Scanner) -> list[Row]:
     """The rows of lines of our own, without LF, that are not stored yet; `after` stands where they begin, and stays."""
     scanner = Scanner(after.max_record_bytes)
     scanner.go_on(after)
-    rows = list(rows_of(lines, scanner))
-    if after.builder.is_plain:
-        return rows
-    return [Row(row.at, MESSAGE, row.crc, 0, 0, 0, row.line) for row in rows]  # whoever reads them scans them
+    return list(rows_of(lines, scanner))
 
 
 def rows_of(lines: Iterable[bytes], scanner: Scanner, *, lacks_newline: bool = False) -> Iterator[Row]:
@@ -68,20 +64,18 @@ def rows_of(lines: Iterable[bytes], scanner: Scanner, *, lacks_newline: bool = F
 def _row(line: bytes, scanner: Scanner) -> Row:
     """Scan a line, and say in its row what it was found to be."""
     index, at, number, seed = scanner.index, scanner.offset, len(scanner.index), scanner.seed
-    was_plain = scanner.builder.is_plain
-    findings, receipts = len(index.damage), index.control_counts.get("view", 0)
+    findings, receipts = len(index.damage), index.control_counts["view"]
     scan_line(scanner, line)
     crc = stored_crc(line)
     if crc is None or len(index.damage) != findings or crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed)) != crc:
         return Row(at, OTHER, scanner.seed, 0, 0, 0, line)
-    is_plain = was_plain and scanner.builder.is_plain  # else what the row is depends on more than its columns
     if line.startswith(CONTROL_HEAD):
-        if is_plain and index.control_counts.get("view", 0) > receipts:
-            asked = "\0".join(index.asked[scanner.builder.asked])
-            return Row(at, RECEIPT, crc, 0, 0, 1 + id_hash_of(asked.encode("utf-8", "surrogatepass")), line)
+        if index.control_counts["view"] > receipts:
+            asked = "\0".join(index.models[scanner.builder.pending_model])
+            return Row(at, RECEIPT, crc, 0, 0, 1 + id_hash_of(asked), line)
         return Row(at, CONTROL, crc, 0, 0, 0, line)
     is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
-    if not (is_plain and is_one):
+    if not is_one:
         return Row(at, MESSAGE, crc, 0, 0, 0, line)
     flags = index.flags[number] & PINNED | (PLAIN_USER if index.plain_users[number] else 0)
     return Row(at, INDEXED, crc, index.roles[number], flags, index.id_hashes[number], line)
@@ -147,7 +141,7 @@ def take_columns(scanner: Scanner, columns: Columns, lines: Mapping[int, bytes])
         if position < len(columns):
             scan_line(scanner, lines[position])
             if columns.kinds[position] == RECEIPT:
-                codes[columns.id_hashes[position]] = scanner.builder.asked
+                codes[columns.id_hashes[position]] = scanner.builder.pending_model
         start = position + 1
 
 
@@ -155,45 +149,21 @@ def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes
     """Take rows all of which are known, as a scan of their lines would; `codes` says whom receipts asked."""
     if start == stop:
         return
-    index, builder = scanner.index, scanner.builder
-    is_message = columns.kinds[start:stop].translate(_IS_MESSAGE)
-    first = len(index)
-
-    def chosen(column: Sequence[int]) -> Iterator[int]:
-        return compress(column[start:stop], is_message)
-
-    seeds = array("I", [scanner.seed])
-    seeds.extend(columns.crcs[start : stop - 1])
-    builder.extend_live(
-        offsets=chosen(columns.at),
-        lengths=chosen(columns.lengths),
-        roles=chosen(columns.roles),
-        flags=(flags & PINNED | LIVE for flags in chosen(columns.flags)),
-        id_hashes=chosen(columns.id_hashes),
-        seeds=compress(seeds, is_message),
-        checks=chosen(columns.crcs),
-        plain_users=(int(flags & PLAIN_USER > 0) for flags in chosen(columns.flags)),
-        makers=_makers(builder, columns, start, stop, codes),
-    )
-    if receipts := stop - start - (len(index) - first):
-        index.count_control("view", receipts)
-    scanner.pass_sound(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], columns.crcs[stop - 1])
-
-
-def _makers(builder: IndexBuilder, columns: Columns, start: int, stop: int, codes: Mapping[int, int]) -> bytearray:
-    """Who was asked for each message: an answer goes to the last request before it that has none yet."""
-    asked, makers = builder.asked, bytearray()
-    rows = zip(columns.kinds[start:stop], columns.roles[start:stop], columns.id_hashes[start:stop], strict=True)
-    for kind, role, hashed in rows:
-        if kind == RECEIPT:
-            asked = codes[hashed]
-        elif role == ASSISTANT:
-            makers.append(asked)
-            asked = 0
+    builder, seed, rows = scanner.builder, scanner.seed, list[IndexRow]()
+    for position in range(start, stop):
+        crc, hashed, given = columns.crcs[position], columns.id_hashes[position], columns.flags[position]
+        if columns.kinds[position] == RECEIPT:
+            builder.pending_model = codes[hashed]
+            builder.index.control_counts["view"] += 1
         else:
-            makers.append(0)
-    builder.asked = asked
-    return makers
+            role, plain = columns.roles[position], int(given & PLAIN_USER > 0)
+            model = builder.pop_pending_model() if role == ASSISTANT else 0
+            place = columns.at[position], columns.lengths[position]
+            rows.append((*place, role, given & PINNED | LIVE, hashed, seed, crc, model, plain))
+        seed = crc
+    builder.withdraw_copies(row[4] for row in rows)
+    builder.index.add(rows)
+    scanner.pass_sound(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], seed)
 
 
 def _numbers(typecode: str, packed: bytes) -> array[int]:

@@ -12,15 +12,16 @@ import errno
 import logging
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogError, LogUnreadableError
+from ..file_scan import count_lost
+from ..format_version import check_readable
 from ..index import Index
+from ..line_blocks import NumberedLine, numbered_lines
 from ..location import Location
 from ..read_back import checked
-from ..reorder import Line, chain_breaks, lines_as_written, read_in_order
 from ..scanner import Scanner
 from . import rows
 from .columns import Columns, scan_line, take_columns
@@ -176,7 +177,6 @@ class PostgresReader:
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
-        breaks = chain_breaks(self.index)
         while self._trusting and head.head - self.lines_known > _FEW_ROWS:
             stop = min(head.head, self.lines_known + _MOST_ROWS)
             if not self._take_columns(connection, head.log_id, self.lines_known, stop):
@@ -184,8 +184,7 @@ class PostgresReader:
         while self.lines_known < head.head:
             self.take(self.bytes.block(connection, log_id=head.log_id, start=self.lines_known, stop=head.head))
         self.head = head
-        if chain_breaks(self.index) > breaks:
-            self.scanner = read_in_order(self.bytes, self.scanner, self.scanner.offset) or self.scanner
+        check_readable(self.index, self.shown)
         if not (goes_on or purged):
             self._count_lost(known)
 
@@ -234,9 +233,9 @@ class PostgresReader:
                 self._forget()
             raise
 
-    def whole_lines(self, start: int = 0) -> Iterator[Line]:
-        """Give the lines that were taken in, from an offset on, in the order in which they were written."""
-        return lines_as_written(self.bytes, self.scanner, self.scanner.offset, start)
+    def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
+        """Give the lines that were taken in, from an offset on, in their order."""
+        return numbered_lines(self.bytes.lines(self.scanner.offset, start), start)
 
     def _was_replaced(self, head: Head) -> bool:
         """Whether another log stands in the place of the known one, as after a purge."""
@@ -258,7 +257,7 @@ class PostgresReader:
 
     def _count_lost(self, known: Index) -> None:
         """Count and report messages that were known and are gone, as after a failover to a server that lagged."""
-        lost = sum((Counter(known.id_hashes) - Counter(self.index.id_hashes)).values())
+        lost = count_lost(known, self.index)
         self.lost_messages += lost
         if lost:
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)

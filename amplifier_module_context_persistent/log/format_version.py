@@ -1,0 +1,66 @@
+"""Format versions: which logs are read, appended to, or refused.
+
+A header names the version of what follows it. A later one may well compute its checksums otherwise, so such a header
+counts where it should begin the chain, and after a line that is not ours either, whether or not its checksum holds.
+Then the log is read as far as it can be understood, and never appended to. In any other place a header whose checksum
+does not hold is damage, and says nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from collections.abc import Iterable
+
+from ..errors import LogUnreadableError, LogVersionError
+from .index import Index
+from .record import CRC_TAIL_BYTES, FORMAT_VERSION, Message, continues, stored_crc
+
+_OWN_HEAD = b'{"_record":"header","version":%d' % FORMAT_VERSION
+_ANY_HEAD = re.compile(rb'\{"_record":"header",".{7}":[^,}]*', re.DOTALL)
+_NEVER_RELEASED = "1"
+
+
+def unknown_version(header: Message) -> str:
+    """The version that a header names, as text, if this package does not know it; else an empty text."""
+    version = header.get("version")
+    if type(version) is int and version == FORMAT_VERSION:
+        return ""
+    return json.dumps(version)[:20] if "version" in header else "none"
+
+
+def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
+    """Whether a header's checksum holds once the version is the known one: a flipped bit made it another.
+
+    Args:
+        line: the header's line, without LF.
+        seeds: the checksums that may come before it.
+    """
+    stored, found = stored_crc(line), _ANY_HEAD.match(line)
+    if stored is None or found is None:
+        return False
+    body = _OWN_HEAD + line[found.end() : -CRC_TAIL_BYTES]
+    return any(continues(body, stored, seed) for seed in seeds)
+
+
+def check_readable(index: Index, location: str) -> None:
+    """Refuse a log of a version that nobody reads any more.
+
+    Raises:
+        LogUnreadableError: it is one.
+    """
+    if index.unknown_version == _NEVER_RELEASED:
+        reason = "the log has format version 1, which was never released and is not read; begin a new log"
+        raise LogUnreadableError(errno.EINVAL, reason, location)
+
+
+def check_may_append(index: Index, location: str) -> None:
+    """Refuse to write to a log of a later format version.
+
+    Raises:
+        LogVersionError: it is one.
+    """
+    if index.unknown_version:
+        reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"
+        raise LogVersionError(errno.EPERM, f"{reason}; update it", location)

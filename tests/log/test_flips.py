@@ -1,0 +1,94 @@
+"""Every bit of every line of logs with resets, flipped by itself, against what a plain list says is live.
+
+A flip may cost the message in its line, or both messages beside a newline that it makes or removes. Nothing else
+leaves the live history or changes its place there, nothing that a reset hid comes back, and the damage is reported.
+"""
+
+import pytest
+
+from amplifier_module_context_persistent.log.index import UNCHAINED
+from amplifier_module_context_persistent.log.record import encode_control
+from amplifier_module_context_persistent.log.scanner import Scanner
+from tests.support.logs import body, keep, reset_bodies, sealed
+from tests.support.scans import scan
+
+LOGS: dict[str, tuple[list[bytes], list[int]]] = {
+    "a run and new messages": (
+        [*map(body, range(5)), *reset_bodies("r", body(10), keep(1, 3), body(11), upto="id-4"), body(20)],
+        [10, 1, 2, 3, 11, 20],
+    ),
+    "a clear, and a rewind": (
+        [
+            encode_control("header", version=2, log_id="l"),
+            *map(body, range(3)),
+            *reset_bodies("c", upto="id-2"),
+            *map(body, range(20, 24)),
+            *reset_bodies("w", keep(20, 22), upto="id-23"),
+            body(30),
+            body(31),
+        ],
+        [20, 21, 22, 30, 31],
+    ),
+    "a reset of a reset": (
+        [
+            *map(body, range(3)),
+            *reset_bodies("r", body(10), keep(0, 0), body(11), upto="id-2"),
+            *reset_bodies("s", keep(10, 10), body(12), keep(11, 11), upto="id-11"),
+            body(20),
+        ],
+        [10, 12, 11, 20],
+    ),
+    "a plan, a pin and receipts": (
+        [
+            encode_control("header", version=2, log_id="l"),
+            *map(body, range(2)),
+            encode_control("view", id="v", provider="p", model="m", hash="0"),
+            encode_control("plan", id="p", upto="id-1", keep=[["id-0", "id-1"]], cuts={}, notice=""),
+            encode_control("pin", id="x", message_id="id-1", pinned=True),
+            *reset_bodies("r", keep(1, 1), body(10), upto="id-1"),
+            encode_control("plan", id="q", upto="id-10", keep=[["id-1", "id-10"]], cuts={}, notice=""),
+            encode_control("pin", id="y", message_id="id-10", pinned=True),
+            body(20),
+        ],
+        [1, 10, 20],
+    ),
+}
+
+
+def live_offsets(scanner: Scanner) -> list[int]:
+    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_no_flipped_bit_changes_more_than_its_own_message(name: str) -> None:
+    """Its line's bytes and its newline; a plan or a pin with a flipped bit is not in force."""
+    bodies, numbers = LOGS[name]
+    lines = sealed(bodies)
+    starts = [sum(map(len, lines[:at])) for at in range(len(lines) + 1)]
+    found = {one: starts[at] for at, line in enumerate(lines) for one in range(40) if b'"message %d"' % one in line}
+    expected, count = [found[number] for number in numbers], 0
+    content = b"".join(lines)
+    sound = scan([content]).index
+    assert live_offsets(scan([content])) == expected
+    for at, line in enumerate(lines):
+        for bit in range(8 * len(line)):
+            place = starts[at] + bit // 8
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << bit % 8
+            if place == len(content) - 1:
+                continue  # a torn tail, and no damage
+            scanner = scan([bytes(flipped)])
+            own = {starts[at], starts[at + 1]} if place == starts[at + 1] - 1 else {starts[at]}
+            live = [one for one in live_offsets(scanner) if not starts[at] <= one < starts[at + 1]]
+            assert [one for one in live if one not in own] == [one for one in expected if one not in own], (at, bit)
+            assert scanner.index.damage, (at, bit)
+            assert not scanner.index.unknown_version
+            count += 1
+            if place == starts[at + 1] - 1:
+                continue  # both records in the line are sound
+            if line.startswith(b'{"_record":"plan"') and sound.plan and b'"id":"q"' in line:
+                assert scanner.index.plan is None
+            if line.startswith(b'{"_record":"pin"') and b'"id":"y"' in line:
+                assert scanner.index.pins == sound.pins - {sound.live[1]}
+    print(f"bits flipped in logs with resets: {count}")
+    assert sum(bool(flag & UNCHAINED) for flag in sound.flags) == 0

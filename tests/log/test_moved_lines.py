@@ -1,0 +1,107 @@
+"""Lines that changed places, and lines that stand twice: reported, read where they stand, and read once."""
+
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_control
+from tests.support.checkpoints import always, make_checkpoint
+from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
+from tests.support.scans import ids, scan
+
+LINES = sealed(
+    [
+        encode_control("header", version=2, log_id="l"),
+        *map(body, range(9)),
+        *reset_bodies("r", body(10), keep(2, 6), body(11), upto="id-8"),
+        *map(body, range(20, 23)),
+        *reset_bodies("w", keep(3, 5), keep(20, 21), upto="id-22"),
+        *map(body, range(30, 34)),
+    ]
+)
+LIVE = [3, 4, 5, 20, 21, 30, 31, 32, 33]
+
+
+def named(line: bytes) -> int:
+    """The number of a line's message; -1 for a control record."""
+    return int(line.split(b'"content":"message ')[1].split(b'"')[0]) if b'"content"' in line else -1
+
+
+def goes_on(path: str, exchanged: set[int] = frozenset()) -> None:  # type: ignore[assignment]
+    """What was live is so in its order, but for what was exchanged; also after an append and in a new process."""
+    log, expected = FileLog(path), [number for number in LIVE if number not in exchanged]
+    found = numbers(log)
+    assert [number for number in found if number not in exchanged] == expected
+    assert set(found) <= set(LIVE)
+    assert findings(path)
+    append(log, 40)
+    assert numbers(log) == [*found, 40] == stored_numbers(path)
+    log.close()
+
+
+def test_any_two_lines_may_change_places(tmp_path: Path) -> None:
+    """Nothing else leaves the live history, and nothing that a reset hid comes back."""
+    path, count = str(tmp_path / "log.jsonl"), 0
+    for first, second in combinations(range(len(LINES)), 2):
+        changed = list(LINES)
+        changed[first], changed[second] = changed[second], changed[first]
+        write_file(path, b"".join(changed))
+        goes_on(path, {named(LINES[first]), named(LINES[second])})
+        count += 1
+    print(f"exchanged lines: {count}")
+
+
+def test_exchanged_lines_are_read_where_they_stand() -> None:
+    """Neighbours and others, where no reset has to judge them."""
+    lines = sealed([*map(body, range(8))])
+    for first, second in combinations(range(8), 2):
+        changed, expected = list(lines), list(range(8))
+        changed[first], changed[second] = lines[second], lines[first]
+        expected[first], expected[second] = second, first
+        scanner = scan(changed)
+        assert ids(scanner) == expected
+        assert {found.kind for found in scanner.index.damage} == {"checksum"}
+
+
+def test_any_line_may_stand_twice(tmp_path: Path) -> None:
+    """A copy anywhere else counts once, and so do some neighbours that were copied together."""
+    path, count = str(tmp_path / "log.jsonl"), 0
+    for first in range(len(LINES)):
+        for place in range(0, len(LINES) + 1, 2):
+            for length in (1, 3):
+                copied = LINES[first : first + length]
+                if length > 1 and any(named(line) < 0 or b'"_reset"' in line for line in copied):
+                    continue  # a part of a reset that stands twice as a block
+                write_file(path, b"".join([*LINES[:place], *copied, *LINES[place:]]))
+                if length == 1:
+                    goes_on(path)
+                else:
+                    found = stored_numbers(path)
+                    assert sorted(found) == LIVE, (first, place, found)
+                    assert findings(path)
+                count += 1
+    print(f"copied lines: {count}")
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_checkpoint_that_ends_with_a_line_out_of_place_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool
+) -> None:
+    """Where that line was written is only told by one that the checkpoint does not cover."""
+    path, used, wrong = str(tmp_path / "log.jsonl"), 0, []
+    for first, second in combinations(range(0, len(LINES), 1 + far), 2):
+        exchanged = list(LINES)
+        exchanged[first], exchanged[second] = LINES[second], LINES[first]
+        for changed in (exchanged, [*LINES[:first], LINES[second], *LINES[first:]]):
+            write_file(path, b"".join(changed))
+            expected = stored_numbers(path)
+            with monkeypatch.context() as patch:
+                always(patch)
+                write_file(path, b"".join(changed[: (second if far else first) + 1]))
+                used += make_checkpoint(path)
+                write_file(path, b"".join(changed))
+                wrong += [(first, second)] * (stored_numbers(path) != expected)
+    assert wrong == []
+    assert used > 40
