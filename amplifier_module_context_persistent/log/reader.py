@@ -40,7 +40,7 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file, read.
 
-    18 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    17 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
