@@ -95,7 +95,7 @@ class SQLiteLog:
         return outcomes
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        return parsed(self.index, self._lines(ordinals), self._path)
+        return parsed(self.index, self.lines(ordinals), self._path)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         return checked(self.index, self._lines(ordinals), self._path)
