@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.line_blocks import fetch_blocks, fetch_lines
+from amplifier_module_context_persistent.log.line_blocks import fetch_lines
 from tests.support.logs import body, sealed
 from tests.support.scans import scan
 
@@ -34,12 +34,3 @@ def test_neighbours_are_read_together_in_the_order_asked_for(ordinals: list[int]
     index = scan(LINES).index
     assert list(fetch_lines(index, ordinals, read)) == [(ordinal, LINES[ordinal][:-1]) for ordinal in ordinals]
     assert len(asked) == reads
-
-
-@pytest.mark.parametrize("short", [0, 1, 50, 10_000])
-def test_a_block_tells_whether_the_log_had_all_of_it(short: int) -> None:
-    """A log that was cut gives fewer bytes."""
-    index = scan(LINES).index
-    content = CONTENT[: len(CONTENT) - short]
-    (block,) = fetch_blocks(index, [8, 9], lambda offset, size: content[offset : offset + size])
-    assert block.is_whole(index) is not bool(short)
