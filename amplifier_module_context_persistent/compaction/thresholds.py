@@ -6,10 +6,22 @@ from ..config import Config
 from .planner import Compaction
 
 
-def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
-    """Whether a view of this size is to be compacted."""
+def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int, begins_turn: bool = False) -> bool:
+    """Whether a view of this size is to be compacted.
+
+    A plan in the middle of a tool loop ends the reasoning of the loop so far. So where a turn begins, half of the way
+    from the target to the threshold is enough (docs/compaction.md has what that was measured to bring).
+
+    Args:
+        config: the policy.
+        tokens: of the view.
+        messages: of the view.
+        budget_tokens: what it may come to.
+        begins_turn: whether a turn begins, in a session with reasoning.
+    """
     many = config.max_messages is not None and messages > config.max_messages
-    return many or tokens >= config.compact_threshold * budget_tokens
+    threshold = (config.compact_threshold + config.target_usage) / 2 if begins_turn else config.compact_threshold
+    return many or tokens >= threshold * budget_tokens
 
 
 def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:

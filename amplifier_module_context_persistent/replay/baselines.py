@@ -58,8 +58,8 @@ class Whole:
 
     def full(self, arrangement: Arrangement) -> bool:
         """Whether a view has reached the upper watermark."""
-        size = {"tokens": arrangement.tokens, "messages": len(arrangement.items)}
-        return needs_plan(self.config, budget_tokens=self.budget_tokens, **size)
+        messages = len(arrangement.items)
+        return needs_plan(self.config, budget_tokens=self.budget_tokens, tokens=arrangement.tokens, messages=messages)
 
     def take(self, message: Message) -> None:
         """Take in a message."""

@@ -123,6 +123,11 @@ class BoundViews:
         return self._chain[-1].hex() if self._chain else ""
 
     @property
+    def begins_turn(self) -> bool:
+        """Whether the view at hand ends with a person's message, and has answers with reasoning."""
+        return len(self._given) == self._turn + 1 and any(known.bare is not known.shown for known in self._hashes)
+
+    @property
     def left_out(self) -> int:
         """How many answers of the view at hand are without their reasoning."""
         return len(self._bared)

@@ -66,6 +66,25 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
     return [new(Group, (head, tuple(results))) for head, results in groups]
 
 
+def late_results(entries: Sequence[Entry]) -> list[Entry]:
+    """The results that came after the model had answered without them: its request had stand-ins in their place.
+
+    Answers that follow one another are parts of one response, and do not count.
+    """
+    asked: dict[str, int] = {}
+    late: list[Entry] = []
+    answers, before = 0, ""
+    for entry in entries:
+        if entry.result_of is not None:
+            if (since := asked.pop(entry.result_of, None)) is not None and answers > since:
+                late.append(entry)
+        elif entry.role == "assistant":
+            answers += before != "assistant"
+            asked.update((call.id, answers) for call in entry.calls if call.id not in entry.closed)
+        before = entry.role
+    return late
+
+
 def closed_calls(
     groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
 ) -> dict[str, frozenset[str]]:

@@ -68,6 +68,11 @@ class KeptEntries:
         """The ordinal of the last live message that was taken in."""
         return log.index.live[self._taken - 1] if self._taken else None
 
+    def _after_last(self, log: Log) -> int:
+        """The ordinal after that one."""
+        last = self.last(log)
+        return last + 1 if last is not None else 0
+
     def entries(
         self,
         log: Log,
@@ -151,7 +156,8 @@ class KeptEntries:
         self._taken = len(log.index.live)
         entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
         entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
-        self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out), 0
+        covers = self._after_last(log)
+        self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
         self._dropped -= made.kept_ordinals
         self._dropped |= self._source.extras.ordinals() - made.kept_ordinals
 
@@ -169,5 +175,6 @@ class KeptEntries:
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
         """Show some messages whole, by a plan of this window's own."""
         state = self.with_whole(log, ordinals)
-        self.state = replace(state, plan=state.as_plan(plan_id, self.last(log)), entries=end_chains(state.entries))
+        plan, covers = state.as_plan(plan_id, self.last(log)), self._after_last(log)
+        self.state = replace(state, plan=plan, entries=end_chains(state.entries), covers=covers)
         self._dropped -= ordinals

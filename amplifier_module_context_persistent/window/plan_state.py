@@ -32,6 +32,8 @@ class PlanState:
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
     """By message id, what the cut messages come to."""
     left_out: int = 0
+    covers: int = 0
+    """The ordinal after the last message that the plan covers."""
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
         """Whether the messages of some ordinals are whole; those that are in no log are not looked for."""
@@ -74,7 +76,8 @@ class PlanState:
             messages = zip(changed, log.read([entry.ordinal for entry in changed]), strict=True)
             cut_tokens |= {entry.id: count(shorten(entry, message, cuts[entry.id])) for entry, message in messages}
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
-        return PlanState(entries, plan, cut_tokens, self.left_out - (len(entries) - len(self.entries)))
+        left_out = self.left_out - (len(entries) - len(self.entries))
+        return PlanState(entries, plan, cut_tokens, left_out, self.covers)
 
     def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
@@ -148,4 +151,5 @@ def stored_plan_state(
     messages = zip(cut, log.read([entry.ordinal for entry in cut]), strict=True)
     shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
     cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
-    return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals)), upto + 1
+    covers = log.index.live[upto] + 1
+    return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), covers), upto + 1

@@ -43,8 +43,14 @@ class Breaker:
         if retained != self._retained:
             self._retained, self._refused = retained, None
 
-    def wants_plan(self, request: ViewRequest, tokens: int, messages: int) -> bool:
+    def wants_plan(self, request: ViewRequest, tokens: int, messages: int, *, begins_turn: bool = False) -> bool:
         """Whether a plan is to be tried for a view of so many tokens and messages.
+
+        Args:
+            request: the request.
+            tokens: of its view.
+            messages: of its view.
+            begins_turn: as `needs_plan`.
 
         Raises:
             FloorError: it was tried for this very view, and cannot be made to fit.
@@ -52,7 +58,9 @@ class Breaker:
         budget = request.budget_tokens
         if request.plans_now:
             return tokens > self._config.target_usage * budget
-        if not needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=budget):
+        if not needs_plan(
+            self._config, tokens=tokens, messages=messages, budget_tokens=budget, begins_turn=begins_turn
+        ):
             return False
         if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
             known = self._refused[1]

@@ -9,7 +9,7 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any
@@ -33,7 +33,7 @@ from ..view.plan_record import plan_record
 from ..view.readers import Reader
 from ..view.receipts import Chain
 from ..view.render import SharedRendering, render
-from ..view.rules import last_human, tool_groups
+from ..view.rules import last_human, late_results, tool_groups
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
@@ -116,7 +116,7 @@ class ViewState:
         request = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
         tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
         messages = len(arrangement.items)
-        if self._breaker.wants_plan(request, tokens, messages):
+        if self._breaker.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn):
             if not may_plan:
                 return ViewResult(None, tokens, messages, budget, made)
             planned = self._plan_within_bytes(log, request, tokens, messages)
@@ -301,8 +301,13 @@ class ViewState:
         bound = follow(made.plan)
         if bound.plan.tokens_after <= request.budget_tokens:
             return bound
-        unbound = self._unbound_by_plan(request, planned) & set(made.plan.keep)
+        unbound = frozenset(e.id for e in planned if e.bond is not None and e.id in set(made.plan.keep))
         return follow(replace(made.plan, silent=made.plan.silent | unbound))
+
+    def _without_late(self, entries: list[Entry], retained: frozenset[int]) -> list[Entry]:
+        """The entries without results that came late: their stand-ins stay until the next plan."""
+        late = {e.ordinal for e in late_results(entries) if e.ordinal >= self._kept.state.covers} - retained
+        return [entry for entry in entries if entry.ordinal not in late] if late else entries
 
     def _reader_of(self, request: ViewRequest) -> Reader | None:
         """Who gets the view; None where nothing depends on it."""
@@ -310,11 +315,13 @@ class ViewState:
             return None
         return Reader.of(request.provider_name, request.model, before_bound=self._bonds is Bonds.MAKER)
 
-    def _unbound_by_plan(self, request: ViewRequest, entries: Sequence[Entry]) -> frozenset[str]:
-        """The ids of messages whose reasoning a new plan is made without: what stands before it changes."""
-        reader, groups = self._reader_of(request), tool_groups(entries)
-        running = (last_human(groups) or 0) if reader is not None and not reader.checks_prefix else len(groups)
-        heads = (group.head for group in groups[:running])
+    def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
+        """The ids of messages of finished turns with reasoning: a new plan is made as if it showed none of it.
+
+        The reasoning of the running turn counts although it goes as well where it is bound: as much will come anew.
+        """
+        groups = tool_groups(entries)
+        heads = (group.head for group in groups[: last_human(groups) or 0])
         return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
 
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState, entries: list[Entry]) -> Compaction:
@@ -351,15 +358,17 @@ class ViewState:
                 positions=self._kept.positions(log, state),
                 arranged=self._arranged,
                 reader=self._reader_of(request),
-                unbound=self._unbound_by_plan(request, entries),
+                unbound=self._unbound_by_plan(entries),
                 shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,
             )
         )
 
-    def _arrange(self, log: Log, request: ViewRequest, entries: Iterable[Entry]) -> Arrangement:
+    def _arrange(self, log: Log, request: ViewRequest, entries: list[Entry]) -> Arrangement:
         """The view of entries under the plan in force, for who asks."""
         reader = self._reader_of(request)
+        if self._bonds is Bonds.PREFIX:
+            entries = self._without_late(entries, request.retained)
         how: dict[str, Any] = {"reader": reader}
         if (plan := self.plan) is not None:
             how |= {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}

@@ -24,6 +24,14 @@ def test_a_plan_is_wanted_at_the_threshold(config: dict[str, Any], tokens: int, 
     assert needs_plan(given, tokens=tokens, messages=messages, budget_tokens=1_000) is wanted
 
 
+@pytest.mark.parametrize(("tokens", "wanted"), [(649, False), (650, True)])
+def test_a_turn_begins_with_a_plan_earlier(tokens: int, wanted: bool) -> None:
+    """Half of the way from the target to the threshold: a plan in the middle of a tool loop would end its reasoning."""
+    given = Config.load({"compact_threshold": 0.8, "target_usage": 0.5})
+    assert needs_plan(given, tokens=tokens, messages=1, budget_tokens=1_000, begins_turn=True) is wanted
+    assert not needs_plan(given, tokens=tokens, messages=1, budget_tokens=1_000)
+
+
 @pytest.mark.parametrize(
     ("config", "tokens", "messages", "enough"),
     [

@@ -240,15 +240,23 @@ def _inserted(view: Messages, history: Messages, known: Places, nameless: Messag
 
 
 def _unanswered(history: Messages) -> dict[str, bool]:
-    """Tell of every call id that one message of history has: does its result miss?"""
+    """Tell of every call id that one message of history has: does its result miss?
+
+    Nothing is said of a result that came after the model had answered without it: its stand-in stays until a plan.
+    """
     callers = Counter(call_id for message in history for call_id in _call_ids(message))
     missing: dict[str, bool] = {}
     for message in history:
         for call_id in _call_ids(message):
             if callers[call_id] == 1:
                 missing[call_id] = True
-        if message.get("role") == "tool" and message.get("tool_call_id") in missing:
-            missing[message["tool_call_id"]] = False
+        if message.get("role") == "tool" and (call_id := message.get("tool_call_id")) in missing:
+            missing[call_id] = False
+            caller = next(at for at, one in enumerate(history) if call_id in _call_ids(one))
+            end = next(at for at, one in enumerate(history) if one is message)
+            roles = [one.get("role") for one in history[caller:end]]
+            if ("assistant", True) in zip(roles[1:], [role != "assistant" for role in roles], strict=False):
+                del missing[call_id]
     return missing
 
 
