@@ -111,6 +111,7 @@ _PREFIX = "|".join(
 """What stands before a `_`: a word in small letters, or several. It is looked at from its end, where texts are few."""
 
 _GITLEAKS = "rules of gitleaks and betterleaks"
+_SCANNERS = "rules of several public scanners"
 _GITHUB = "GitHub: supported secret scanning patterns"
 _HOG = "detectors of trufflehog"
 _KEY_LINE = r"(?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?-----"
@@ -210,6 +211,11 @@ TOKENS = (
     _row("LaunchDarkly key", f"sdk-{_UUID} api-{_UUID} mob-{_UUID}", "LaunchDarkly: keys"),
     _row("ConfigCat key", "configcat-sdk-1/{b22}/{b22}", f"ConfigCat: SDK keys; {_GITLEAKS}"),
     _raw("Authress key", ".acc- .acc_", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}", f"Authress: service clients; {_GITLEAKS}", begins=False),
+    _row("Aiven password", "AVNS_{b18,}", _SCANNERS),
+    _row("Axiom token", f"xaat-{_UUID} xapt-{_UUID}", _SCANNERS),
+    _row("Rootly key", "rootly_{h64}", _HOG),
+    _row("Trigger.dev key", "tr_prod_{a20,} tr_stg_{a20,} tr_dev_{a20,}", _SCANNERS),
+    _row("Inngest key", "signkey-prod-{h32,} signkey-test-{h32,}", f"Inngest: signing keys; {_SCANNERS}"),
     # Models and agents
     _raw("Anthropic key", "sk-ant-", r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{20,}", "Anthropic: API keys"),
     _raw("OpenAI key", "sk-", r"sk-(?:(?:proj|svcacct|admin|None|or-v1|lf|litellm|helicone|api)-[A-Za-z0-9_-]{20,}|(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9]{20,}(?:T3BlbkFJ[A-Za-z0-9]+)?(?:[_-][A-Za-z0-9]+)*)",
@@ -230,6 +236,9 @@ TOKENS = (
     _row("Jina key", "jina_{a50,}", "Jina: API keys"),
     _row("Firecrawl key", "fc-{h32}", "Firecrawl: API keys"),
     _row("Weights & Biases key", "wandb_v1_{b40,}", f"Weights & Biases: API keys; {_GITLEAKS}"),
+    _row("RunPod key", "rpa_{a30,} rps_{a30,}", _SCANNERS),
+    _row("LlamaCloud key", "llx-{b40,}", _SCANNERS),
+    _row("Apify token", "apify_api_{a34,38}", _SCANNERS),
     _row("E2B key", "e2b_{h40}", "E2B: API keys"),
     _row("Cursor key", "key_{h64}", _GITLEAKS),
     _row("Devin key", "apk_user_{s100,} apk_{s80,} cog_{l52}", _GITLEAKS),
@@ -260,6 +269,8 @@ TOKENS = (
     _row("Razorpay key", "rzp_live_{a14,} rzp_test_{a14,}", "Razorpay: API keys"),
     _raw("Lob or GoCardless key", "live_", r"live_(?:[a-f0-9]{35}|(?=[A-Za-z_-]{0,30}[0-9])[A-Za-z0-9_-]{40})(?![A-Za-z0-9_-])", "Lob, GoCardless: API keys"),
     _row("Plaid token", f"access-sandbox-{_UUID} access-development-{_UUID} access-production-{_UUID}", "Plaid: access tokens"),
+    _row("Polar token", "polar_oat_{b20,} polar_at_{b20,}", _SCANNERS),
+    _row("Paddle key", "pdl_live_apikey_{l26}_{a22}_{a3} pdl_sdbx_apikey_{l26}_{a22}_{a3}", _GITLEAKS),
     # Work
     _row("Notion token", "ntn_{a40,} secret_{a43}", "Notion: integrations"),
     _row("Linear key", "lin_api_{a40,} lin_oauth_{a40,}", "Linear: API keys"),
@@ -285,6 +296,8 @@ TOKENS = (
     _row("SettleMint token", "sm_aat_{a16} sm_pat_{a16} sm_sat_{a16}", "SettleMint: access tokens"),
     _row("Defined Networking key", "dnkey-{U26}-{U52}", "Defined Networking: API keys"),
     _raw("Dropbox token", "sl. AAAAAAAAAA", r"(?:sl\.(?:u\.)?[A-Za-z0-9_-]{60,}|[A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_-]{43})", f"Dropbox: OAuth guide; {_GITLEAKS}", begins=False),
+    _row("Cal.com key", "cal_live_{l20,}", _SCANNERS),
+    _row("WakaTime key", f"waka_{_UUID}", _SCANNERS),
     _row("Zuplo key", "zpka_{l32}_{h8}", "Zuplo: API keys"),
     _row("MaxMind key", "{a6}_{a29}_mmk", "MaxMind: license keys"),
     _row("42 secret", "s-s4t2ud-{h64} s-s4t2af-{h64}", _GITLEAKS),
@@ -322,6 +335,15 @@ PLACES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
         ),
     ),
     ("password in a URL", ("://",), re.compile(r"://[^\s:/@\"'`<>\\]*:(?P<secret>[^\s/@\"'`<>\\]+)(?=@[\w\[$%{-])")),
+    (
+        "key of a query",
+        ("appid=", "hapikey=", "?key=", "&key=", "oneycomb-Team", "oneycomb-team"),
+        re.compile(
+            r"[?&](?:appid|hapikey)=(?P<query>[A-Za-z0-9-]{30,64})(?![\w/.%-])"
+            r"|[?&]key=(?P<mixed>(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])(?=[^\s&]{0,80}[0-9])[A-Za-z0-9_-]{32,80})(?![\w/.%-])"
+            r"|[Hh]oneycomb-[Tt]eam: ?(?P<team>[A-Za-z0-9]{22,64})"
+        ),
+    ),
     (
         "credentials in a header",
         ("uthorization", "UTHORIZATION", "earer", "EARER"),

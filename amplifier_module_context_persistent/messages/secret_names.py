@@ -59,7 +59,7 @@ SERVICES = frozenset(
     " planetscale posthog postmark privateai pusher pypi rapidapi replicate rollbar scaleway sendbird sendgrid sentry"
     " shodan shopify slack snyk sonar sonarcloud sonarqube sourcegraph splunk squarespace stability stripe sumo sumologic"
     " supabase telegram travis trello twilio twitch twitter typeform upstage upstash vercel virustotal wandb yandex zai"
-    " zendesk zoom".split()
+    " zendesk zoom apify exa fal railway runpod modal".split()
 )
 """Services whose keys have no form of their own: beside `SERVICE… key` or `token`, what looks random is one, a UUID too.
 
@@ -339,6 +339,8 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
         return False
     if names_service(value.name) and (_UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
+        return True
+    if value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT")) and _UUID.fullmatch(text):
         return True
     if likelihood is Likelihood.WEAK:
         is_likely = value.is_literal and len(text) >= 8 and _is_mixed(text) and not is_code_or_path(text)

@@ -60,6 +60,9 @@ def test_variables_and_other_places_stay(text: str) -> None:
         "https://maker.ifttt.com/trigger/done/with/key/{{b22}}",
         "https://hook.eu2.make.com/{{l32}}",
         "http://proxy.user:{{a9}}@proxy.example.com:3128",
+        "https://api.openweathermap.org/data/2.5/weather?q=x&appid={{h32}}",
+        "https://api.example.com/v1/list?key={{a39}}&page=2",
+        "X-Honeycomb-Team: {{h32}}",
     ],
 )
 def test_all_of_it_that_opens_something_goes(form: str) -> None:
@@ -78,6 +81,8 @@ def test_all_of_it_that_opens_something_goes(form: str) -> None:
         "https://docs.example.com/guides/webhooks/receiving-events-and-retrying-them",
         "import { useHooks } from './hooks/useSessionStorageWithDefaults'",
         "AKIA0000111122223333 is no key id",
+        "GET /objects?key=uploads/2026/11/22/report-final-version-2.pdf",
+        "GET /cache?key=3f786850e387550fdab836ed7e6dc881de23001b",
     ],
 )
 def test_addresses_without_a_secret_stay(text: str) -> None:
