@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import ConfigError
 from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
-from ..log.location import is_postgres
+from ..log.location import is_postgres, without_password
 from ..log.open import open_log
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
@@ -142,8 +142,9 @@ def _bodies(lines: Iterator[bytes], target: str, common: int) -> Iterator[bytes]
 
 
 def _conflict(target: str, common: int) -> ImportConflictError:
+    shown = without_password(target) if is_postgres(target) else target
     return ImportConflictError(
-        f"{target}: an earlier copy of this log differs from it after {common:,} lines; "
+        f"{shown}: an earlier copy of this log differs from it after {common:,} lines; "
         "import the log to another place (-o), and compare them"
     )
 

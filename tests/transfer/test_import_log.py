@@ -10,6 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.transfer.copy_log import copy_log
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
 from amplifier_module_context_persistent.transfer.write_import import ImportConflictError
 from tests.support.imports import contents, history_and_view, write_jsonl
@@ -138,3 +139,18 @@ async def test_a_directory_of_logs_is_imported_without_the_hosts_copies(
     assert [contents(place_of(f"d{n}")) == contents(tmp_path / "from" / f"d{n}" / LOG_NAME) for n in (1, 2)] == [
         True
     ] * 2
+
+
+async def test_a_log_is_copied_into_a_database_and_back(tmp_path: Path, storage: str) -> None:
+    """With the same bytes, also what it gets later; it keeps its id there."""
+    log = await talk(tmp_path / "log", "one")
+    first = import_session(log, working_dir=str(tmp_path), storage=storage)
+    assert (first.session_id, first.added) == ("s1", 2)
+    assert import_session(log, working_dir=str(tmp_path), storage=storage).added == 0
+    await talk(log, "two")
+    assert import_session(log, working_dir=str(tmp_path), storage=storage).added == 2
+    copy_log(first.path, str(tmp_path / "back"))
+    assert contents(tmp_path / "back") == contents(log)
+    await talk(tmp_path / "other", "else")
+    with pytest.raises(FileExistsError, match="there is a log of that name already"):
+        import_session(tmp_path / "other", working_dir=str(tmp_path), storage=storage)

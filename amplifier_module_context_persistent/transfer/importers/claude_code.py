@@ -66,14 +66,25 @@ class ClaudeCode:
 
 
 def _check_is_one(file: SessionFile) -> None:
-    """Check that all of a file is one session: resumed ones hold other ids, but are one tree with what they go on from.
+    """Check that all of a file is one session.
+
+    A resumed session holds entries of the one that it goes on from, under that one's id: they are one tree. Another
+    session has a tree of its own, whose root is the first entry under its id.
 
     Raises:
-        ImportRefusedError: a person begins another one in it.
+        ImportRefusedError: a person speaks in a second one.
     """
-    for entry in file.entries:
-        if entry.is_person and not entry.agent and not entry.parent and entry.session not in ("", file.session_id):
-            raise TwoSessionsError(entry.line, file.session_id, entry.session)
+    entries, roots, first = file.entries, list[int](), dict[str, int]()
+    parents = parents_of([entry.uuid for entry in entries], [entry.parent for entry in entries])
+    for at, entry in enumerate(entries):
+        roots.append(roots[parents[at]] if 0 <= parents[at] < at else at)
+        if entry.session and (entry.uuid or entry.speaks):
+            first.setdefault(entry.session, at)
+        root = entries[roots[at]]
+        if entry.is_person and not entry.agent and root.session and not root.parent:
+            known, began = next(iter(first.items()))
+            if began < roots[at] == first[root.session]:
+                raise TwoSessionsError(root.line, known, root.session)
 
 
 def _agent_files(path: str, session_id: str) -> Iterator[str]:

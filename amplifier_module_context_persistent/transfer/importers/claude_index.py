@@ -161,7 +161,8 @@ def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], a
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
     if text(entry.get("uuid")):
         parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
-        _add(file, Entry(SourceObject(at.number, {}), "tree", entry["uuid"], parent), {})
+        session = text(entry.get("sessionId"))
+        _add(file, Entry(SourceObject(at.number, {}), "tree", entry["uuid"], parent, session=session), {})
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):
         account.skip("progress of a sub-agent that has a file of its own")

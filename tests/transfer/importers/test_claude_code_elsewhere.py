@@ -166,15 +166,32 @@ async def test_a_line_that_says_nothing_takes_no_message_its_uuid(tmp_path: Path
     assert report.lost == ("message" not in lost and lost["type"] == "user")
 
 
-def test_two_sessions_in_one_file_are_refused(tmp_path: Path) -> None:
-    """With the line that begins the other one; what a session goes on from is no other one."""
+@pytest.mark.parametrize("begins_with_hook", [False, True], ids=["", "hook first"])
+def test_two_sessions_in_one_file_are_refused(tmp_path: Path, *, begins_with_hook: bool) -> None:
+    """With the line that begins the other one."""
     one = [says("u1", None, "one"), answers("a1", "u1", "m1", text("1"))]
     other = [says("v1", None, "two", sessionId="other"), answers("b1", "v1", "m2", text("2"), sessionId="other")]
-    with pytest.raises(ImportRefusedError, match=r"line 3 begins another session \('other'"):
-        import_session(write_jsonl(tmp_path / "both.jsonl", [*one, *other]), path=tmp_path / "log")
+    if begins_with_hook:
+        other[0]["parentUuid"] = "h1"
+        other.insert(0, entry("progress", "h1", None, data={"type": "hook_progress"}, sessionId="other"))
+    queued = {"type": "queue-operation", "operation": "enqueue", "sessionId": "other"}
+    with pytest.raises(ImportRefusedError, match=r"line 4 begins another session \('other'"):
+        import_session(write_jsonl(tmp_path / "both.jsonl", [*one, queued, *other]), path=tmp_path / "log")
     assert not (tmp_path / "log").exists()
-    other[0]["parentUuid"] = "a1"
-    assert imported(write_jsonl(tmp_path / "resumed.jsonl", [*one, *other])).messages == 4
+
+
+def test_a_resumed_session_is_one(tmp_path: Path) -> None:
+    """It begins with entries of the session that it goes on from; later roots, as after a clear, are its own."""
+    entries = [
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "new"},
+        says("u1", None, "one", sessionId="old"),
+        answers("a1", "u1", "m1", text("1"), sessionId="old"),
+        says("u2", "a1", "two", sessionId="new"),
+        answers("a2", "u2", "m2", text("2"), sessionId="new"),
+        says("u3", None, "three", sessionId="new"),
+        says("u4", "not-there", "four", sessionId="newest"),
+    ]
+    assert imported(write_jsonl(tmp_path / "resumed.jsonl", entries)).messages == 6
 
 
 async def test_an_older_copy_of_a_session_takes_nothing_back(tmp_path: Path) -> None:
