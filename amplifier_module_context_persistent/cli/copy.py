@@ -9,12 +9,11 @@ import json
 
 import click
 
-from ..errors import ContextPersistentError
 from ..log.location import is_postgres, without_password
 from ..transfer.copy_log import copy_log, copy_target
 from .progress import progress
 from .session_argument import complete, path_of, storage_option
-from .terminal import UnusableError, about, counted, reason, say
+from .terminal import counted, say, unusable
 
 
 @click.command("copy")
@@ -30,12 +29,9 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     Close the session first: what it writes meanwhile may be missing in the copy.
     """
     path = path_of(source)
-    try:
+    with unusable(path), progress(path, title="copying", passes=2) as files:
         location = copy_target(path, without_password(target) if is_postgres(target) else target)
-        with progress(path, title="copying", passes=2) as files:
-            done = copy_log(path, location, files=files)
-    except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
+        done = copy_log(path, location, files=files)
     if as_json:
         click.echo(json.dumps(done.to_json()))
         return

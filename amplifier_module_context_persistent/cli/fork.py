@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
-from typing import TypeVar
 
 import click
 
-from ..errors import ContextPersistentError
 from ..transfer.fork import Fork, fork_session
 from ..transfer.rewind import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
-from .terminal import UnusableError, about, ask, counted, reason, say
-
-T = TypeVar("T")
+from .terminal import ask, counted, say, unusable
 
 _MOST_SHOWN = 50
 _MOST_DIGITS = 10
@@ -61,10 +56,8 @@ def fork(
     copied, even if a clear or a rewind has hidden it. SESSION is only read. The plan of the last compaction is copied
     too, so the provider's prompt cache still has what the fork sends first.
     """
-    with progress(path, title="forking") as files:
-        done = _run(
-            path, lambda: fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
-        )
+    with unusable(path), progress(path, title="forking") as files:
+        done = fork_session(path, at, session_id=session_id, path=output, dry_run=dry_run, files=files)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
     else:
@@ -94,12 +87,14 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")
-    planned = _run(path, lambda: rewind_session(path, to, dry_run=True))
+    with unusable(path):
+        planned = rewind_session(path, to, dry_run=True)
     if not as_json:
         _show_rewind(planned)
     if planned.hidden and not dry_run:
         ask("Rewind it?", yes=yes)
-        planned = _run(path, lambda: rewind_session(path, to))
+        with unusable(path):
+            planned = rewind_session(path, to)
     if as_json:
         click.echo(json.dumps({**planned.to_json(), "dry_run": dry_run}))
     elif not planned.hidden:
@@ -114,13 +109,6 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
         again = shlex.join(["context-persistent", "fork", planned.path, "--at", planned.hidden_to])
         say("Done. What is hidden stays in the log; this command makes a session with all of it:")
         say(f"  {again}")
-
-
-def _run(path: str, job: Callable[[], T]) -> T:
-    try:
-        return job()
-    except (OSError, ContextPersistentError, ValueError) as error:
-        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
 
 
 def _show_fork(done: Fork, *, dry_run: bool) -> None:

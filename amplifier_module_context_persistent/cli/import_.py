@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
 import click
 
-from ..errors import ContextPersistentError
 from ..transfer.import_ import FORMATS, import_session
 from ..transfer.import_all import PLACES, ImportedFile, import_all, session_paths, standard_place
 from ..transfer.import_report import Import
@@ -21,9 +19,9 @@ from ..transfer.importers.account import Account, Loss
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS
-from .progress import progress
+from .progress import progress, stages
 from .session_argument import say_how_to_go_on, storage, storage_option
-from .terminal import UnusableError, about, counted, one_line, reason, say
+from .terminal import UnusableError, counted, one_line, say, unusable
 
 _MOST_SHOWN = 50  # lines that could not be imported; --json has more
 
@@ -80,21 +78,18 @@ def import_(
             show_summary(path, files, dry_run=dry_run)
         whole = all(file.report is not None and not file.report.lost for file in files if file.is_session)
         context.exit(DONE if whole else FINDINGS)
-    try:
-        with progress(path, title="importing") as watched:
-            report = import_session(
-                path,
-                session_id=session_id,
-                path=output,
-                storage=storage(),
-                source_format=source_format,
-                strict=strict,
-                dry_run=dry_run,
-                files=watched,
-            )
-    except (OSError, ContextPersistentError, ValueError) as error:
-        shown = "standard input" if path == STANDARD_INPUT else about(error, path)
-        raise UnusableError(f"{shown}: {reason(error)}") from error
+    shown = "standard input" if path == STANDARD_INPUT else path
+    with unusable(shown), progress(path, title="importing") as watched:
+        report = import_session(
+            path,
+            session_id=session_id,
+            path=output,
+            storage=storage(),
+            source_format=source_format,
+            strict=strict,
+            dry_run=dry_run,
+            files=watched,
+        )
     if as_json:
         click.echo(json.dumps({**report.to_json(), "dry_run": dry_run}))
     else:
@@ -104,22 +99,17 @@ def import_(
 
 def _all(path: str, source_format: str, *, strict: bool, dry_run: bool) -> list[ImportedFile]:
     """Import all files of a directory, with progress where the error stream is a terminal."""
-    try:
+    with unusable(path):
         paths = session_paths(path)
-    except OSError as error:
-        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
     if not paths:
-        raise UnusableError(f"{about(OSError(), path)}: there are no files of sessions in it")
-    files = []
-    shows = sys.stderr.isatty()
-    for file in import_all(paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run):
-        files.append(file)
-        if shows:
-            click.echo(f"\rimporting: {len(files):,} of {len(paths):,} files", nl=False, err=True)
-    if shows:
-        click.echo("\r\x1b[K", nl=False, err=True)
+        raise UnusableError(f"{one_line(path)}: there are no files of sessions in it")
+    files: list[ImportedFile] = []
+    with stages() as tell:
+        for file in import_all(paths, storage=storage(), source_format=source_format, strict=strict, dry_run=dry_run):
+            files.append(file)
+            tell("importing", len(files), len(paths))
     if all(not file.is_session for file in files):
-        raise UnusableError(f"{about(OSError(), path)}: none of {len(files):,} files is a session; {files[0].error}")
+        raise UnusableError(f"{one_line(path)}: none of {len(files):,} files is a session; {files[0].error}")
     return files
 
 

@@ -7,16 +7,11 @@ made. Of `reports`: 0 done, 1 the reports of some sessions could not be made, 2 
 from __future__ import annotations
 
 import json
-import sys
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
@@ -24,10 +19,10 @@ from ..paths import project_slug, session_id_of
 from ..transcript.cost import Prices
 from ..transcript.transcript import Transcript
 from .own_forms import own_forms_options
-from .progress import progress
+from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
 from .spans import Span, SpanType, chosen_turns
-from .terminal import UnusableError, escaped, one_line, open_transcript, reason, telling_damage
+from .terminal import UnusableError, counted, escaped, one_line, open_transcript, reason, telling_damage
 
 _UNPROVED = 1
 _FAILED = 1
@@ -81,7 +76,7 @@ def report(
         try:
             turns = chosen_turns(transcript.turns(), turn_span)
             prices = Prices.load(table) if table else None
-            with _told() as tell:
+            with stages() as tell:
                 made = make_report(
                     transcript,
                     page,
@@ -147,7 +142,7 @@ def reports(
     except OSError as error:
         raise UnusableError(f"{one_line(directory)}: {reason(error)}") from error
     click.echo(escaped(one_line(path)))
-    click.echo(f"{_count(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
+    click.echo(f"{counted(listed, 'report')}, {made:,} made{f', {failed:,} failed' if failed else ''}.", err=True)
     if opens:
         show_page(path)
     context.exit(_FAILED if failed else 0)
@@ -169,9 +164,9 @@ def _own_name(transcript: Transcript) -> str:
 def _say(made: Any) -> None:
     click.echo(escaped(one_line(made.path)))
     size = f"{made.size_bytes / 1e6:,.1f} MB" if made.size_bytes >= 100_000 else f"{made.size_bytes:,} bytes"
-    counts = [_count(made.turns, "turn"), _count(made.messages, "message"), size]
+    counts = [counted(made.turns, "turn"), counted(made.messages, "message"), size]
     if made.requests:
-        counts.append(f"{_count(made.views_proved, 'view')} proved")
+        counts.append(f"{counted(made.views_proved, 'view')} proved")
     if made.views_not_proved:
         counts.append(f"{made.views_not_proved:,} not proved")
     click.echo(", ".join(counts), err=True)
@@ -179,7 +174,7 @@ def _say(made: Any) -> None:
         click.echo(f"{_redacted(made)}; --no-redact leaves them.", err=True)
     if made.images_left_out:
         click.echo(
-            f"{_count(made.images_left_out, 'image')} left out: too large, or of a kind that is not shown.", err=True
+            f"{counted(made.images_left_out, 'image')} left out: too large, or of a kind that is not shown.", err=True
         )
 
 
@@ -190,25 +185,4 @@ def _redacted(made: Any) -> str:
         f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}{f' and {more:,} more' if more > 0 else ''}"
     )
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in made.redacted_kinds.items())
-    return f"{_count(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {where}"
-
-
-@contextmanager
-def _told() -> Iterator[Any]:
-    """A bar on the error stream, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    with Progress(console=Console(file=sys.stderr), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=of)
-            bar.update(tasks[what], completed=done)
-
-        yield tell
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{counted(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {where}"

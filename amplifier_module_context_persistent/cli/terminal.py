@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..transcript.transcript import Transcript
 from .exit_codes import UNUSABLE
@@ -139,6 +140,19 @@ def check_tool(tool: str, known: Iterable[str]) -> None:
     if tool.casefold() not in map(str.casefold, names):
         listed = f"there are {', '.join(names)}" if names else "no tool was called"
         raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
+
+
+@contextmanager
+def unusable(path: str) -> Iterator[None]:
+    """Turn an error of the work on a file into one line that names it. Not around what prints: that has other errors.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise UnusableError(f"{about(error, path)}: {reason(error)}") from error
 
 
 def about(error: Exception, otherwise: str) -> str:
