@@ -117,7 +117,8 @@ def _plan(path: str, what: Purge) -> _Planned:
         UnusableError: the log cannot be read, or not be purged so.
     """
     try:
-        planned = _Planned(path, plan_purge(path, what), own_transcript(path))
+        own = own_transcript(path) if not what.is_torn_only else None
+        planned = _Planned(path, plan_purge(path, what), own)
         for copy in host_copies(path):
             if what.redact is None:
                 planned.copies += [copy] * (Path(copy) != planned.own and not what.is_torn_only)

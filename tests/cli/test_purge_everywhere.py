@@ -164,6 +164,10 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     """In every form; once the host has written to that file, it is the host's, and is named."""
     leaked(tmp_path)
     transcript = log_of("forked").with_name("transcript.jsonl")
+    log_of("forked").with_name("context-messages.jsonl.torn-1-0123abcd").write_bytes(b"torn")
+    before = transcript.stat().st_mtime_ns
+    assert "brought in step" not in run("purge", "forked", "--torn", "--yes").stdout
+    assert transcript.stat().st_mtime_ns == before  # no message was purged
     done = run("purge", "forked", "--before", last_id("forked"), "--yes")
     assert done.exit_code == 0, done.output
     assert [json.loads(line)["content"] for line in transcript.read_text().splitlines()] == ["Thank you."]
