@@ -54,7 +54,7 @@ TESTS = {
     "scanner": [
         *_OF_LINES,
         "log/test_chain.py",
-        "log/test_strange.py",
+        "log/test_not_a_log.py",
         "log/test_checkpoint.py",
     ],
     "index_builder": [

@@ -11,8 +11,8 @@ from ..errors import ContextPersistentError
 from ..log.checkpoint_file import SUFFIX, is_large, write_checkpoint
 from ..log.filesystem import FileSystem
 from ..log.location import is_postgres
+from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
-from ..log.strange import check_is_log
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import session_argument

@@ -5,4 +5,15 @@ Rules of this package:
 - History is never rewritten: records are appended; a torn tail is saved aside before it is cut.
 - Reading never writes. Whatever writes holds the lock of the log for that one operation.
 - Memory changes after the disk does, never before.
+
+Where things are done:
+- a message becomes a record: `record`, with `plain_json`; the kinds of control records: `record_kinds`;
+- callers that wait are written together and synced once: `group_commit`, which calls `file`; `file_writer` writes;
+- a torn tail is saved and cut: `torn_tail`;
+- bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
+  `index_builder` what each record does, `index` holds it;
+- a reset takes effect: `resets`; how one is written: `reset_record`, `reset_writer`;
+- damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
+- a later version is refused: `format_version`; a file that is no log: `not_a_log`;
+- messages are read back and verified: `line_blocks`, `read_back`.
 """

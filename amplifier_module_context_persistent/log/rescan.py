@@ -13,7 +13,7 @@ from .index_builder import IndexBuilder
 from .scanner import Scanner
 
 
-def with_index(scanned: Scanner, index: Index) -> Scanner | None:
+def adopt_index(scanned: Scanner, index: Index) -> Scanner | None:
     """Put an index that callers hold in the place of a scanner's own; None if it has not the same messages."""
     fresh, snapshot = scanned.index, scanned.snapshot()
     if snapshot is None or (fresh.offsets, fresh.lengths, fresh.live) != (index.offsets, index.lengths, index.live):

@@ -104,7 +104,7 @@ class Scanner:
     def _pass(self, rows: list[Row], lines: int, offset: int, crc: int) -> None:
         self.offset = offset
         if lines:
-            self.pass_sound(lines, offset, crc)
+            self.skip_indexed(lines, offset, crc)
             self.index.add(rows)
 
     def take(self, line: bytes, number: int, offset: int) -> None:
@@ -138,7 +138,7 @@ class Scanner:
         self._report_oversized(length)
         self.offset += length
 
-    def pass_sound(self, lines: int, offset: int, crc: int) -> None:
+    def skip_indexed(self, lines: int, offset: int, crc: int) -> None:
         """Pass over sound lines: so many, up to an offset, the last with that checksum. Whoever calls indexes them."""
         self.line += lines
         self.offset = offset

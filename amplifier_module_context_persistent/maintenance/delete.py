@@ -17,8 +17,8 @@ from ..log.checkpoint_file import SUFFIX, remove_checkpoint
 from ..log.filesystem import FileSystem
 from ..log.location import is_postgres
 from ..log.lock import LogLock
+from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
-from ..log.strange import check_is_log
 from ..log.torn_tail import saved_tails
 from .purge_file import unfinished_purges
 

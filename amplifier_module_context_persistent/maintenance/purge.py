@@ -26,9 +26,9 @@ from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.location import is_postgres
 from ..log.lock import LogLock
+from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
 from ..log.record import encode_control
-from ..log.strange import check_is_log
 from ..log.torn_tail import save_torn_tail, saved_tails
 from .purge_file import PurgeFile
 from .purge_options import Purge, PurgeCounts

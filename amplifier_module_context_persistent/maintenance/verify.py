@@ -18,10 +18,10 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import LogLock
+from ..log.not_a_log import check_is_log
 from ..log.open import not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
-from ..log.strange import check_is_log
 from ..log.torn_tail import saved_tails
 from ..messages.message import calls_of, result_id_of
 from .purge_file import unfinished_purges

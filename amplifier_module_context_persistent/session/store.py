@@ -15,7 +15,7 @@ from ..config import Config
 from ..errors import LogCreateError, LogError
 from ..log.base import Log, Prepare
 from ..log.group_commit import GroupCommit
-from ..log.strange import check_may_be_written
+from ..log.not_a_log import check_may_be_written
 from ..messages.message import Message
 from ..tokens.counter import open_counter
 from ..tokens.meter import Meter

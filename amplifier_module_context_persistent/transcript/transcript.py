@@ -20,9 +20,9 @@ from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
 from ..log.location import is_postgres, without_password
+from ..log.not_a_log import check_is_log
 from ..log.open import not_there, open_reader
 from ..log.record import Message
-from ..log.strange import check_is_log
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
 from .calls import CallLookup, Ending

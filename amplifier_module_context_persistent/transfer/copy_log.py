@@ -20,9 +20,9 @@ from ..log.atomic_file import NewFile, check_free
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.location import is_postgres, location_of, parse_location
+from ..log.not_a_log import check_is_log
 from ..log.open import not_there, open_reader
 from ..log.reader import LogReader
-from ..log.strange import check_is_log
 from ..paths import LOG_NAME, log_name, session_id_of
 
 

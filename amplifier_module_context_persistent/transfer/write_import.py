@@ -14,10 +14,10 @@ from ..log.atomic_file import check_free, taken_error
 from ..log.base import Log, ReadableLog
 from ..log.index import Index
 from ..log.location import is_postgres, without_password
+from ..log.not_a_log import check_is_log
 from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_writer import ids_in, reset_bodies
-from ..log.strange import check_is_log
 from .copy import NewLog
 from .drafts import Draft, Drafts
 from .host_files import update_host_files, write_host_files

@@ -34,7 +34,7 @@ def test_a_skipped_line_with_a_checksum_begins_the_chain(has_checksum: bool) -> 
 def test_a_scan_goes_on_where_lines_were_passed_over() -> None:
     """Those that are known to be sound already; also after a line that another scanner took."""
     passed = scan([])
-    passed.pass_sound(3, ENDS[3], scan(LINES[:3]).seed)
+    passed.skip_indexed(3, ENDS[3], scan(LINES[:3]).seed)
     other = scan([bare(0), *LINES[:2]])
     went_on = scan([])
     went_on.go_on(other)

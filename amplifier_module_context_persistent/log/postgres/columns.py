@@ -163,7 +163,7 @@ def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes
         seed = crc
     builder.withdraw_copies(row[4] for row in rows)
     builder.index.add(rows)
-    scanner.pass_sound(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], seed)
+    scanner.skip_indexed(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], seed)
 
 
 def _numbers(typecode: str, packed: bytes) -> array[int]:

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogError, LogUnreadableError
-from ..file_scan import count_lost
 from ..format_version import check_readable
 from ..index import Index
 from ..line_blocks import NumberedLine, numbered_lines
 from ..location import Location
 from ..read_back import checked
+from ..reader import count_lost
 from ..scanner import Scanner
 from . import rows
 from .columns import Columns, scan_line, take_columns
