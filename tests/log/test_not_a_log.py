@@ -56,7 +56,7 @@ def test_a_log_may_be_empty_torn_or_damaged(tmp_path: Path, content: bytes) -> N
 )
 def test_a_file_without_a_record_is_none(tmp_path: Path, content: bytes) -> None:
     """The error says what it is not, and what else can be tried; the file stays as it is."""
-    with pytest.raises(NotALogError, match="no line of it is a record") as caught:
+    with pytest.raises(NotALogError, match="this is not a log") as caught:
         check(tmp_path / "other", content)
     assert caught.value.filename == str(tmp_path / "other")
     assert (tmp_path / "other").read_bytes() == content
@@ -78,7 +78,7 @@ async def test_a_session_does_not_begin_in_a_file_of_another_kind(tmp_path: Path
     path = tmp_path / "notes"
     path.write_bytes(content)
     manager = PersistentContextManager(str(path))
-    with pytest.raises(NotALogError, match="no line of it is a record"):
+    with pytest.raises(NotALogError, match="this is not a log"):
         await manager.get_messages()
     with pytest.raises(NotALogError):
         await manager.add_message({"role": "user", "content": "hello"})
