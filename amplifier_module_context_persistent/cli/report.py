@@ -110,10 +110,18 @@ def report(
 )
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @own_forms_options
+@click.option("--force", is_flag=True, help="Make every page anew, also with other options than before.")
 @click.option("--open", "opens", is_flag=True, help="Open the list in the browser.")
 @click.pass_context
 def reports(
-    context: click.Context, directory: str, views: str, *, no_redact: bool, own: OwnForms | None, opens: bool
+    context: click.Context,
+    directory: str,
+    views: str,
+    *,
+    no_redact: bool,
+    own: OwnForms | None,
+    force: bool,
+    opens: bool,
 ) -> None:
     """Make pages of this project's sessions, and one that lists them.
 
@@ -131,7 +139,7 @@ def reports(
             try:
                 with open_transcript(str(session.path)) as transcript:
                     page = Path(directory) / _own_name(transcript)
-                    if page.exists() and page.stat().st_mtime > session.modified_s:
+                    if not force and page.exists() and page.stat().st_mtime > session.modified_s:
                         continue
                     make_report(transcript, page, views=views, redact=not no_redact, own=own, force=True)
                     made += 1

@@ -130,6 +130,10 @@ def test_reports_are_made_of_a_projects_sessions(tmp_path, monkeypatch, opened):
         *(f"report-{name}.html" for name in ("both-1", "first", "fist")),
     ]
     assert "3 reports, 0 made." in reports().stderr
+    assert "3 reports, 3 made." in reports("--force", "--no-redact").stderr
+    assert Path("reports/index.html").read_text("utf-8").count("nothing redacted") == 3
+    assert "3 reports, 3 made." in reports("--force").stderr
+    assert "nothing redacted" not in Path("reports/index.html").read_text("utf-8")
     log = log_of("first")
     log.write_text(log.read_text() + '{"role":"assistant","content":"Hi."}\n')
     os.utime(log, (time.time() + 60, time.time() + 60))
