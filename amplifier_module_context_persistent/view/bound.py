@@ -1,8 +1,9 @@
 """Reasoning stays where all before it stands as it stood when it was made (I10): what a request is sent, as one hash.
 
-A request's *bound* is a chain: the tools, every system and developer text in the order of the view (providers put them
-first, wherever they stand), then the messages. An answer keeps the `bound` of the request that it answers, in its
-metadata (`BOUND_KEY`). Its reasoning is shown where the chain of the view at hand, up to it, is that one.
+A request's *bound* is a chain: the tools, every system and developer text in the order of the view (there are providers
+that put them first, wherever they stand), then all messages, these texts in their places (others leave them there). An
+answer keeps the `bound` of the request that it answers, in its metadata (`BOUND_KEY`). Its reasoning is shown where the
+chain of the view at hand, up to it, is that one.
 
 - The rule looks at nothing but the view and what the log holds, so a view that is made again decides alike.
 - Reasoning that is left out changes what comes after it: then that is left out too, until the model reasons anew.
@@ -64,12 +65,10 @@ def _without_cache_control(value: Any) -> Any:
 
 def bound_of(messages: Sequence[Message], tools: str = "") -> str:
     """The `bound` of a request from all its messages in order, and the hash of its tools."""
-    instructs = [message.get("role") in INSTRUCTING for message in messages]
+    instructing = [message for message in messages if message.get("role") in INSTRUCTING]
     running = _first(tools)
-    for wanted in (True, False):
-        for message, is_one in zip(messages, instructs, strict=True):
-            if is_one is wanted:
-                running = _next(running, sent_hash(message))
+    for message in (*instructing, *messages):
+        running = _next(running, sent_hash(message))
     return running.hex()
 
 
@@ -158,8 +157,8 @@ class BoundViews:
         del self._hashes[same:]
         self._hashes += [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
         self._given, self._of, self._reader = items, of, reader
-        running = _first(tools)
-        for digest in [*map(sent_hash, head), *(known.shown for known in self._hashes if known.instructs)]:
+        running, heading = _first(tools), [sent_hash(message) for message in head]
+        for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
             running = _next(running, digest)
         turn = _turn_of(items)
         if self._chain[:1] != [running]:
@@ -190,8 +189,7 @@ class BoundViews:
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item))
                 digest, as_stored = known.bare, False
                 self._bared.append(at)
-            if not known.instructs:
-                running = _next(running, digest)
+            running = _next(running, digest)
             self._items.append(item)
             self._as_stored.append(as_stored)
             self._chain.append(running)
@@ -211,7 +209,10 @@ def _hashes(item: Item, message: Message) -> _Hashes:
     if bond is not None and bond.reasoning and message.get("role") == "assistant" and item.bare != "all":
         without = without_bonds(message, keep_text=False)
         bare = bytes(sent_hash(without)) if without != message else shown
-    return _Hashes(shown, bare, message.get("role") in INSTRUCTING, not _is_altered(item) or reasons_first(message))
+    as_given = not _is_altered(item) or (
+        item.entry is not None and reasons_first(message, once=not item.entry.plain)  # blank text may be gone between
+    )
+    return _Hashes(shown, bare, message.get("role") in INSTRUCTING, as_given)
 
 
 def _is_whole_answer(item: Item) -> bool:

@@ -121,11 +121,10 @@ def without_repeats(message: Message) -> Message:
     return {**message, "metadata": _without_names(metadata_of(message), _REPEATS)}
 
 
-def reasons_first(message: Message) -> bool:
-    """Whether an answer has at most one piece of reasoning, and nothing stands before it."""
-    content = _blocks(message, "content")
-    reasons = [at for at, block in enumerate(content) if str(_kind(block)) in THINKING_BLOCKS]
-    return reasons in ([], [0])
+def reasons_first(message: Message, *, once: bool) -> bool:
+    """Whether nothing stands before an answer's reasoning, nor between its pieces; `once`: whether it is one piece."""
+    places = [at for at, block in enumerate(_blocks(message, "content")) if str(_kind(block)) in THINKING_BLOCKS]
+    return places == list(range(len(places))) and (len(places) < 2 or not once)
 
 
 def _kind(block: Any) -> Any:

@@ -101,6 +101,8 @@ class GeneratedSession:
         self.in_place, self.keeps_wire = self.rng.random() < 0.3, self.rng.random() < 0.4
         self.service = Service(self.answer, says_more=self.keeps_wire)
         self.processes: list[Process] = []
+        self._begun: list[Any] = []
+        """All real sessions; those that ended without saying so are cleaned up in the end."""
         self.now: Process | None = None
         self.tools = ["look", "edit", "run"]
         self.tool_words = {name: f"Runs {name}." for name in self.tools}
@@ -158,8 +160,8 @@ class GeneratedSession:
             for _ in range(operations):
                 await self.step(self.rng.choices(self._causes, [CAUSES[name][0] for name in self._causes])[0])
         finally:
-            for process in self.processes:
-                await process.session.cleanup()
+            for session in self._begun:
+                await session.cleanup()
         self._check()
         return self.outcome
 
@@ -217,6 +219,7 @@ class GeneratedSession:
         loop = AgentLoop(stores_each=self.rng.random() < 0.5, **self._loop_options)
         session = await agent_loop.start(self.log, loop, resumed=resumed, **self.config)
         process = Process(session, loop)
+        self._begun.append(session)
         self.processes.append(process)
         self.now = process
         await self.mount_tools(process)

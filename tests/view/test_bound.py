@@ -79,7 +79,8 @@ def test_the_hash_is_what_the_documentation_says() -> None:
     tools = tools_hash('[{"name":"look","parameters":{}}]')
     assert tools == blake2b(b'[{"name":"look","parameters":{}}]', digest_size=8).hexdigest()
     running = blake2b(bytes(16) + tools.encode(), digest_size=16).digest()
-    for sent in (b'{"content":"Be brief.","role":"system"}', b'{"content":"a","role":"user"}'):
+    brief = b'{"content":"Be brief.","role":"system"}'
+    for sent in (brief, b'{"content":"a","role":"user"}', brief):
         running = blake2b(running + blake2b(sent, digest_size=16).digest(), digest_size=16).digest()
     assert bound_of([{**user("a"), "metadata": {"source": "x"}}, SYSTEM], tools) == running.hex()
 
@@ -126,6 +127,13 @@ def test_a_change_ends_the_reasoning_after_it(change: Any, kept: list[int]) -> N
     messages = [*talk(views, 4), user("and?")]
     assert thinks(bind(views, change(messages))) == kept
     assert thinks(bind(views, messages)) == [1, 3, 5, 7]  # as it stood, it is valid again
+
+
+def test_system_text_that_moves_is_a_change() -> None:
+    """There are providers that leave it in its place."""
+    first, second = user("a"), user("b")
+    places = ([SYSTEM, first, second], [first, SYSTEM, second], [first, second, SYSTEM])
+    assert len({bound_of(messages) for messages in places}) == 3
 
 
 def test_tools_and_head_text_are_part_of_it() -> None:
