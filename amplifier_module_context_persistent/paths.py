@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .config import Config
 from .errors import ConfigError
-from .log.location import is_postgres
+from .log.location import stored_name
 
 LOG_NAME = "context-messages.jsonl"
 
@@ -56,8 +56,8 @@ def session_id_of(location: str) -> str | None:
 
     None for a file of another name.
     """
-    if is_postgres(location):
-        return location.partition("#")[2].rpartition("/")[2]
+    if (name := stored_name(location)) is not None:
+        return name.rpartition("/")[2]
     path = Path(location).absolute()
     return path.parent.name if path.name == LOG_NAME else None
 

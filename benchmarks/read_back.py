@@ -20,7 +20,7 @@ from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.scale import messages as turns
 
 MESSAGES = 2_000
-READ_LIMIT = 1.4
+READ_LIMIT = 1.5
 
 
 def short_texts(number: int) -> dict[str, Any]:

@@ -156,6 +156,20 @@ def test_the_durable_half_knows_no_tokens_and_no_policy(name: str) -> None:
     assert not module.others & {"tiktoken", "amplifier_core"}
 
 
+LOGS = {"FileLog", "LogReader", "MemoryLog", "TemporaryLog", "PostgresLog", "PostgresReader"}
+ABILITIES = {"FindsBytes", "SharesMessages", "KeepsCheckpoint"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room != "log"))
+def test_nothing_outside_asks_of_which_kind_a_log_is(name: str) -> None:
+    """`log/open.py` knows them all, and has functions for what only some logs can do."""
+    for node in ast.walk(ast.parse(MODULES[name].path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            asked = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
+            assert not asked & (LOGS | ABILITIES)
+        assert not (isinstance(node, ast.Name) and node.id == "is_postgres")
+
+
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_the_edge_alone_knows_loops_and_hosts(name: str) -> None:
     """What needs neither does not import them."""

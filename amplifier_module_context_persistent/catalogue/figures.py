@@ -17,6 +17,7 @@ from zlib import crc32
 
 from ..log.base import ReadableLog
 from ..log.index import Index
+from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
@@ -66,11 +67,11 @@ def figures_of(
     """
     with ExitStack() as opened:
         found = None
-        if keeps and isinstance(reader, LogReader) and _is_worth(reader):
+        if keeps and (file := file_reader(reader)) is not None and _is_worth(file):
             try:
-                catalogue = Catalogue(catalogue_of(reader.path))
-                kept = _kept_counter(catalogue, reader) if or_any else None
-                found = _brought_up(catalogue, reader, kept or counter, opened)
+                catalogue = Catalogue(catalogue_of(file.path))
+                kept = _kept_counter(catalogue, file) if or_any else None
+                found = _brought_up(catalogue, file, kept or counter, opened)
             except CatalogueError as error:
                 logger.info("%s; figures are added up anew", error)
         if found is None:

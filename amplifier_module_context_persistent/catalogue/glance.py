@@ -22,8 +22,8 @@ import orjson
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, USER, Index, runs_of
+from ..log.open import file_reader
 from ..log.open_log import OpenLog
-from ..log.reader import LogReader
 from ..log.record import decode
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, instant_of, is_human, metadata_of, timestamp_of
@@ -141,17 +141,18 @@ class Glances:
         """
         line, ordinal = _first_line(log)
         glance = _glance(log, counter, line)
-        if not isinstance(log, LogReader) or log.file.fd is None or glance.damage or log.size < LEAST_LOG_BYTES:
+        reader = file_reader(log)
+        if reader is None or reader.file.fd is None or glance.damage or reader.size < LEAST_LOG_BYTES:
             return glance
-        stamp, place = Stamp.of(log.file.status()), (0, 0, 0)
+        stamp, place = Stamp.of(reader.file.status()), (0, 0, 0)
         if line:
             content = next(iter(log.lines([ordinal])))[1]
             place = (log.index.offsets[ordinal], len(content), crc32(content))
-        if stamp.size_bytes == log.size and can_be_named(log.path):
+        if stamp.size_bytes == reader.size and can_be_named(reader.path):
             with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
                 told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
-                kept = (log.path, Covered(stamp, log.size, b""), told)
-                self._new.setdefault(catalogue_of(log.path), []).append(kept)
+                kept = (reader.path, Covered(stamp, reader.size, b""), told)
+                self._new.setdefault(catalogue_of(reader.path), []).append(kept)
         return glance
 
     def keep(self) -> None:

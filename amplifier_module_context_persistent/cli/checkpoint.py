@@ -10,7 +10,7 @@ import click
 from ..errors import ContextPersistentError
 from ..log.checkpoint_file import SUFFIX, is_large, write_checkpoint
 from ..log.filesystem import FileSystem
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
 from .exit_codes import DONE, FINDINGS
@@ -30,7 +30,7 @@ def checkpoint(context: click.Context, path: str) -> None:
     logs that have none, or an old one. It is disposable: one that does not fit its log is not used, and it can be
     deleted at any time.
     """
-    if is_postgres(path):
+    if stored_name(path) is not None:
         raise UnusableError(f"{one_line(path)}: a log in a database has columns in the place of a checkpoint")
     try:
         with progress(path, title="scanning") as files:

@@ -9,7 +9,7 @@ import json
 
 import click
 
-from ..log.location import is_postgres, without_password
+from ..log.open import shown
 from ..transfer.copy_log import copy_log, copy_target
 from .progress import progress
 from .session_argument import complete, path_of, storage_option
@@ -30,7 +30,7 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     """
     path = path_of(source)
     with unusable(path), progress(path, title="copying", passes=2) as files:
-        location = copy_target(path, without_password(target) if is_postgres(target) else target)
+        location = copy_target(path, shown(target))
         done = copy_log(path, location, files=files)
     if as_json:
         click.echo(json.dumps(done.to_json()))

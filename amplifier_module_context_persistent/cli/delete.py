@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from ..errors import ContextPersistentError
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..maintenance.open_files import held_for_writing
 from ..paths import LOG_NAME, session_id_of
 from ..tokens.counter import open_counter
@@ -102,10 +102,12 @@ def _alone(path: str) -> SessionFile:
         UnusableError: there is none.
     """
     try:
-        changed_s = 0.0 if is_postgres(path) else os.lstat(path).st_mtime
+        changed_s = 0.0 if stored_name(path) is not None else os.lstat(path).st_mtime
     except (OSError, ValueError) as error:
         raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
-    return SessionFile(path if is_postgres(path) else Path(path), session_id_of(path) or Path(path).stem, "", changed_s)
+    return SessionFile(
+        path if stored_name(path) is not None else Path(path), session_id_of(path) or Path(path).stem, "", changed_s
+    )
 
 
 def _is_below(one: SessionFile, other: SessionFile) -> bool:
@@ -153,7 +155,7 @@ def _delete(groups: Sequence[Sequence[Overview]], *, host_files: bool, dry_run: 
         say("Nothing was done (--dry-run).")
     elif todo:
         say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
-        if any(is_postgres(str(one.seen.session.path)) for one in done):
+        if any(stored_name(str(one.seen.session.path)) is not None for one in done):
             say(VACUUM_ADVICE)
     if len(done) == len(planned):
         return DONE

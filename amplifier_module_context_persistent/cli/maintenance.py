@@ -16,11 +16,11 @@ from rich.console import Console
 
 from ..errors import ContextPersistentError
 from ..log.file import FileLog
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..maintenance.verify import Finding, Report, verify_log
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .progress import progress
-from .session_argument import complete, find_path, last_path, session_argument, storage_option
+from .session_argument import complete, find_path, last_path, name_for_errors, session_argument, storage_option
 from .terminal import UnusableError, ask, console, counted, one_line, reason
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def verify(context: click.Context, sessions: tuple[str, ...], *, last: bool, as_
         raise click.UsageError("name at least one SESSION, or give --last")
     output, code, logs = console(), DONE, []
     for name in sessions or (last_path(),):
-        path = "the location" if is_postgres(name) else name
+        path = name_for_errors(name)
         try:
             path = find_path(name)
             with progress(path, title="verifying", passes=2) as files:
@@ -77,7 +77,7 @@ def repair(path: str, *, dry_run: bool, yes: bool) -> None:
     Adds the newline that a last line lacks, or saves a torn tail to a file beside the log and cuts it off. Everything
     else stays as it is: readers skip damage in the middle of a log, and verify says what to do about it.
     """
-    if is_postgres(path):
+    if stored_name(path) is not None:
         raise UnusableError(f"{one_line(path)}: only a file can have a torn end; in a database there is none to repair")
     output = console()
     report = _run(path, lambda: verify_log(path))

@@ -14,7 +14,7 @@ import click
 
 from ..clock import utc_now
 from ..errors import ContextPersistentError, RecallError
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..maintenance.purge import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.redact import REPLACEMENT
@@ -179,7 +179,7 @@ def _purge(planned: list[_Planned], what: Purge, *, dry_run: bool, yes: bool) ->
             failed += 1
             click.echo(f"NOT PURGED: {one_line(one.path)}: {reason(error)}", err=True)
     say("Done." if len(planned) == 1 else f"Done: {counted(len(todo) - failed, 'session')} purged.")
-    if any(is_postgres(one.path) for one in todo):
+    if any(stored_name(one.path) is not None for one in todo):
         say(VACUUM_ADVICE)
     return UNUSABLE if unread or failed else DONE
 

@@ -13,6 +13,7 @@ from functools import partial
 import click
 
 from ..errors import LogError, RecallError
+from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..paths import project_slug
@@ -184,7 +185,8 @@ class _Search:
         with bar, open_transcript(path, files=files) as transcript:
             try:
                 reader = transcript.reader
-                among = find_places(reader) if find_places is not None and isinstance(reader, LogReader) else None
+                file = file_reader(reader)
+                among = find_places(file) if find_places is not None and file is not None else None
                 found_here = search(
                     transcript,
                     self.pattern,

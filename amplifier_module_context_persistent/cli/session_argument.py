@@ -12,7 +12,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import LogError
-from ..log.location import is_postgres, without_password
+from ..log.location import stored_name, without_password
+from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
 from ..transcript.sessions import SessionFile, SessionNameError, find_session, last_session, session_files
@@ -70,7 +71,12 @@ def find_path(name: str) -> str:
         LogUnreadableError: the database cannot be asked.
     """
     found = str(find_session(name, storage=storage()))
-    return without_password(found) if is_postgres(found) else found
+    return shown_location(found)
+
+
+def name_for_errors(name: str) -> str:
+    """A session's name as an error shows it: of a location nothing, as it may hold a password."""
+    return name if stored_name(name) is None else "the location"
 
 
 def path_of(name: str) -> str:
@@ -82,7 +88,7 @@ def path_of(name: str) -> str:
     try:
         return find_path(name)
     except (SessionNameError, ValueError, OSError) as error:
-        shown = "the location" if is_postgres(name) else one_line(name)
+        shown = one_line(name_for_errors(name))
         raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
 
 
@@ -118,7 +124,7 @@ def session_name(path: str) -> str:
 def say_how_to_go_on(path: str) -> None:
     """Print the command that goes on with a new session; the host resumes one in its project's directory only."""
     session_id = session_id_of(path)
-    if is_postgres(path) or session_id is None or Path(path).parents[1].name != "sessions":
+    if stored_name(path) is not None or session_id is None or Path(path).parents[1].name != "sessions":
         say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
         return
     project = Path(path).parents[2].name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import stat
@@ -26,6 +27,7 @@ class NewFile:
         path: its place.
         replace: put it in the place of a regular file that is there.
         with_directories: make the directories that lead to it, with mode 0700.
+        reads_back: compare what the file holds with what was written, before it gets its name.
         files: the system calls, for tests to replace.
 
     Raises:
@@ -38,6 +40,7 @@ class NewFile:
         *,
         replace: bool = False,
         with_directories: bool = False,
+        reads_back: bool = False,
         files: FileSystem | None = None,
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
@@ -46,6 +49,7 @@ class NewFile:
         self._fd: int | None = None
         self._waiting = bytearray()
         self._made = ""
+        self._digest = hashlib.sha256() if reads_back else None
 
     def __enter__(self) -> NewFile:
         check_free(self.path, replace=self._replace)
@@ -74,6 +78,8 @@ class NewFile:
 
     def write(self, content: bytes) -> None:
         """Write at the end."""
+        if self._digest is not None:
+            self._digest.update(content)
         self._waiting += content
         if len(self._waiting) >= _BLOCK_BYTES:
             self._flush()
@@ -84,6 +90,8 @@ class NewFile:
         fd, files = self._fd, self._files
         assert fd is not None  # noqa: S101 - within the `with` statement it is open
         files.sync(fd)
+        if self._digest is not None:
+            self._read_back(self._digest.digest())
         files.close(fd)
         self._fd = None
         try:
@@ -98,6 +106,11 @@ class NewFile:
         except OSError as error:
             reason = f"it was written, but its name may not survive a power cut: a directory cannot be synced ({error})"
             raise OSError(error.errno or errno.EIO, reason, self.path) from error
+
+    def _read_back(self, digest: bytes) -> None:
+        with open(self._aside, "rb") as written:
+            if hashlib.file_digest(written, "sha256").digest() != digest:
+                raise OSError(errno.EIO, "the file does not hold what was written; it was removed", self.path)
 
     def _give_name(self) -> None:
         check_free(self.path, replace=self._replace)

@@ -1,8 +1,11 @@
 """The contract of a log: what the packages above rely on, and what an implementation must do, raise and promise.
 
-`FileLog` (a file), `MemoryLog` (nothing survives) and a log over SQLite rows in the tests implement it; each of them
+`FileLog` (a file; `LogReader` reads one), `PostgresLog` (rows of a database), `MemoryLog` (nothing survives) and
+`TemporaryLog` (a file that goes with its process) implement it, and so does a log over SQLite rows in the tests; each
 runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that suite against it, and let
-`log/open.py` choose it.
+`log/open.py` choose it: that is the one place that knows them all. Nothing outside of `log/` asks of which kind a log
+is; what only some can do is asked for by the functions `finds_bytes` and `shares_messages` here, and `file_reader` in
+`log/open.py`.
 
 Records
     A log is a sequence of records, oldest first. A record is either a message record or a control record; a control
@@ -40,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from .index import Index
 from .record import Message
@@ -120,6 +123,10 @@ class ReadableLog(Protocol):
         """
         ...
 
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the bytes of the log's file, or of the file that it would be, line by line; a torn tail too."""
+        ...
+
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at; reads no messages."""
         ...
@@ -178,6 +185,11 @@ class SharesMessages(Protocol):
     def shares_messages(self) -> bool:
         """Whether it does so now; then views of it may share messages too."""
         ...
+
+
+def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
+    """Whether a log's storage can search lines."""
+    return isinstance(log, FindsBytes)
 
 
 def shares_messages(log: ReadableLog) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import add, lt
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .base import ReadableLog
 from .reader import LogReader
@@ -28,7 +28,7 @@ class ControlLine(NamedTuple):
     line: bytes
 
 
-def has_known_places(reader: ReadableLog) -> bool:
+def has_known_places(reader: ReadableLog) -> TypeGuard[LogReader]:
     """Whether the index says where a log's control records lie: a line that was moved counts as damage too."""
     return isinstance(reader, LogReader) and not reader.index.damage
 
@@ -39,7 +39,7 @@ def control_lines(reader: ReadableLog) -> Iterator[bytes]:
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    if isinstance(reader, LogReader) and has_known_places(reader):
+    if has_known_places(reader):
         return (found.line for found in ControlPlaces(reader).forward())
     return (line.removesuffix(b"\n") for line in reader.records() if line.startswith(CONTROL_HEAD))
 

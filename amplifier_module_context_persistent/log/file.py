@@ -38,7 +38,7 @@ from .record import MAX_RECORD_BYTES, Message, seal
 class FileLog:
     """A log in one file.
 
-    14 public methods: the contract of a log, that of one that keeps checkpoints, and what a repair and tests look at.
+    15 public methods: the contract of a log, that of one that keeps checkpoints, and what a repair and tests look at.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -106,6 +106,10 @@ class FileLog:
     def records(self) -> Iterator[bytes]:
         """Give the line of every record, oldest first, each with its LF."""
         return self._reader.records()
+
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the bytes of the file line by line, a torn tail too."""
+        return self._reader.stored_bytes()
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""

@@ -45,6 +45,11 @@ def is_postgres(location: str) -> bool:
     return location.startswith(PREFIXES)
 
 
+def stored_name(location: str) -> str | None:
+    """The name that a log has among others in one storage, or empty; None for a file, which is named by its path."""
+    return location.partition("#")[2] if is_postgres(location) else None
+
+
 _WITH_PASSWORDS: dict[str, str] = {}
 """By what is shown of a server, the connection string that `without_password` was given for it."""
 

@@ -71,6 +71,10 @@ class MemoryLog:
         """Give the line of every record, oldest first, each with its LF."""
         return iter(self._records)
 
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the lines, as `records`."""
+        return self.records()
+
     def describe(self) -> LogDescription:
         """Say how much is held."""
         return LogDescription("", size_bytes=self._scanner.offset)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import errno
+import os
+from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError
+from .atomic_file import NewFile, check_free
 from .base import Log, ReadableLog
 from .file import FileLog
 from .filesystem import FileSystem
-from .location import is_postgres
+from .location import is_postgres, without_password
 from .memory import MemoryLog
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES
+
+if TYPE_CHECKING:
+    from .postgres.new_log import NewStoredLog
 
 IN_MEMORY = "memory:"
 """The location of a log that ends with its process."""
@@ -51,21 +57,68 @@ def not_there(location: str) -> LogUnreadableError:
     return LogUnreadableError(errno.ENOENT, what, location)
 
 
-def check_is_free(location: str) -> None:
-    """Refuse a location in a database where there is a log.
+def shown(location: str) -> str:
+    """A location as it may be shown, without a password; it goes on naming the same log in this process."""
+    return without_password(location) if is_postgres(location) else location
+
+
+def open_existing(location: str) -> ReadableLog | None:
+    """Open the log at a location to be read; None where nothing has its name.
 
     Raises:
-        FileExistsError: there is one.
+        FileExistsError: something has it that is no file.
         LogUnreadableError: the database cannot be asked.
     """
+    if not is_postgres(location) and (os.path.islink(location) or not os.path.isfile(location)):
+        check_free(location)
+        return None
     reader = open_reader(location)
-    try:
+    if is_postgres(location):
         reader.follow()
-        if (found := reader.describe()).exists:
-            reason = "there is a log of that name already; nothing was written"
-            raise FileExistsError(errno.EEXIST, reason, found.location)
-    finally:
+        if not reader.describe().exists:
+            reader.close()
+            return None
+    return reader
+
+
+def check_is_free(location: str) -> None:
+    """Refuse a location where there is a log, or anything else.
+
+    Raises:
+        FileExistsError: there is something.
+        LogUnreadableError: the database cannot be asked.
+    """
+    if (reader := open_existing(location)) is not None:
         reader.close()
+        raise taken_error(location)
+
+
+def taken_error(location: str) -> FileExistsError:
+    """The error that says that a location has a log already."""
+    what = "a log" if is_postgres(location) else "a file"
+    return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", shown(location))
+
+
+def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:
+    """A new log that appears whole or not at all: written line by line (`write`, with LF) and `finish`ed in a `with`.
+
+    Args:
+        location: a file's path, or `postgresql://…#NAME`; nothing may have it yet.
+        reads_back: compare what is stored with what was written before it appears; a database always does.
+
+    Raises:
+        OSError: it cannot be written, or something has its name already; nothing is left of it.
+    """
+    if is_postgres(location):
+        from .postgres.new_log import NewStoredLog  # its driver is an extra
+
+        return NewStoredLog(location)
+    return NewFile(location, with_directories=True, reads_back=reads_back)
+
+
+def file_reader(log: object) -> LogReader | None:
+    """The reader of a log whose bytes lie in a file, for what only those have: offsets, a tail, a checkpoint."""
+    return log if isinstance(log, LogReader) else None
 
 
 def open_reader(location: str, *, files: FileSystem | None = None, trusting: bool = True) -> ReadableLog:

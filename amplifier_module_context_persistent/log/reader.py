@@ -41,7 +41,7 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file, read.
 
-    17 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    18 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -194,6 +194,13 @@ class LogReader:
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
+
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the bytes of the file line by line, a torn tail too."""
+        left = self.size
+        for line in self.file.lines(self.size):
+            yield line[:left]  # the last one has an LF added
+            left -= len(line)
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
         """Give the lines that were taken in, from an offset on, in their order."""

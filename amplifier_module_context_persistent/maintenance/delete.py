@@ -15,7 +15,7 @@ from ..catalogue.database import CatalogueError, remove_catalogue
 from ..errors import DeleteError, LogFailedError, LogUnreadableError
 from ..log.checkpoint_file import SUFFIX, remove_checkpoint
 from ..log.filesystem import FileSystem
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..log.lock import LogLock
 from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
@@ -54,7 +54,7 @@ def delete_log(
         LockTimeoutError: another process holds the lock.
         LogFailedError: the system refused; what is left can be deleted again.
     """
-    if is_postgres(path):
+    if stored_name(path) is not None:
         from ..log.postgres.names import delete_stored_log  # its driver is an extra
 
         delete_stored_log(path, size_bytes, timeout_s=lock_timeout_s)

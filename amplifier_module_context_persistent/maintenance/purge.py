@@ -24,7 +24,7 @@ from ..log.atomic_file import remove_other_name
 from ..log.checkpoint_file import remove_checkpoint
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..log.lock import LogLock
 from ..log.not_a_log import check_is_log
 from ..log.reader import LogReader
@@ -45,7 +45,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    if is_postgres(path):
+    if stored_name(path) is not None:
         from .purge_stored import plan_stored_purge  # its driver is an extra
 
         return plan_stored_purge(path, purge)
@@ -78,7 +78,7 @@ def purge_log(
         LockTimeoutError: another process holds the lock.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    if is_postgres(path):
+    if stored_name(path) is not None:
         from .purge_stored import purge_stored
 
         return purge_stored(path, purge, now=now, lock_timeout_s=lock_timeout_s)

@@ -57,7 +57,7 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
         if purge.is_torn_only:
             return counts
         with NewStoredLog(beside, timeout_s=lock_timeout_s) as new:
-            lines = ChainedLines(lambda line: new.write(line[:-1]))
+            lines = ChainedLines(new.write)
             with _refusing_other_purges():
                 rewrite = Rewrite(reader, purge, counts, lines.put, lines.put_raw, time=written)
                 rewrite.run()

@@ -19,7 +19,7 @@ from ..log.filesystem import FileSystem
 from ..log.index import ASSISTANT, TOOL
 from ..log.lock import LogLock
 from ..log.not_a_log import check_is_log
-from ..log.open import not_there, open_reader
+from ..log.open import file_reader, not_there, open_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..log.torn_tail import saved_tails
@@ -131,12 +131,13 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         if not reader.describe().exists:
             raise not_there(reader.describe().location)
         check_is_log(reader)
-        if isinstance(reader, LogReader) and reader.torn:  # perhaps an append that is on its way: look again
-            with contextlib.suppress(LogError), LogLock(reader, timeout_s=_WAIT_S):
+        file = file_reader(reader)
+        if file is not None and file.torn:  # perhaps an append that is on its way: look again
+            with contextlib.suppress(LogError), LogLock(file, timeout_s=_WAIT_S):
                 pass  # no writer is at it
         report = _report(reader)
-        if isinstance(reader, LogReader):
-            _add_file(report, reader)
+        if file is not None:
+            _add_file(report, file)
         else:
             report.damage += _columns(reader, path)
         return report

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from ..errors import RecallError
-from ..log.base import FindsBytes, Log
+from ..log.base import Log, finds_bytes
 from ..log.index import ROLE_CODES, Index
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of
@@ -202,7 +202,7 @@ class RecallSearch:
 
     def _is_stored_search(self, log: Log) -> bool:
         pattern = self._wanted.pattern
-        return isinstance(log, FindsBytes) and pattern is not None and bool(pattern.needle)
+        return finds_bytes(log) and pattern is not None and bool(pattern.needle)
 
     def _read_batch(self, log: Log, batch: range) -> None:
         """Read the messages that may match."""

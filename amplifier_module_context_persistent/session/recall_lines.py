@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..log.base import FindsBytes, Log
+from ..log.base import Log, finds_bytes
 from ..log.index import DAMAGED, UNCHAINED
 from ..search.pattern import Pattern
 
@@ -34,6 +34,6 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
     if marks.translate(None, _OWN):
         foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
         own = [ordinal for ordinal in ordinals if ordinal not in foreign]
-    if isinstance(log, FindsBytes):
+    if finds_bytes(log):
         return foreign | log.find_bytes(own, pattern.needle, ignores_case=pattern.ignores_case)
     return foreign | {ordinal for ordinal, line in log.lines(own) if pattern.may_match(line)}

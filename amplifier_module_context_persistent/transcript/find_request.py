@@ -43,7 +43,7 @@ def find_request(reader: ReadableLog, number: int) -> Requested | None:
     """
     count = reader.index.control_counts.get("view", 0)
     wanted = number if number > 0 else count + 1 + number
-    if not (isinstance(reader, LogReader) and has_known_places(reader) and 1 <= wanted <= count and number):
+    if not (has_known_places(reader) and 1 <= wanted <= count and number):
         return None
     places = ControlPlaces(reader)
     found = _find(reader, places, wanted, count)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from ..log.filesystem import unreadable
-from ..log.reader import LogReader
+from ..log.open import file_reader
 from ..log.record import name_of
 from ..log.torn_tail import saved_tails
 from ..maintenance.ever_live import ScannedLog
@@ -155,12 +155,11 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
                 text = others if is_live else f"{searched_text(value)}\n{others}"
                 what = f"other fields of a live {role} message" if is_live else f"hidden {role} message"
                 yield HiddenText(what, line.number, offset, text, value)
-    if isinstance(reader, LogReader):
-        if torn := reader.torn:
-            yield HiddenText(
-                "torn tail", last + 1, torn.offset, _text(reader.file.read(torn.offset, torn.torn_bytes)), {}
-            )
-        for name in saved_tails(reader.path):
+    if (file := file_reader(reader)) is not None:
+        if torn := file.torn:
+            tail = _text(file.file.read(torn.offset, torn.torn_bytes))
+            yield HiddenText("torn tail", last + 1, torn.offset, tail, {})
+        for name in saved_tails(file.path):
             yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _text(_saved_tail(name)), {})
 
 

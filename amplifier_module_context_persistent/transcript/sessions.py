@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ContextPersistentError
-from ..log.location import is_postgres, location_of
+from ..log.location import location_of, stored_name
 from ..paths import LOG_NAME, project_slug
 
 _HEADER = b'{"_record":"header"'
@@ -178,8 +178,8 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         SessionNameError: nothing or more than one session has that name.
         LogUnreadableError: the database cannot be asked.
     """
-    if is_postgres(name):
-        if not name.partition("#")[2]:
+    if (named := stored_name(name)) is not None:
+        if not named:
             raise SessionNameError("a location in a database names its log after #; or give it as --storage")
         return name
     if not name:

@@ -19,9 +19,8 @@ from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
-from ..log.location import is_postgres, without_password
 from ..log.not_a_log import check_is_log
-from ..log.open import not_there, open_reader
+from ..log.open import not_there, open_reader, shown
 from ..log.record import Message
 from ..messages.metadata import is_human
 from ..search.tool_names import tools_of
@@ -123,9 +122,7 @@ class Transcript:
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
-        location = os.fspath(path)
-        if is_postgres(location):
-            location = without_password(location)  # so that `path` can be shown, and still names it
+        location = shown(os.fspath(path))  # and still names it
         self.reader: ReadableLog = open_reader(location, files=files)
         self._requested: dict[int, Requested] = {}
         """Requests that were asked for last, by their numbers."""

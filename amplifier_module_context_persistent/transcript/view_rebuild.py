@@ -17,7 +17,6 @@ from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
 from ..log.control_lines import ControlPlaces, has_known_places
 from ..log.index import DAMAGED, Index
-from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..log.scanner import Scanner
@@ -93,7 +92,7 @@ class Rebuilt:
 def read_receipts(reader: ReadableLog) -> ReceiptLog:
     """Read all receipts of a log that was opened, in one pass: over its control records, if nothing was ever reset."""
     found = reader.index
-    if isinstance(reader, LogReader) and has_known_places(reader) and not _has_resets(found):
+    if has_known_places(reader) and not _has_resets(found):
         book = ReceiptLog(index=found)
         for place in ControlPlaces(reader).forward():
             if (control := control_of(place.line)) is not None:
@@ -268,6 +267,10 @@ class Past:
     def records(self) -> Iterator[bytes]:
         """Refuse."""
         raise NotImplementedError("the past is read by its index")
+
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give what the log holds now."""
+        return self._reader.stored_bytes()
 
     def describe(self) -> LogDescription:
         """Describe the log as it is now."""

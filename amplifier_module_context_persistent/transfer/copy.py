@@ -10,20 +10,15 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError, RecordError
-from ..log.atomic_file import NewFile
 from ..log.base import ReadableLog
 from ..log.batch import SEAL_BYTES
-from ..log.location import is_postgres
+from ..log.open import new_log
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, message_id_of, seal, to_plain
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
-
-if TYPE_CHECKING:
-    from ..log.postgres.new_log import NewStoredLog
 
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
@@ -125,13 +120,7 @@ class NewLog:
     """
 
     def __init__(self, path: str | None) -> None:
-        self._new: NewFile | NewStoredLog | None = None
-        if path is not None and is_postgres(path):
-            from ..log.postgres.new_log import NewStoredLog  # its driver is an extra
-
-            self._new = NewStoredLog(path)
-        elif path is not None:
-            self._new = NewFile(path, with_directories=True)
+        self._new = new_log(path) if path is not None else None
         self._seed = 0
 
     def __enter__(self) -> NewLog:
@@ -146,10 +135,8 @@ class NewLog:
     def append(self, body: bytes) -> None:
         """Write one record."""
         line, self._seed = seal(body, self._seed)
-        if isinstance(self._new, NewFile):
+        if self._new is not None:
             self._new.write(line)
-        elif self._new is not None:
-            self._new.write(line[:-1])
 
     def finish(self) -> None:
         """Give the log its name."""

@@ -7,7 +7,6 @@ appears whole or not at all. The original is only read, and stays.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -15,14 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import LogUnreadableError
-from ..log.atomic_file import NewFile, check_free
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
-from ..log.location import is_postgres, location_of, parse_location
+from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
-from ..log.open import not_there, open_reader
-from ..log.reader import LogReader
+from ..log.open import new_log, not_there, open_reader
 from ..paths import LOG_NAME, log_name, session_id_of
 
 
@@ -71,8 +67,11 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
         check_is_log(reader)
         digest = _Digest()
         lines = digest.watch(stored_lines(reader))
-        shown = _to_database(target, lines) if is_postgres(target) else _to_file(target, lines, digest)
-        return LogCopy(described.location, shown, digest.size, len(reader.index), digest.sha256.hexdigest())
+        with new_log(target, reads_back=True) as new:
+            for line in lines:
+                new.write(line)
+            new.finish()
+        return LogCopy(described.location, new.path, digest.size, len(reader.index), digest.sha256.hexdigest())
     finally:
         reader.close()
 
@@ -87,17 +86,18 @@ def copy_target(source: str, target: str) -> str:
     Raises:
         ValueError: nothing tells how the session is called.
     """
-    if is_postgres(target) and not parse_location(target).name:
+    name = stored_name(target)
+    if name == "":
         return location_of(target.partition("#")[0].rstrip(), _name_of(source))
-    if not is_postgres(target) and (os.path.isdir(target) or target.endswith(os.sep)):
+    if name is None and (os.path.isdir(target) or target.endswith(os.sep)):
         return os.path.join(target, _name_of(source).rpartition("/")[2], LOG_NAME)
     return target
 
 
 def _name_of(source: str) -> str:
     """The name of a log in a database: what it has there, or project and id as its directories say."""
-    if is_postgres(source):
-        return parse_location(source).name
+    if (name := stored_name(source)) is not None:
+        return name
     session_id, path = session_id_of(source), Path(source).absolute()
     if session_id is None:
         raise ValueError("the file's name says no session; name the copy: postgresql://…#PROJECT/ID, or a file")
@@ -121,39 +121,4 @@ class _Digest:
 
 def stored_lines(reader: ReadableLog) -> Iterator[bytes]:
     """The bytes of a log line by line, as they stand in its file, or would."""
-    if not isinstance(reader, LogReader):
-        from ..log.postgres.log import PostgresLog  # its driver is an extra
-
-        assert isinstance(reader, PostgresLog)  # noqa: S101 - there are no others
-        yield from reader.stored_bytes()
-        return
-    left = reader.size
-    for line in reader.file.lines(reader.size):
-        yield line[:left]  # the last one has an LF added
-        left -= len(line)
-
-
-def _to_database(target: str, lines: Iterator[bytes]) -> str:
-    from ..log.postgres.new_log import NewStoredLog  # its driver is an extra
-
-    with NewStoredLog(target) as new:
-        lacks_newline = False
-        for line in lines:
-            lacks_newline = not line.endswith(b"\n")
-            new.write(line if lacks_newline else line[:-1])
-        new.finish(lacks_newline=lacks_newline)
-        return new.location.shown
-
-
-def _to_file(target: str, lines: Iterator[bytes], digest: _Digest) -> str:
-    check_free(os.path.abspath(os.path.expanduser(target)))
-    with NewFile(target, with_directories=True) as file:
-        for line in lines:
-            file.write(line)
-        file.finish()
-    with open(file.path, "rb") as copy:
-        found = hashlib.file_digest(copy, "sha256").hexdigest()
-    if found != digest.sha256.hexdigest():
-        os.remove(file.path)
-        raise LogUnreadableError(errno.EIO, "the copy is not what was written; it was removed", file.path)
-    return file.path
+    return reader.stored_bytes()

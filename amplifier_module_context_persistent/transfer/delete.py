@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DeleteError, LogError
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..maintenance.delete import delete_log, files_of
 from ..paths import LOG_NAME
 from ..transcript.overview import Overview
@@ -88,7 +88,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
         try:
             if deletion.seen.error:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
-            elif is_postgres(path):
+            elif stored_name(path) is not None:
                 deletion.files = [path]
             else:
                 own = own_files(path)
@@ -119,7 +119,7 @@ def delete_session(deletion: Deletion, *, host_files: bool = False) -> list[str]
     path = str(deletion.seen.session.path)
     if deletion.refused:
         raise DeleteError(deletion.refused)
-    if not is_postgres(path) and is_held(path):
+    if stored_name(path) is None and is_held(path):
         raise DeleteError(_OPEN)
     gone = delete_log(path, deletion.seen.size_bytes)
     others = [name for name in deletion.files if name not in gone and os.path.dirname(name) == os.path.dirname(path)]
@@ -127,7 +127,7 @@ def delete_session(deletion: Deletion, *, host_files: bool = False) -> list[str]
         with contextlib.suppress(FileNotFoundError):
             os.remove(name)
             gone.append(name)
-    if Path(path).name == LOG_NAME and not is_postgres(path):
+    if Path(path).name == LOG_NAME and stored_name(path) is None:
         with contextlib.suppress(OSError):  # something else is in it
             os.rmdir(os.path.dirname(path))
     return gone

@@ -19,11 +19,10 @@ from uuid import uuid4
 from .. import clock
 from ..config import Config
 from ..errors import ConfigError
-from ..log.atomic_file import check_free
 from ..log.filesystem import FileSystem
 from ..log.index import USER
-from ..log.location import is_postgres, location_of, without_password
-from ..log.open import check_is_free
+from ..log.location import location_of, stored_name
+from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_name, log_path, session_id_of
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
@@ -134,11 +133,9 @@ def _checked(target: str) -> str:
     Raises:
         FileExistsError: something has it already.
     """
-    if is_postgres(target):
-        check_is_free(target)
-        return without_password(target)
-    check_free(path := os.path.abspath(target))
-    return path
+    target = target if stored_name(target) is not None else os.path.abspath(target)
+    check_is_free(target)
+    return shown(target)
 
 
 def _new_id(session_id: str | None, path: str | Path | None) -> str | None:
@@ -204,11 +201,10 @@ def _session_id(transcript: Transcript) -> str | None:
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
     """Beside the origin: in its database, or where that lies in a directory of its own among other sessions."""
-    if is_postgres(transcript.path):
-        storage, _, name = transcript.path.partition("#")
+    if (name := stored_name(transcript.path)) is not None:
         project = name.rpartition("/")[0]
         own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")
-        return location_of(storage.rstrip(), own)
+        return location_of(transcript.path.partition("#")[0].rstrip(), own)
     usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
     assert usual is not None  # noqa: S101 - the session has an id
     origin = Path(transcript.path)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..log.atomic_file import NewFile
-from ..log.location import is_postgres
+from ..log.location import stored_name
 from ..maintenance.open_files import held_for_writing, identity_of
 from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write
@@ -76,7 +76,7 @@ def write_host_files(
     """
     directory = Path(log).parent
     targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
-    if Path(log).name != LOG_NAME or any(target.exists() for target in targets):
+    if not _is_hosts_log(log) or any(target.exists() for target in targets):
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
@@ -116,7 +116,7 @@ def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str],
     """
     directory = Path(log).parent
     target, metadata = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
-    if Path(log).name != LOG_NAME or not target.is_file() or target.is_symlink():
+    if not _is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return [], ""
     is_open = is_held(log)
     if is_open or (is_open is None and stamp is not None):
@@ -157,7 +157,7 @@ def own_transcript(log: str | Path) -> Path | None:
         OSError: the file cannot be read.
     """
     target = Path(log).parent / TRANSCRIPT_NAME
-    if is_postgres(os.fspath(log)) or Path(log).name != LOG_NAME or not target.is_file() or target.is_symlink():
+    if not _is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return None
     with Transcript(log) as transcript:
         if not transcript.header.keys() & {"imported_from", "forked_from"}:
@@ -190,7 +190,7 @@ def hosts_files(log: str | Path) -> list[Path]:
 def host_copies(log: str | Path) -> list[str]:
     """The host's copies of a session's messages that lie beside its log: a purge of the log does not reach them."""
     directory = Path(log).parent
-    if is_postgres(os.fspath(log)) or Path(log).name != LOG_NAME:
+    if not _is_hosts_log(log):
         return []
     return sorted(os.fspath(path) for pattern in _COPIES for path in directory.glob(pattern) if path.is_file())
 
@@ -245,3 +245,7 @@ def _keep(path: Path, stamp: str | None) -> None:
 
 def _pretty(fields: Mapping[str, Any]) -> bytes:
     return json.dumps(fields, indent=2).encode() + b"\n"
+
+
+def _is_hosts_log(log: str | Path) -> bool:
+    return stored_name(os.fspath(log)) is None and Path(log).name == LOG_NAME

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import ConfigError
 from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
-from ..log.location import is_postgres, without_password
+from ..log.location import stored_name, without_password
 from ..log.open import open_log
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
@@ -59,7 +59,7 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
             added = len(reader.index.live)
             if not dry_run:
                 copy_log(source.plain_path, target)
-                if not is_postgres(target):
+                if stored_name(target) is None:
                     write_host_files(target, created=now(), origin=source.path)
         else:
             with closing(earlier):
@@ -142,7 +142,7 @@ def _bodies(lines: Iterator[bytes], target: str, common: int) -> Iterator[bytes]
 
 
 def _conflict(target: str, common: int) -> ImportConflictError:
-    shown = without_password(target) if is_postgres(target) else target
+    shown = without_password(target) if stored_name(target) is not None else target
     return ImportConflictError(
         f"{shown}: an earlier copy of this log differs from it after {common:,} lines; "
         "import the log to another place (-o), and compare them"

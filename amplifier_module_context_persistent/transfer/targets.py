@@ -15,7 +15,7 @@ from typing import TypedDict, Unpack
 from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
-from ..log.location import is_postgres, location_of
+from ..log.location import location_of, stored_name
 from ..log.open import open_reader
 from ..log.record import Message, decode
 from ..paths import check_session_id, log_name, log_path
@@ -108,7 +108,7 @@ def _derived(given: str, source_key: str, main: Draft) -> str:
 
 def _key_at(path: str) -> str | None:
     """The key of the import that made a log; empty for what is something else, None where nothing is."""
-    if is_postgres(path):
+    if stored_name(path) is not None:
         reader = open_reader(path)
         reader.follow()
         described, headers = reader.describe(), reader.index.headers
@@ -133,7 +133,7 @@ def place_of(
     base: str | None, session_id: str | None, suffix: str, working_dir: str | None, storage: str | None
 ) -> str:
     """The file of a session: where the host keeps its sessions, or beside the file that was named; or its location."""
-    if base is not None and is_postgres(base):
+    if base is not None and stored_name(base) is not None:
         return f"{base}{suffix}"
     if base is None and storage is not None and session_id is not None:
         return location_of(storage, log_name(session_id, working_dir or "."))

@@ -13,7 +13,7 @@ from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.atomic_file import check_free, taken_error
 from ..log.base import Log, ReadableLog
 from ..log.index import Index
-from ..log.location import is_postgres, without_password
+from ..log.location import stored_name, without_password
 from ..log.not_a_log import check_is_log
 from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
@@ -108,7 +108,7 @@ class SessionWriter:
                     os.rmdir(os.path.dirname(path))
             raise
         for target in self.targets:
-            if target.path in made and not is_postgres(target.path):
+            if target.path in made and stored_name(target.path) is None:
                 write_host_files(target.path, created=self.now(), parent_id=target.parent_id)
 
     def _header(self, target: Target) -> bytes:
@@ -215,7 +215,7 @@ class SessionWriter:
             append_all(log, begin, (body for body, _ in self.drafts.bodies(draft, start)))
         finally:
             log.close()
-        if earlier.kept < earlier.live and not is_postgres(target.path):
+        if earlier.kept < earlier.live and stored_name(target.path) is None:
             update_host_files(target.path, stamp="".join(filter(str.isdigit, self.now())))
 
     def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
@@ -229,7 +229,7 @@ class SessionWriter:
 
 def taken(path: str) -> FileExistsError:
     """The error that says that something else has a new log's name."""
-    if is_postgres(path):
+    if stored_name(path) is not None:
         return FileExistsError(
             errno.EEXIST, "there is a log of that name already; nothing was written", without_password(path)
         )
@@ -242,7 +242,7 @@ def open_earlier(path: str) -> ReadableLog | None:
     Raises:
         FileExistsError: what has it is no log.
     """
-    if not is_postgres(path) and (not os.path.isfile(path) or os.path.islink(path)):
+    if stored_name(path) is None and (not os.path.isfile(path) or os.path.islink(path)):
         check_free(path)
         return None
     reader = open_reader(path)

@@ -112,6 +112,9 @@ class SQLiteLog:
         ):
             yield line
 
+    def stored_bytes(self) -> Iterator[bytes]:
+        return self.records()
+
     def describe(self) -> LogDescription:
         ((size,),) = self._database.execute("SELECT coalesce(sum(length(line)), 0) FROM record")
         return LogDescription(self._path, size_bytes=size)

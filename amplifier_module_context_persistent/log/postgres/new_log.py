@@ -53,7 +53,12 @@ class NewStoredLog:
         self._server: Server | None = None
         self._connection: psycopg.Connection[Any] | None = None
         self._log_id = -1
-        self._is_done = False
+        self._is_done = self._lacks_newline = False
+
+    @property
+    def path(self) -> str:
+        """Its location, without a password."""
+        return self.location.shown
 
     @property
     def index(self) -> Index:
@@ -103,15 +108,16 @@ class NewStoredLog:
         return connection
 
     def write(self, line: bytes) -> None:
-        """Add a line, without LF."""
-        self._waiting.append(line)
+        """Add a line; only the last one may lack its LF."""
+        self._lacks_newline = not line.endswith(b"\n")
+        self._waiting.append(line if self._lacks_newline else line[:-1])
         self._waiting_bytes += len(line)
         if len(self._waiting) >= _BLOCK_ROWS or self._waiting_bytes >= _BLOCK_BYTES:
             self.flush()
 
-    def flush(self, *, lacks_newline: bool = False) -> None:
-        """Send what was added; `lacks_newline`: the last line has no LF."""
-        new = list(rows_of(self._waiting, self._scanner, lacks_newline=lacks_newline))
+    def flush(self) -> None:
+        """Send what was added."""
+        new = list(rows_of(self._waiting, self._scanner, lacks_newline=self._lacks_newline))
         with self.refusing():
             if new:
                 rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
@@ -120,9 +126,9 @@ class NewStoredLog:
         self._count += len(new)
         self._waiting, self._waiting_bytes = [], 0
 
-    def finish(self, *, lacks_newline: bool = False) -> None:
+    def finish(self) -> None:
         """Read back what is stored, and let the log appear."""
-        self.flush(lacks_newline=lacks_newline)
+        self.flush()
         schema, end = self.location.schema, self._scanner
         with self.refusing():
             self._check()
