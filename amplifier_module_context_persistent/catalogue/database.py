@@ -98,7 +98,8 @@ _TABLES = (
     """CREATE TABLE views (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL, plan TEXT NOT NULL, head TEXT NOT NULL,
-    tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, can_continue INTEGER NOT NULL)""",
+    tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, can_continue INTEGER NOT NULL,
+    unbound INTEGER NOT NULL)""",
     "CREATE INDEX views_of_plans ON views (session, plan, head)",
     """CREATE TABLE plans (
     id INTEGER PRIMARY KEY,

@@ -178,8 +178,15 @@ class RecordPass:
         ).fetchone()
         line, shared = (_text(receipt.plan), _text(receipt.head)), min(before[0], receipt.tokens) if before else 0
         self._connection.execute(
-            "INSERT INTO views VALUES (NULL, ?, ?, ?, ?, ?, ?)",
-            (self._session, *line, min(receipt.tokens, _MOST_TOKENS), shared, not receipt.extras),
+            "INSERT INTO views VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._session,
+                *line,
+                min(receipt.tokens, _MOST_TOKENS),
+                shared,
+                not receipt.extras,
+                min(receipt.unbound, _MOST_TOKENS),
+            ),
         )
 
 

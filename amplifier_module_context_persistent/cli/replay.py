@@ -225,6 +225,7 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
         "hash": seen.hash,
         "proved": seen.proved,
         "lacks": list(seen.lacks),
+        "unbound": seen.unbound,
         "view_messages": len(seen.view) if seen.view is not None else None,
         "inserted": marks.inserted if marks is not None else None,
         "counts": marks.counts() if marks is not None else None,

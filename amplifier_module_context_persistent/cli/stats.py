@@ -203,6 +203,8 @@ def _show_views(output: Console, views: Views) -> None:
             f"{_percent(views.shared_tokens, views.tokens)} of the tokens continued an earlier view, "
             f"{counted(views.breaks, 'view')} started a new prefix"
         )
+        if views.unbound:
+            output.print(f"{counted(views.unbound, 'view')} left out reasoning, as what stood before it had changed")
 
 
 def _show_usage(output: Console, usage: Usage) -> None:

@@ -99,7 +99,9 @@ def _introduce(number: int, count: int, noted: Noted) -> None:
         _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
         return
     _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
-    _say(f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}\n")
+    left_out = f"; {counted(receipt.unbound, 'answer')} without reasoning, as what stood before it had changed"
+    tokens = f"{receipt.tokens:,} tokens of {receipt.budget_tokens:,}"
+    _say(f"{counted(receipt.messages, 'message')}, {tokens}{left_out if receipt.unbound else ''}\n")
 
 
 def _print_json(number: int, noted: Noted, made: Rebuilt) -> None:

@@ -68,7 +68,10 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "budget_tokens": receipt.budget_tokens,
         "provider": receipt.provider,
         "head": receipt.head,
+        "tools": receipt.tools,
         "extras": receipt.extras,
+        "bound": receipt.bound,
+        "unbound": receipt.unbound,
         "hash": receipt.hash,
     }
 

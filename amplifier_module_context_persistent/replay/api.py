@@ -84,6 +84,8 @@ class Seen:
     hash: str = ""
     proved: bool | None = None
     lacks: Sequence[str] = ()
+    unbound: int = 0
+    """How many answers it shows without their reasoning, as what stood before it had changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,16 @@ def play(
     before: Seen | None = None
     for played in _drive(player.requests(chosen.open, budget_tokens, chosen.options, measures)):
         marks = marker.mark(played.view, played.place) if played.view is not None else None
-        seen = Seen(played.number, played.place, "", played.tokens, budget_tokens, played.view, marks)
+        seen = Seen(
+            played.number,
+            played.place,
+            "",
+            played.tokens,
+            budget_tokens,
+            played.view,
+            marks,
+            unbound=played.unbound,
+        )
         before = _against(seen, before)
         yield before
 
@@ -301,6 +312,7 @@ def _seen(
         hash=receipt.hash,
         proved=made.proved,
         lacks=tuple(made.reasons),
+        unbound=receipt.unbound,
     )
     was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
     return _against(seen, before, tokens_before=was if isinstance(was, int) else None)

@@ -68,6 +68,8 @@ class Measures:
     refused: int = 0
     invalid: int = 0
     breaks: int = 0
+    unbound: int = 0
+    """Requests whose views leave out reasoning, as what stood before it had changed."""
     band: float = 0.0
     """Between the watermarks, as a share of the budget."""
     request_tokens: list[int] = field(default_factory=list)

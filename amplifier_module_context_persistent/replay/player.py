@@ -11,6 +11,7 @@ from typing import Any
 
 from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
+from ..view.provider_bonds import lacks_reasoning
 from ..view.receipts import canonical
 from .baselines import Whole
 from .evidence import Progress, Said, Session, said
@@ -168,6 +169,8 @@ class Player:
         sizes = [size for size, _, _ in known]
         tokens, cached = sum(sizes), sum(sizes[:shared])
         measures.breaks += broke
+        unbound = sum(map(lacks_reasoning, view))
+        measures.unbound += bool(unbound)
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
         measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
@@ -180,7 +183,7 @@ class Player:
         measures.invalid += bool(violations)
         measures.violations += violations[: max(0, 5 - len(measures.violations))]
         self._before = _Before(view, known, lines, not violations if self._growing is None else self._growing.is_sound)
-        return Played(measures.requests, position, view, tokens, cached, broke)
+        return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
         """What is known of the messages of a view from a position on; those that stood in the view before are known."""

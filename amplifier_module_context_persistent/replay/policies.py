@@ -20,6 +20,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from ..config import STRATEGIES, SUMMARIZE
 from ..errors import RecallError
 from ..log.temporary import TemporaryLog
+from ..messages.metadata import BOUND_KEY, bound_to
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Sliding, Stateless, Whole
@@ -90,7 +91,9 @@ class Managed:
         self._provider: Excerpts | None = None
 
     async def add(self, message: Message) -> None:
-        """Take in a message."""
+        """Take in a message; the request that it answers is the one that was played."""
+        if bound_to(message):
+            message = {**message, "metadata": {k: v for k, v in message["metadata"].items() if k != BOUND_KEY}}
         await self._manager.add_message(message)
 
     def share_messages(self) -> None:

@@ -40,6 +40,8 @@ class Played:
     cached_tokens: int = 0
     broke: bool = False
     """Whether the view is not the one before it with what was appended."""
+    unbound: int = 0
+    """How many answers it shows without their reasoning, as what stood before it had changed."""
 
 
 @dataclass(slots=True)

@@ -202,6 +202,7 @@ class ViewService:
             render=self._render,
             tools=request.tools,
             bound=built.bound,
+            unbound=built.unbound,
         )
         self._history.defer(receipt.encode())
 

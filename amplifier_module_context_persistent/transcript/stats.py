@@ -78,6 +78,8 @@ class Views:
     tokens: int = 0
     shared_tokens: int = 0
     breaks: int = 0
+    unbound: int = 0
+    """Of the requests, those in which reasoning was left out, as what stood before it had changed."""
 
     @property
     def shared_share(self) -> float | None:
@@ -138,7 +140,8 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
     turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
     plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY id")
     (views,) = found.rows(
-        "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0) FROM views WHERE session = ?"
+        "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
+        " FROM views WHERE session = ?"
     )
     (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
     return Statistics(

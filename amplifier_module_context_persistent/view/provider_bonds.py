@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages.message import THINKING_BLOCKS, Message
-from ..messages.metadata import metadata_of
+from ..messages.metadata import bound_to, metadata_of
 from .readers import ANTHROPIC, FAMILIES, GEMINI, OPENAI, Bond, family_of
 
 CHAIN_NAMES = frozenset({"response_id", "previous_response_id", "interaction_id", "previous_interaction_id"})
@@ -104,6 +104,14 @@ def _compacting_model(metadata: Mapping[str, Any]) -> str:
 def sent_metadata(message: Message) -> Message:
     """What of a message's metadata is sent with it: what is bound to its maker. Ids of responses are no content."""
     return _only_names(metadata_of(message), _REASONING_NAMES)
+
+
+def lacks_reasoning(message: Message) -> bool:
+    """Whether an answer of a view lacks the reasoning that it was stored with; its request is named all the same."""
+    if not bound_to(message):
+        return False
+    bond = bond_of(message, ("", ""))
+    return bond is None or not bond.reasoning
 
 
 def names_chain(message: Message) -> bool:

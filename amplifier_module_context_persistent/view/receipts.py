@@ -133,6 +133,8 @@ class Receipt:
     """The provider's model, where it says so."""
     tools: str = ""
     """The hash of the tools' definitions; empty where there were none."""
+    unbound: int = 0
+    """How many answers are shown without their reasoning, as what stood before it changed."""
     bound: str = ""
     """The hash of all that was sent (`bound.py`); receipts from before there was one have none."""
 
@@ -151,6 +153,7 @@ class Receipt:
             "head": self.head,
             "tools": self.tools,
             "extras": self.extras,
+            "unbound": self.unbound,
             "render": dict(self.render),
             "bound": self.bound,
             "hash": self.hash,
@@ -165,7 +168,7 @@ class Receipt:
             ValueError: the record is not of this shape.
         """
         texts = {key: record.get(key, "") for key in _NAMES}
-        counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras")}
+        counts = {key: record.get(key, 0) for key in ("messages", "tokens", "budget_tokens", "extras", "unbound")}
         render = record.get("render", {})
         if not all(isinstance(value, str) for value in texts.values()):
             raise ValueError("not a receipt: a name in it is no text")
