@@ -25,7 +25,8 @@ def test_help_shows_the_public_names() -> None:
     """Each has its entry; the packages below are few enough to be read."""
     text = pydoc.plain(pydoc.render_doc(package))
     for name in package.__all__:
-        kind = "class" if inspect.isclass(getattr(package, name)) else "async"
-        assert f"    {kind} {name}(" in text
+        value = getattr(package, name)
+        kind = "class " if inspect.isclass(value) else "async " if inspect.iscoroutinefunction(value) else ""
+        assert f"    {kind}{name}(" in text
     contents = text.partition("PACKAGE CONTENTS\n")[2].partition("\n\n")[0].splitlines()
     assert 10 < len(contents) < 25

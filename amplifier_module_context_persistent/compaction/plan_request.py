@@ -12,6 +12,7 @@ from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
 from ..view.readers import Reader
+from ..view.wire import WireRules
 from .draft import Draft
 from .summary_span import Summary
 
@@ -52,6 +53,8 @@ class PlanRequest:
     """Who gets the view."""
     unbound: frozenset[str] = frozenset()
     """The ids of messages whose reasoning the new view will not show, as what stands before it changes."""
+    wire: WireRules | None = None
+    """What they take."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""
 

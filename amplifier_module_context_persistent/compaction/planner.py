@@ -232,6 +232,7 @@ def _arranged(
         notice_before=placed.before,
         gaps=marked.gaps,
         reader=request.reader,
+        wire=request.wire,
         after=request.arranged,
         table=table,
     )

@@ -38,20 +38,23 @@ class RequestLimits:
     """In a request with more images than these, the longer edge has at most `edge_of_many` pixels."""
     edge_of_many: int = _MANY
     document_bytes: int = _MANY
+    pages: int = _MANY
+    """The most pages of all PDFs, each of which is looked at as an image, together with the images."""
     types: frozenset[str] = _COMMON | _GIF | _HEIF
     """The media types of images that are understood."""
 
     def takes(self, medium: Medium) -> bool:
         """Whether an image or a document can be sent at all."""
         if medium.kind != IMAGE and not medium.media_type.startswith("image/"):
-            return medium.chars <= min(self.document_bytes, self.request_bytes)
+            return medium.chars <= min(self.document_bytes, self.request_bytes) and medium.pages <= self.pages
         known = medium.chars == 0 or medium.media_type in self.types
         return known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
 
 
 PUBLISHED: Mapping[str, RequestLimits] = {
-    # platform.claude.com/docs/en/build-with-claude/vision, .../docs/en/api/overview (request size limits)
-    "anthropic": RequestLimits(32_000_000, 100, 5_000_000, 8_000, 20, 2_000, 32_000_000, _COMMON | _GIF),
+    # platform.claude.com/docs/en/build-with-claude/vision, .../pdf-support, .../docs/en/api/overview (request size
+    # limits); a window of more than 200,000 tokens takes 600 images or pages, which a provider may tell
+    "anthropic": RequestLimits(32_000_000, 100, 5_000_000, 8_000, 20, 2_000, 32_000_000, 100, _COMMON | _GIF),
     # platform.openai.com/docs/guides/images-vision, .../docs/guides/pdf-files
     "openai": RequestLimits(50_000_000, 500, 20_000_000, document_bytes=50_000_000, types=_COMMON | _GIF),
     # ai.google.dev/gemini-api/docs/image-understanding (inline data)
@@ -79,6 +82,7 @@ _TOLD = {
     "image_bytes": ("max_image_bytes",),
     "image_edge": ("max_image_edge", "max_image_dimension"),
     "document_bytes": ("max_document_bytes",),
+    "pages": ("max_pdf_pages", "max_document_pages"),
 }
 
 
@@ -174,6 +178,8 @@ class _Sums:
     """What some media come to."""
 
     images: int = 0
+    pages: int = 0
+    """Of PDFs."""
     chars: int = 0
     large: int = 0
     """Images whose longer edge is more than a request with many of them may have."""
@@ -190,13 +196,15 @@ class _Sums:
         """Add a medium, or take it out."""
         is_image = medium.kind == IMAGE
         self.images += times * is_image
+        self.pages += times * medium.pages
         self.chars += times * medium.chars
         self.large += times * (is_image and medium.edge > limits.edge_of_many)
 
     def fit(self, rest: int, limits: RequestLimits) -> bool:
         """Whether they fit beside so many bytes of everything else."""
         small = self.images <= limits.few_images or not self.large
-        return small and self.images <= limits.images and rest + self.chars <= limits.request_bytes
+        few = self.images <= limits.images and (not self.pages or self.images + self.pages <= limits.pages)
+        return small and few and rest + self.chars <= limits.request_bytes
 
 
 def _goal(sums: _Sums, rest: int, limits: RequestLimits) -> RequestLimits:
@@ -207,6 +215,8 @@ def _goal(sums: _Sums, rest: int, limits: RequestLimits) -> RequestLimits:
         goal = replace(goal, request_bytes=max(half, rest + int((limits.request_bytes - rest) * KEPT_SHARE * 0.9)))
     if sums.images > limits.images:
         goal = replace(goal, images=int(limits.images * KEPT_SHARE))
+    if sums.pages and sums.images + sums.pages > limits.pages:
+        goal = replace(goal, pages=int(limits.pages * KEPT_SHARE))
     if sums.images > limits.few_images and sums.large:
         goal = replace(goal, images=min(goal.images, int(limits.few_images * KEPT_SHARE)))
     return goal

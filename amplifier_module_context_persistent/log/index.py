@@ -79,6 +79,8 @@ class Index:
     plain_users: bytearray = field(default_factory=bytearray)
     """1 for a user's message whose line names no source, nothing ephemeral and no reminder; of a 0 nothing is known."""
     live: array[int] = field(default_factory=lambda: array("I"))
+    line_shown: tuple[int, str] = (0, "")
+    """The line that the last view ended with, as its receipt says, and how many messages there were then."""
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     pins: set[int] = field(default_factory=set)

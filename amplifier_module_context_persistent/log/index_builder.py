@@ -28,6 +28,7 @@ Control = dict[str, Any]
 
 _MOST_MODELS = 255
 _PROVIDER, _MODEL = b',"provider":"', b'","model":"'
+_LINE = b'"line":'
 
 
 @dataclass(slots=True)
@@ -112,6 +113,7 @@ class IndexBuilder:
             "pending_model": self.pending_model,
             "named": sorted(self._named),
             "doubtful": [[hashed, ordinal, *astuple(place)] for hashed, (ordinal, place) in self.doubtful.items()],
+            "shown": list(self.index.line_shown),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -123,6 +125,8 @@ class IndexBuilder:
             self.doubtful[int(hashed)] = int(ordinal), Place(*map(int, place))
         if not all(0 <= ordinal < len(self.index) for ordinal, _ in self.doubtful.values()):
             raise ValueError("a damaged message that the log lacks")
+        count, line = snapshot["shown"]
+        self.index.line_shown = int(count), str(line)
         if not 0 <= self.pending_model < len(self.index.models):
             raise ValueError("a request to a model that is not known")
 
@@ -214,7 +218,7 @@ class IndexBuilder:
         if start > 0 and line[end : end + len(_MODEL)] == _MODEL:
             end = line.find(b'"', end + len(_MODEL))
             names = line[start + len(_PROVIDER) : end]
-        if b"\\" in names:
+        if b"\\" in names or _LINE in line:
             return False
         if names != self._names:
             provider, _, model = names.partition(_MODEL)
@@ -277,6 +281,9 @@ class IndexBuilder:
         return models.index((provider, model)) if (provider, model) in models else 0
 
     def _view(self, value: Control) -> None:
+        rendered = value.get("render")
+        if isinstance(rendered, dict) and isinstance(line := rendered.get("line"), str):
+            self.index.line_shown = len(self.index), line
         if self._standing.chained:
             self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ..tokens.media import decoded_bytes, image_dimensions, type_of_image
+from ..tokens.media import decoded_bytes, image_dimensions, pdf_pages, type_of_image
 from .message import Message
 
 IMAGE = "image"
@@ -48,6 +48,8 @@ class Medium:
     bytes: int = 0
     """About the length of the file itself."""
     tokens: int = 0
+    pages: int = 0
+    """Of a PDF that is in the message; about so many."""
 
     @property
     def edge(self) -> int:
@@ -104,6 +106,44 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
     if isinstance(copies, list):
         changed["content_blocks"] = [block for block in copies if not (_is_medium(block) and _body(block) in gone)]
     return changed
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the body of a medium is; a field is empty where the block does not have it."""
+
+    kind: str
+    """`image`, `document`, `audio` or `video`."""
+    media_type: str = ""
+    data: str = ""
+    """Its body in base64."""
+    url: str = ""
+    text: str = ""
+    """Of a document that is a text."""
+    name: str = ""
+
+    @property
+    def address(self) -> str:
+        """Its URL, which holds the data where there is any."""
+        return f"data:{self.media_type};base64,{self.data}" if self.data else self.url
+
+
+def source_of(block: Mapping[str, Any]) -> Source | None:
+    """Where the body of a medium is, in whatever form the block has; None for a block that is no medium."""
+    if not _is_medium(block):
+        return None
+    source, medium = _source(dict(block)), _medium(dict(block), None)
+    names = (block.get("title"), block.get("filename"), source.get("filename"), source.get("name"))
+    name = next((given for given in names if isinstance(given, str)), "")
+    body = next((value for key in _BODIES if isinstance(value := source.get(key), str)), "")
+    if body.startswith(_ELSEWHERE) or not body:
+        url = body or next((u for key in ("file_url", "url") if isinstance(u := source.get(key), str)), "")
+        return Source(medium.kind, medium.media_type, url=url, name=name)
+    if source.get("type") == "text":
+        return Source(medium.kind, medium.media_type or "text/plain", text=body, name=name)
+    data = body.partition(",")[2] if body.startswith("data:") else body
+    kind = {"image": "image/png", "document": "application/pdf"}.get(medium.kind, "")
+    return Source(medium.kind, medium.media_type or kind, data, name=name)
 
 
 class _Walk:
@@ -165,4 +205,6 @@ def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
         said = said or type_of_image(body)
     else:
         width = height = 0
-    return Medium(kind, said.lower(), len(body), width, height, decoded_bytes(body), tokens)
+    is_pdf = kind == "document" and (not said or "pdf" in said.lower())
+    pages = pdf_pages(body) if is_pdf and count is not None else 0
+    return Medium(kind, said.lower(), len(body), width, height, decoded_bytes(body), tokens, pages)

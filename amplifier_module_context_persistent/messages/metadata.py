@@ -18,6 +18,8 @@ RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
 BOUND_KEY = "bound"
 """Of an answer with reasoning: the hash of all that its request was sent (`view/bound.py`)."""
+LINE_KEY = "line_before"
+"""In the metadata of a message: the line that the view before it ended with (see `view.arrangement`)."""
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 ERROR = WordedPattern(
     re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE),
@@ -34,6 +36,12 @@ def offload_cut(message: Mapping[str, Any]) -> Cut | None:
         return None
     head, tail = mark
     return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
+
+
+def line_before(message: Mapping[str, Any]) -> str:
+    """The line that the view before a message ended with; empty where it had none."""
+    line = metadata_of(message).get(LINE_KEY)
+    return line if isinstance(line, str) and line.strip() else ""
 
 
 def is_human(message: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from typing import Any
 
 from ..tokens.counter import TokenCounter, count_message
@@ -45,8 +46,13 @@ def why_refused(message: Message) -> str:
     return ""
 
 
-def normalise(message: Message) -> Message | None:
-    """Bring one message into a form that every provider accepts; None if nothing is left of it."""
+def normalise(message: Message, keeps: Collection[str] = ()) -> Message | None:
+    """Bring one message into a form that every provider accepts; None if nothing is left of it.
+
+    Args:
+        message: the message; it is not altered.
+        keeps: kinds of blocks that stay as they are, beside those that Amplifier's requests carry.
+    """
     role = message.get("role")
     if role not in _ROLES:
         return None
@@ -54,7 +60,7 @@ def normalise(message: Message) -> Message | None:
     calls = _listed_calls(message)
     if calls is not message.get("tool_calls"):
         changes["tool_calls"] = calls
-    content = _content(message, bool(calls))
+    content = _content(message, bool(calls), keeps)
     if content is None:
         return None
     content, calls = _agree(content, calls)
@@ -92,7 +98,7 @@ def _listed_calls(message: Message) -> Any:
     return listed if same else good
 
 
-def _content(message: Message, has_calls: bool) -> Any:  # noqa: FBT001 - private, one caller
+def _content(message: Message, has_calls: bool, keeps: Collection[str]) -> Any:  # noqa: FBT001 - private, one caller
     """The content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
     answers = role in ("tool", "function")
@@ -101,7 +107,7 @@ def _content(message: Message, has_calls: bool) -> Any:  # noqa: FBT001 - privat
     if not isinstance(content, str | list):
         content = "" if content is None else as_json(content)
     if isinstance(content, list):
-        blocks = [kept for block in content if (kept := _block(block, role)) is not None]
+        blocks = [kept for block in content if (kept := _block(block, role, keeps)) is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
         if blocks and (has_calls or not all(block["type"] in THINKING_BLOCKS for block in blocks)):
             same = len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True))
@@ -112,7 +118,7 @@ def _content(message: Message, has_calls: bool) -> Any:  # noqa: FBT001 - privat
     return NO_OUTPUT if answers else "" if has_calls else None
 
 
-def _block(given: Any, role: str) -> Message | None:
+def _block(given: Any, role: str, keeps: Collection[str]) -> Message | None:
     """One content block in an accepted form; None if it says nothing."""
     if isinstance(given, str):
         return {"type": "text", "text": given} if given.strip() else None
@@ -138,7 +144,7 @@ def _block(given: Any, role: str) -> Message | None:
         return _call_block(block)
     if kind == "tool_result" and role == "tool" and isinstance(block.get("tool_call_id"), str) and "output" in block:
         return block
-    if kind == "image" and isinstance(block.get("source"), dict):
+    if (kind == "image" and isinstance(block.get("source"), dict)) or (isinstance(kind, str) and kind in keeps):
         return block
     encoded = as_json(block)
     if len(encoded) > _UNKNOWN_BLOCK_CHARS:

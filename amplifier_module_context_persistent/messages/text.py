@@ -15,6 +15,20 @@ from .message import CALL_BLOCKS, Message, as_json, calls_of, given_arguments_of
 from .metadata import RECALL_TOOL
 
 
+def well_formed(text: str) -> str:
+    """A text that UTF-8 can carry; the same object where it can.
+
+    Two halves of a surrogate pair that stand side by side become their character, half a pair alone becomes U+FFFD.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A piece of what a message says: `text`, `thinking`, or a `call` with its arguments as JSON."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 import struct
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ published: Mapping[str, Mapping[str, Any]] = {
         "edge": 8_000,
         "many": (20, 2_000),
         "document": 32_000_000,
+        "pages": 100,
         "types": "png jpeg jpg webp gif",
     },
     # https://platform.openai.com/docs/guides/images-vision
@@ -61,6 +63,18 @@ anybody: Mapping[str, Any] = {
 kinds_of_images = frozenset({"image", "image_url", "input_image"})
 kinds_of_documents = frozenset({"document", "file", "input_file"})
 kinds_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
+identifiers: Mapping[str, tuple[str, str]] = {
+    # "tool_use.id: String should match pattern"; "tools.0.custom.name: String should match pattern"
+    "anthropic": (r"[a-zA-Z0-9_-]{1,64}", r"[a-zA-Z0-9_-]{1,128}"),
+    # "Invalid 'input[95].call_id': string too long"; "Invalid 'messages[9].tool_calls[0].function.name'"
+    "openai": (r"[^\ud800-\udfff]{1,64}", r"[a-zA-Z0-9_-]{1,64}"),
+    # https://ai.google.dev/api/caching#FunctionDeclaration
+    "gemini": (r"[^\ud800-\udfff]+", r"[a-zA-Z0-9_.:-]{1,128}"),
+}
+"""What the ids of calls and the names of tools look like."""
+anybodys_identifiers = (r"[a-zA-Z0-9_-]{1,64}", r"[a-zA-Z0-9_-]{1,64}")
+most_cache_marks = 4
+
 chain_keys = ("response_id", "previous_response_id", "interaction_id", "previous_interaction_id")
 
 
@@ -108,7 +122,7 @@ class GrowingLimits:
         self._types = {f"image/{name}" for name in limits["types"].split()}
         self._edge = limits.get("edge", sys.maxsize)
         self._few, self._edge_of_many = limits.get("many", (0, sys.maxsize))
-        self.characters = self.images = self.documents = 0
+        self.characters = self.images = self.documents = self.pages = 0
         self._suspects: list[tuple[int, str, int, int]] = []
         """Images: number, type if it is wrong, characters if they are too many, pixels of the longer edge."""
         self._large: list[tuple[int, int]] = []
@@ -124,6 +138,8 @@ class GrowingLimits:
                 _, data = _type_and_data(block)
                 if data is not None and len(data) > self._limits["document"]:
                     self._large.append((self.documents, len(data)))
+                if data is not None:
+                    self.pages += _pdf_pages(data)
                 self.documents += 1
 
     def _take_image(self, kind: str, data: str | None) -> None:
@@ -146,6 +162,9 @@ class GrowingLimits:
             yield f"bytes: the view has {size:,} of {self._most_bytes:,}"
         if images > self._most_images:
             yield f"images: the view has {images} of {self._most_images}"
+        most_pages = self._limits.get("pages", sys.maxsize)
+        if self.pages and images + self.pages > most_pages:
+            yield f"pages: the view has {self.pages} pages and {images} images of {most_pages}"
         most_pixels = min(self._edge, self._edge_of_many) if images > self._few else self._edge
         for number, wrong, characters, edge in takewhile(lambda one: one[0] < images, self._suspects):
             if wrong:
@@ -156,6 +175,61 @@ class GrowingLimits:
                 yield f"image edge: image {number} has {edge:,} pixels among {images} images"
         for number, characters in takewhile(lambda one: one[0] < documents, self._large):
             yield f"document size: document {number} has {characters:,} characters"
+
+
+def wire_violations(view: Messages, provider: str = "", *, strict: bool = True) -> list[str]:
+    """Tell what in a view a provider answers with a 400, whatever its order and size.
+
+    Args:
+        view: the messages.
+        provider: whose rules; without one, those that every provider in the table takes.
+        strict: whether a provider that is not in the table has rules.
+    """
+    found = [
+        f"text: message {at} has half a surrogate pair" for at, message in enumerate(view) if not _encodes(message)
+    ]
+    anything = (r"(?s).+", r"(?s).+")
+    id_form, name_form = identifiers.get(provider, anybodys_identifiers if strict else anything)
+    asked: list[str] = []
+    for at, message in enumerate(view):
+        answers = message.get("role") in ("tool", "function")
+        calls = [*(message.get("tool_calls") or ()), *_blocks_of(message.get("content"), frozenset({"tool_call"}))]
+        ids = dict.fromkeys(str(call.get("id")) for call in calls)
+        asked += ids
+        named = [*ids, *([str(message.get("tool_call_id"))] if answers else [])]
+        names = [*map(_name_in, calls), *([message["name"]] if answers and message.get("name") else [])]
+        found += [f"call id: message {at} has {one!a:.100}" for one in named if not re.fullmatch(id_form, one)]
+        found += [f"tool name: message {at} has {one!a:.100}" for one in names if not re.fullmatch(name_form, one)]
+    found += [f"call id: {call_id!a:.100} names two calls" for call_id in {i for i in asked if asked.count(i) > 1}]
+    marks = sum(map(_cache_marks, view))
+    if marks > most_cache_marks and (provider == "anthropic" or strict):
+        found.append(f"cache marks: the view has {marks} of {most_cache_marks}")
+    said = [message.get("role") for message in view if message.get("role") not in ("system", "developer")]
+    if said and said[-1] == "assistant" and provider not in ("openai", "gemini"):
+        found.append(f"prefill: the view ends with an answer, message {len(view) - 1}")
+    return found
+
+
+def _encodes(message: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _name_in(call: Mapping[str, Any]) -> str:
+    function = call.get("function")
+    return str(call.get("tool") or call.get("name") or (function or {}).get("name"))
+
+
+def _cache_marks(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(_cache_marks, value))
+    if not isinstance(value, dict):
+        return 0
+    inner = [item for key, item in value.items() if key in ("content", "output")]
+    return ("cache_control" in value) + sum(map(_cache_marks, inner))
 
 
 def bond_violations(view: Messages, reader: str, makers: Mapping[str, str]) -> list[str]:
@@ -260,6 +334,16 @@ def _edges(data: str) -> tuple[int, int]:
                 break
             at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
     return found if max(found) <= 1_000_000 else (0, 0)
+
+
+def _pdf_pages(data: str) -> int:
+    """The page objects that stand in a PDF as they are; none where they are compressed."""
+    text = data.partition(",")[2] if data[:5] == "data:" else data
+    try:
+        body = base64.b64decode(text[: 4 * (len(text) // 4)])
+    except (binascii.Error, ValueError):
+        return 0
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", body)) if body[:5] == b"%PDF-" else 0
 
 
 def _characters(value: Any) -> int:

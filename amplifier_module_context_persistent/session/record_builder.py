@@ -16,7 +16,8 @@ from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..log.reset_writer import NewMessage, ids_in, reset_bodies
-from ..messages.metadata import given_id
+from ..messages.metadata import LINE_KEY, given_id, metadata_of
+from ..view.wire import WIRE, begins_strict
 from ..window.ephemeral import Extras
 from .deduplicate import find_by_id, free_id_for
 from .memory_files import is_memory_file
@@ -56,6 +57,8 @@ class RecordBuilder:
         """Whether the log decides at a resume: it holds, or held, messages other than memory files as it is opened."""
         self._replays = TimestampReplays(len(index))
         self._headed = False
+        self.shown_line: tuple[int, str] | None = None
+        """The line that the last view ended with, and the ordinal of the answer before it; None where it had none."""
         self._deferred: deque[bytes] = deque()
 
     def _holds_conversation(self, index: Index) -> bool:
@@ -103,11 +106,20 @@ class RecordBuilder:
                     self._replays.claim(replayed)
                     claimed.append(replayed)
                     return []
-            body = encode_plain(message, message_id=message_id, timestamp=timestamp, is_copied=True)
+            added = self._with_line(message, index)
+            body = encode_plain(added, message_id=message_id, timestamp=timestamp, is_copied=True)
             is_begun = self._headed and len(index.offsets)
             return [body] if is_begun else [*self._preamble(index), body]
 
         return prepare
+
+    def _with_line(self, message: Message, index: Index) -> Message:
+        """A message that is added right after a view ended with a line: views go on showing it before the message."""
+        count, noted = index.line_shown
+        ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
+        if not line or not index.live or index.live[-1] != ordinal or message["role"] in ("tool", "function"):
+            return message
+        return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
         """Prepare a reset: the live history becomes `messages`; those that the log holds are kept, not written again.
@@ -213,6 +225,7 @@ class RecordBuilder:
             session_id=self._session_id,
             tokenizer=self._tokenizer,
             created=self.now(),
+            **({WIRE: 1} if begins_strict(index.headers) else {}),
         )
         return [header]
 

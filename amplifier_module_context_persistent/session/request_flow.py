@@ -14,6 +14,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from ..config import Config
 from ..errors import FloorError, RetentionError
 from ..messages.message import Message
+from ..messages.text import well_formed
 from ..window.request import ViewRequest, ViewResult, sizes
 from .host import Host, NotRetainedError, provider_facts, provider_name
 from .pending_requests import PendingRequests
@@ -56,7 +57,11 @@ class RequestFlow:
     async def ask(self, token_budget: int | None, provider: Any | None, *, force: bool = False) -> ViewRequest:
         """Gather what a request is made from: budget, the provider's window, system text, tools."""
         await self._usage.settle(self._store)
-        head_text = str(await self.factory()) if self.factory is not None else await self._prompt.restore(self._store)
+        head_text = (
+            well_formed(str(await self.factory()))
+            if self.factory is not None
+            else await self._prompt.restore(self._store)
+        )
         if self.factory is None and head_text is not None and self._prompt.is_first_use():
             await self._host.emit("context:system_prompt_restored", {"characters": len(head_text)})
         facts = await provider_facts(provider)

@@ -14,6 +14,7 @@ from amplifier_core.models import ToolResult
 
 from ..errors import LogError, PinError, RecallError
 from ..messages.metadata import RECALL_TOOL
+from ..messages.text import well_formed
 from .manager import PersistentContextManager
 from .pins import MODELS_SHARE
 
@@ -73,7 +74,7 @@ class RecallTool:
             page = await self._manager.recall(**input)
         except (RecallError, LogError) as error:
             return _failed(RECALL_TOOL, error)
-        output = _well_formed(page.output)
+        output = well_formed(page.output)
         if not page.media:
             return ToolResult(output=output)
         try:
@@ -123,7 +124,7 @@ class PinTool:
             if not isinstance(reason, str | None) or len(reason or "") > MOST_REASON_CHARS:
                 raise PinError(f"reason: must be a text of at most {MOST_REASON_CHARS} characters")
             await self._manager.pin(
-                reference, pinned=pinned is not False, reason=_well_formed(reason or ""), within=MODELS_SHARE
+                reference, pinned=pinned is not False, reason=well_formed(reason or ""), within=MODELS_SHARE
             )
         except (PinError, LogError) as error:
             return _failed(PIN_TOOL, error)
@@ -167,8 +168,3 @@ def _check_input(given: Any, schema: Mapping[str, Any], error: type[RecallError 
 
 def _failed(tool: str, error: Exception) -> ToolResult:
     return ToolResult(success=False, output=f"{tool} failed: {error}", error={"message": str(error)})
-
-
-def _well_formed(text: str) -> str:
-    """Replace lone surrogates, which no request can carry."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

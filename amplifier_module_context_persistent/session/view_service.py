@@ -18,11 +18,11 @@ from ..messages.message import Message
 from ..messages.metadata import metadata_of
 from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
-from ..view.arrangement import Item
+from ..view.arrangement import Item, last_line
 from ..view.bound import tools_hash
 from ..view.plan import Plan
 from ..view.readers import family_of
-from ..view.receipts import Receipt, encode_head, render_options, text_hash
+from ..view.receipts import LINE, Receipt, encode_head, render_options, text_hash
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
@@ -90,9 +90,11 @@ class ViewService:
                 self._note(log, request, window, built, built.view, budget)
             except ValueError as refused:
                 logger.warning("a view leaves no receipt: %s", refused)
+        if built.view is not None:
+            line = last_line(built.items)
+            self._history.shown_line = (built.last, line) if line and built.last is not None else None
         error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
-        line = (id(window), window.plan.id if window.plan else "")
-        return replace(built, line=line, plan_error=error)
+        return replace(built, line=(id(window), window.plan.id if window.plan else ""), plan_error=error)
 
     def wants_compaction(self, log: Log, ask: ViewRequest) -> bool:
         """Whether the current view has reached the threshold."""
@@ -199,7 +201,11 @@ class ViewService:
             head=head,
             extras=built.sums.extras,
             hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
-            render=self._render,
+            render={
+                **self._render,
+                **built.sums.rendered_by(),
+                **({LINE: line} if (line := last_line(built.items)) else {}),
+            },
             tools=request.tools,
             bound=built.bound,
             unbound=built.unbound,

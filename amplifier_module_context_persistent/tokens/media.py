@@ -23,6 +23,8 @@ import binascii
 import math
 import re
 import struct
+import zlib
+from collections.abc import Iterator
 
 IMAGE_DEFAULT_TOKENS = 1600
 """What an image costs whose dimensions cannot be had: Anthropic's maximum."""
@@ -47,6 +49,7 @@ _JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles come before the 
 _PDF_SCAN_BYTES = 4 << 20
 _PDF_PAGE_BYTES = 60_000
 _PDF_MAX_PAGES = 1000
+_PDF_OBJECTS = re.compile(rb"/ObjStm\b[^>]{0,400}>>\s*stream\r?\n")
 _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _AUDIO_BYTES_PER_S = {"pcm16": 48_000, "wav": 48_000, "g711_ulaw": 8_000, "g711_alaw": 8_000}
 _AUDIO_DEFAULT_BYTES_PER_S = 8_000  # 64 kbit/s, a usual rate of compressed speech
@@ -218,16 +221,36 @@ _BEGINNINGS = (
 
 def pdf_tokens(data: str | None) -> int:
     """Return what a PDF costs, by its pages, or by its size where they lie in compressed object streams."""
-    if not data:
-        return PDF_PAGE_TOKENS
+    return PDF_PAGE_TOKENS * min(pdf_pages(data), _PDF_MAX_PAGES) if data else PDF_PAGE_TOKENS
+
+
+def pdf_pages(data: str) -> int:
+    """Return how many pages a PDF has, at least 1.
+
+    Its pages are counted in its first bytes and, of those, in object streams, where newer files keep them; of a longer
+    file the rest is taken to be like them. Where none can be seen, the size tells.
+    """
     total_bytes = decoded_bytes(data)
     body = decode_head(data, _PDF_SCAN_BYTES)
-    pages = len(_PDF_PAGE.findall(body))
-    if pages and total_bytes > len(body) > 0:
-        pages = math.ceil(pages * total_bytes / len(body)) if total_bytes > _PDF_SCAN_BYTES else pages
-    if not pages:
-        pages = math.ceil(total_bytes / _PDF_PAGE_BYTES)
-    return PDF_PAGE_TOKENS * min(max(pages, 1), _PDF_MAX_PAGES)
+    pages = len(_PDF_PAGE.findall(body)) or sum(len(_PDF_PAGE.findall(inner)) for inner in _object_streams(body))
+    if pages and total_bytes > _PDF_SCAN_BYTES:
+        pages = math.ceil(pages * total_bytes / len(body))
+    return max(1, pages or math.ceil(total_bytes / _PDF_PAGE_BYTES))
+
+
+def _object_streams(body: bytes) -> Iterator[bytes]:
+    """The objects that lie in compressed streams of a PDF, as far as they can be read (PDF 1.5, 7.5.7)."""
+    left = _PDF_SCAN_BYTES
+    for found in _PDF_OBJECTS.finditer(body):
+        end = body.find(b"endstream", found.end())
+        try:
+            inner = zlib.decompressobj().decompress(body[found.end() : end if end > 0 else None], left)
+        except zlib.error:
+            continue
+        left -= len(inner)
+        yield inner
+        if left <= 0:
+            return
 
 
 def audio_tokens(data: str | None, kind: str = "") -> int:

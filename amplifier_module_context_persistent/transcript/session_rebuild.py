@@ -13,7 +13,6 @@ from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.record import Message
 from ..view.plan_record import live_positions
-from ..window.ephemeral import Extras
 from ..window.window import ViewState
 from .view_rebuild import (
     PAST_COLUMNS,
@@ -21,7 +20,6 @@ from .view_rebuild import (
     Past,
     Rebuilt,
     ReceiptLog,
-    Uncounted,
     as_of,
     bonds_of,
     config_of,
@@ -29,6 +27,7 @@ from .view_rebuild import (
     rebuild,
     request_of,
     unknown_options,
+    window_of,
 )
 
 _MOST_SHARED = 1_000
@@ -93,7 +92,7 @@ class Rebuilder:
         if index is None:
             return None
         self._key, self._index = key, index
-        self._window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds_of(receipt))
+        self._window = window_of(config, receipt)
         return self._window
 
     def _reach(self, noted: Noted) -> bool:

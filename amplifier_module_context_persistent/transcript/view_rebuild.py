@@ -23,7 +23,8 @@ from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan
 from ..view.plan_record import kept_ordinals, live_positions
-from ..view.receipts import BONDS, RENDERING, Receipt, text_hash, view_hash
+from ..view.receipts import BONDS, LINE, RENDERING, Receipt, text_hash, view_hash
+from ..view.wire import WIRE
 from ..window.ephemeral import Extras
 from ..window.request import ViewRequest
 from ..window.window import Bonds, ViewState
@@ -154,7 +155,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         index = as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds_of(receipt))
+        window = window_of(config, receipt)
         view = window.build(Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -178,7 +179,13 @@ def config_of(receipt: Receipt) -> Config:
 
 def unknown_options(receipt: Receipt) -> set[str]:
     """Options by which a view was rendered and which are not known here."""
-    return {*receipt.render} - RENDERING - {BONDS}
+    return {*receipt.render} - RENDERING - {BONDS, LINE, WIRE}
+
+
+def window_of(config: Config, receipt: Receipt) -> ViewState:
+    """A window that makes views as the receipt's was made."""
+    bonds, wire = bonds_of(receipt), WIRE in receipt.render
+    return ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds, wire=wire)
 
 
 def bonds_of(receipt: Receipt) -> Bonds:
@@ -206,7 +213,8 @@ PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_b
 
 def index_of(index: Index, records: int) -> Index:
     """The index as it was when the log held so many messages."""
-    return Index(**{name: getattr(index, name)[:records] for name in PAST_COLUMNS}, models=index.models)
+    columns = {name: getattr(index, name)[:records] for name in PAST_COLUMNS}
+    return Index(**columns, models=index.models, headers=index.headers)
 
 
 def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:

@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
+from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
 from .group_table import GroupTable
 from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import Gap
 from .readers import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
+from .wire import NOTHING_ODD, TAKES_ALL, WireRules
 
 Count = Callable[[Message], int]
 Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
@@ -43,6 +45,8 @@ class Item(NamedTuple):
     """A result: the id and the name of the call that it answers."""
     inserted: Message | None = None
     tokens: int = 0
+    wire: tuple[WireRules, int] | None = None
+    """What its reader takes and how many cache marks it keeps, where it is shown otherwise for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class _Settled:
     open_calls: frozenset[str]
     previous: Entry | None
     answered: bool
+    marks: int
+    """Its cache marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +126,13 @@ class _How:
     notice_before: str
     gaps: Sequence[Gap]
     reader: Reader | None = None
+    wire: WireRules | None = None
 
     def is_that_of(self, other: _How) -> bool:
         """Whether both are made of the very same objects."""
         names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps")
-        return self.reader == other.reader and all(getattr(self, name) is getattr(other, name) for name in names)
+        same = self.reader == other.reader and self.wire == other.wire
+        return same and all(getattr(self, name) is getattr(other, name) for name in names)
 
 
 def arrange(
@@ -138,10 +146,14 @@ def arrange(
     notice_before: str = "",
     gaps: Sequence[Gap] = (),
     reader: Reader | None = None,
+    wire: WireRules | None = None,
     after: Arrangement | None = None,
     table: GroupTable | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
+
+    Where the reader takes no answer as the last word (`wire`), a view that has one there ends with the line
+    `[continued]` as a user's. The message that is appended next says so (`Entry.line_before`), and keeps the line.
 
     Args:
         entries: the kept entries, in the history's order.
@@ -153,11 +165,12 @@ def arrange(
         notice_before: the id of the message that it is put before; else it comes first.
         gaps: where messages are left out; the notice takes the place of the marker before the same message.
         reader: who gets the view; what others made for themselves alone is left out.
+        wire: what the reader takes; None for views from before there were such rules.
         after: an arrangement made before with the same counter; where it began alike, only what came since is
             arranged, and what it inserted is not counted again. The same comes out.
         table: the tool groups of the entries, where the caller knows them.
     """
-    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader), list(entries)
+    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader, wire), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
@@ -177,6 +190,7 @@ class _Arranger:
         self._previous = settled.previous if settled else None
         self._answered = settled.answered if settled else False
         self._open_calls = set(settled.open_calls) if settled else set()
+        self._wire, self._marks = how.wire or TAKES_ALL, settled.marks if settled else 0
         self._known_texts = texts
         self._texts = dict(texts) if settled else {}
 
@@ -184,7 +198,7 @@ class _Arranger:
         """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
         settled, how, begun = self._settled, self._how, len(self._items)
         groups = tool_groups(entries[len(settled.entries) :] if settled else entries) if table is None else table.groups
-        renamed = unique_call_ids(groups, self._call_ids)
+        renamed = unique_call_ids(groups, self._call_ids, self._wire)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
@@ -193,6 +207,8 @@ class _Arranger:
                 self._insert_text(how.notice)
             elif head.id in markers:
                 self._insert_text(markers[head.id])
+            elif line := self._line_before(head):
+                self._insert_line(line)
             elif head.role != "user" and needs_user_before(self._previous, head, answered=self._answered):
                 self._insert_text(CONTINUED)
             if head.calls:
@@ -217,8 +233,29 @@ class _Arranger:
                 open_calls=frozenset(self._open_calls),
                 previous=self._previous,
                 answered=self._answered,
+                marks=self._marks,
             )
+        if how.wire is not None and not how.wire.answer_last and self._ends_with_answer:
+            self._items, self._as_stored = list(items), list(self._as_stored)
+            self._insert_line(CONTINUED)
+            return Arrangement(self._items, tokens + self._items[-1].tokens, self._as_stored, settled, self._texts)
         return Arrangement(items, tokens, self._as_stored, settled, self._texts)
+
+    @property
+    def _ends_with_answer(self) -> bool:
+        """Whether what was arranged ends with an answer, but for system text, which providers move away."""
+        return self._previous is not None and self._previous.role == "assistant" and not self._answered
+
+    def _line_before(self, head: Entry) -> str:
+        """The line that a view ended with before a message was appended to it, or had to; empty where it had none.
+
+        Where the strict rules hold from the beginning, and no request may end with an answer, an answer after another
+        one had the line.
+        """
+        if self._how.wire is None or not self._ends_with_answer:
+            return ""
+        had_to = self._wire.strict and not self._wire.answer_last and head.role == "assistant"
+        return head.line_before or (CONTINUED if had_to else "")
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
@@ -235,12 +272,13 @@ class _Arranger:
         self._store(head, more, changed, None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
-                self._put_in(self._inserted(stand_in(call_id, call.name)))
+                self._put_in(self._inserted(stand_in(call_id, self._wire.name(call.name))))
                 self._open_calls.add(call.id)
             else:
                 named = result.named and call_id == call.id
-                more = 0 if named else _longer(count, call, call_id, name="" if result.named else call.name)
-                self._store(result, more, (), (call_id, call.name))
+                name = self._wire.name(call.name)
+                more = 0 if named else _longer(count, call, call_id, name="" if result.named else name)
+                self._store(result, more, (), (call_id, name))
         self._previous, self._answered = head, True
 
     def _inserted(self, message: Message) -> Item:
@@ -250,9 +288,18 @@ class _Arranger:
         """Insert a user's message; many markers of gaps are the same text, which is made and counted once."""
         item = self._texts.get(text)
         if item is None:
-            item = self._known_texts.get(text) or self._inserted(inserted_message("user", text))
+            item = self._known_texts.get(text) or self._text_item(text)
             self._texts[text] = item
         self._put_in(item)
+
+    def _text_item(self, text: str) -> Item:
+        shown = text if self._how.wire is None else well_formed(text)  # a plan may quote what cannot be sent
+        item = self._inserted(inserted_message("user", shown))
+        return item if shown is text else item._replace(wire=(self._wire, 0))
+
+    def _insert_line(self, text: str) -> None:
+        """Insert the line that stands after an answer."""
+        self._put_in(self._inserted(inserted_message("user", text))._replace(wire=(self._wire, 0)))
 
     def _put_in(self, item: Item) -> None:
         self._items.append(item)
@@ -277,8 +324,29 @@ class _Arranger:
                 as_stored = as_stored and not silent and not bare
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
-        self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more)))
-        self._as_stored.append(as_stored)
+        wire = (
+            self._shown_for(entry, cut) if how.wire is not None and (entry.odd is not None or cut is not None) else None
+        )
+        self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more, wire)))
+        self._as_stored.append(as_stored and wire is None)
+
+    def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
+        """What a reader takes of a message that has something odd; None where it takes all of it."""
+        odd = entry.odd or NOTHING_ODD
+        marks = max(0, self._wire.cache_marks - self._marks)
+        self._marks += odd.marks
+        put_in = "" if cut is None else cut.instead + cut.then
+        if odd.text or odd.marks > marks or well_formed(put_in) is not put_in:
+            return self._wire, marks
+        return (self._wire, marks) if any(self._wire.name(name) != name for name in odd.names) else None
+
+
+def last_line(items: Sequence[Item]) -> str:
+    """The line that a view ends with since its last word is an answer; empty where it has none."""
+    last = items[-1] if items else None
+    if last is None or last.inserted is None or last.wire is None:
+        return ""
+    return str(last.inserted["content"])
 
 
 def _holds(entries: Iterable[Entry], message_id: str) -> bool:

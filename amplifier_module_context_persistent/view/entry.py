@@ -20,6 +20,7 @@ from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
     bound_to,
     is_human,
+    line_before,
     metadata_of,
     offload_cut,
     recalled_from,
@@ -30,6 +31,7 @@ from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use, refuses
 from .provider_bonds import bond_of, names_chain
 from .readers import Bond
+from .wire import Oddities, oddities_of
 
 INSTRUCTING = ("system", "developer")
 """The roles of system text."""
@@ -96,6 +98,11 @@ class Entry:
     chain_ends: bool = False
     """Whether that name is left out: a plan came after it."""
 
+    odd: Oddities | None = None
+    """What of it a provider may refuse."""
+    line_before: str = ""
+    """The line that a view ended with when it was appended, since an answer came last; views keep it before it."""
+
     @property
     def instructs(self) -> bool:
         """Whether it is system text."""
@@ -133,21 +140,16 @@ def classify(
         size_bytes: the length of the message as JSON.
         asked: the provider and the model that were asked for it; None where nothing is looked at that is bound to one.
     """
-    metadata, accepted = metadata_of(message), normalise(message)
-    late = late and message.get("role") in INSTRUCTING
+    metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
+    late, answers = late and role in INSTRUCTING, role in ("tool", "function")
     message_id, source = metadata.get("message_id"), metadata.get("source")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
-    shown = accepted
-    if accepted is not None and offload is not None:
-        shown = elide_message(accepted, offload, reference=str(message_id))
-    elif accepted is not None and late:
-        shown = as_reminder(accepted)
-    tokens = count(shown) if shown else 0
+    tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
         ordinal=ordinal,
         id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
-        role=str(message.get("role")),
+        role=str(role),
         tokens=tokens,
         human=is_human(message),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
@@ -164,14 +166,23 @@ def classify(
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted else (),
-        refused=message.get("role") in ("tool", "function") and refuses(message),
-        failed_run=message.get("role") in ("tool", "function") and run_failed(message),
+        refused=answers and refuses(message),
+        failed_run=answers and run_failed(message),
         size_bytes=size_bytes,
         bond=(bond := bond_of(message, asked) if asked is not None else None),
         bound=bound_to(message) if bond is not None else "",
         chained=asked is not None and names_chain(message),
+        odd=oddities_of(accepted) if accepted is not None else None,
+        line_before=line_before(message),
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )
+
+
+def _first_shown(accepted: Message, offload: Cut | None, message_id: str, *, late: bool) -> Message:
+    """A message as it is shown where no plan shortens it."""
+    if offload is not None:
+        return elide_message(accepted, offload, reference=message_id)
+    return as_reminder(accepted) if late else accepted
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from ..messages.elide import Cut
+from .wire import WIRE
 
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
@@ -93,6 +94,8 @@ class Plan:
     tokens_before: int = 0
     tokens_after: int = 0
     strategy: str = "truncate"
+    wire: bool = True
+    """Whether views that follow it keep the strict rules of `view.wire`; false of a plan from before there were any."""
 
     @property
     def summary(self) -> str:
@@ -125,6 +128,7 @@ class Plan:
             "tokens_before": self.tokens_before,
             "tokens_after": self.tokens_after,
             "strategy": self.strategy,
+            **({WIRE: 1} if self.wire else {}),
         }
 
     def _silent_runs(self) -> list[tuple[str, str]]:
@@ -161,6 +165,7 @@ class Plan:
                 tokens_before=int(record["tokens_before"]),
                 tokens_after=int(record["tokens_after"]),
                 strategy=str(record["strategy"]),
+                wire=record.get(WIRE) == 1,
             )
         except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
             raise ValueError("not a plan: it is nested too deeply") from error

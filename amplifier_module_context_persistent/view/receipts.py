@@ -32,6 +32,9 @@ _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "b
 RENDERING = frozenset({"truncate_boundary", "late_system"})
 """The options that the bytes of a view depend on; what it leaves out is in its plan."""
 
+LINE = "line"
+"""Among them, the line that the view ends with since its last word is an answer."""
+
 BONDS = "bonds"
 """Among them in receipts without `bound`: whether the view leaves out what is bound to others, or to a server."""
 
@@ -185,6 +188,11 @@ def render_options(config: Config) -> dict[str, Any]:
     """The options that a view's bytes depend on beside history, plan and head text, where they are not the default."""
     options = Config.options()
     return {key: value for key in RENDERING if (value := getattr(config, key)) != options[key].default}
+
+
+def keeps_wire_rules(items: Sequence[Item]) -> bool:
+    """Whether items are shown otherwise than they are stored for what providers refuse (`view.wire`)."""
+    return any(item.wire is not None or item.call_ids for item in items)
 
 
 def extras_in(items: Sequence[Item]) -> int:

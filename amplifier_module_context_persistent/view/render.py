@@ -18,6 +18,7 @@ from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
 from .provider_bonds import without_bonds, without_chain, without_repeats
+from .wire import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
@@ -114,7 +115,9 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
         if message.get("tool_call_id") != call_id or not message.get("name"):
             message = {**message, "tool_call_id": call_id, "name": message.get("name") or name}
             message = _rename_results(message, call_id)
-    return message
+    if item.wire is None:
+        return message
+    return sendable(without_repeats(message) if message.get("metadata") else message, *item.wire)
 
 
 def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .entry import Entry
+from .wire import TAKES_ALL, WireRules
 
 
 class Group(NamedTuple):
@@ -158,24 +159,28 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
     return bool(entry.calls) and previous.role == "assistant" and not answered
 
 
-def unique_call_ids(groups: Sequence[Group], seen: set[str]) -> dict[tuple[int, int], str]:
-    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn).
+def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = TAKES_ALL) -> dict[tuple[int, int], str]:
+    """New ids for calls whose id occurred before (some providers count `call_0` anew each turn), or is refused.
 
     They are found by the ordinal of the message and the position of the call.
 
-    `seen` are the ids that occurred before the groups; theirs are added.
+    Args:
+        groups: the groups, in order.
+        seen: the ids that occurred before the groups; theirs are added.
+        wire: which ids the reader takes.
     """
     ids = [call.id for group in groups for call in group.head.calls]
-    if len(set(ids)) == len(ids) and seen.isdisjoint(ids):
+    if len(set(ids)) == len(ids) and seen.isdisjoint(ids) and all(wire.call_id(call_id) is call_id for call_id in ids):
         seen.update(ids)
         return {}
     renamed: dict[tuple[int, int], str] = {}
     for group in groups:
         for position, call in enumerate(group.head.calls):
-            call_id, attempt = call.id, 1
+            first, attempt = wire.call_id(call.id), 1
+            call_id = first
             while call_id in seen:
                 attempt += 1
-                call_id = f"{call.id}_{attempt}"
+                call_id = wire.numbered(first, attempt)
             if call_id != call.id:
                 renamed[group.head.ordinal, position] = call_id
             seen.add(call_id)

@@ -18,6 +18,7 @@ from ..log.base import Log
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..messages.message import Message, blocks_of
 from ..messages.metadata import metadata_of
+from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .ephemeral import Extras
 
@@ -98,12 +99,12 @@ class RetainedBodies:
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
-    """Whether every body is complete in a message of a view."""
-    bodies = list(bodies)
+    """Whether every body is complete in a message of a view, in the form in which views show it."""
+    bodies = list(map(well_formed, bodies))
     if not bodies:
         return True
     texts = [text for message in view for text in _texts(message)]
-    return all(any(body in text for text in texts) for body in bodies)
+    return all(any(body in well_formed(text) for text in texts) for body in bodies)
 
 
 def checked_bodies(given: Any) -> tuple[str, ...]:

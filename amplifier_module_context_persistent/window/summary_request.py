@@ -15,7 +15,7 @@ from ..compaction.summary_span import Span, older_ordinals, summary_text
 from ..config import Config
 from ..errors import SummaryError
 from ..messages.message import Message
-from ..messages.text import full_text
+from ..messages.text import full_text, well_formed
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.inserted import inserted_message
@@ -113,7 +113,7 @@ def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Mess
     while len(text := _as_text(messages, chars)) > most_chars and chars > _SHORTEST_CHARS:
         chars //= 2
     shown = text[len(text) - min(len(text), most_chars) :]
-    return {"role": "user", "content": f"<conversation>\n{shown}\n</conversation>\n\n{prompt}"}
+    return {"role": "user", "content": well_formed(f"<conversation>\n{shown}\n</conversation>\n\n{prompt}")}
 
 
 def _as_text(messages: Sequence[Message], most_chars: int) -> str:

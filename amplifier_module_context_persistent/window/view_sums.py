@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..compaction.request_limits import view_bytes
 from ..view.arrangement import Item
-from ..view.receipts import extras_in
+from ..view.receipts import extras_in, keeps_wire_rules
+from ..view.wire import WIRE
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +20,20 @@ class ViewSums:
     """About how many bytes their messages have, rather more than fewer."""
     extras: int = 0
     """How many are messages that are in no log."""
+    keeps_wire_rules: bool = False
+    """Whether any is shown otherwise for what providers refuse."""
     has_media: bool = False
     """Whether any has images or documents."""
+
+    def rendered_by(self) -> dict[str, Any]:
+        """What a receipt says of it besides options."""
+        return {WIRE: 1} if self.keeps_wire_rules else {}
 
     def __add__(self, other: ViewSums) -> ViewSums:
         return ViewSums(
             self.size_bytes + other.size_bytes,
             self.extras + other.extras,
+            self.keeps_wire_rules or other.keeps_wire_rules,
             self.has_media or other.has_media,
         )
 
@@ -49,4 +58,4 @@ class RunningSums:
 
 def _sums_of(items: Sequence[Item]) -> ViewSums:
     has_media = any(item.entry is not None and item.entry.media for item in items)
-    return ViewSums(view_bytes(items), extras_in(items), has_media)
+    return ViewSums(view_bytes(items), extras_in(items), keeps_wire_rules(items), has_media)

@@ -30,10 +30,11 @@ from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan
 from ..view.plan_record import plan_record
-from ..view.readers import Reader
+from ..view.readers import Reader, family_of
 from ..view.receipts import Chain
 from ..view.render import SharedRendering, render
 from ..view.rules import last_human, late_results, tool_groups
+from ..view.wire import WireRules, begins_strict, rules_of
 from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
@@ -70,6 +71,7 @@ class ViewState:
         new_id: makes the ids of plans.
         store: whether plans go to the log.
         bonds: what of an answer is left out where it is bound to something else than what stands there.
+        wire: whether views keep the rules of `view.wire`.
     """
 
     def __init__(
@@ -81,10 +83,12 @@ class ViewState:
         *,
         store: bool = True,
         bonds: Bonds = Bonds.PREFIX,
+        wire: bool = True,
     ) -> None:
         self._config, self._new_id = config, new_id
         self._source, self._bonds = MessageSource(config, counter, extras, bound=bonds is not Bonds.NONE), bonds
         self._kept = KeptEntries(config, self._source, follows_log=store)
+        self._keeps_wire_rules = wire
         self._breaker, self._sums = Breaker(config), RunningSums()
         self._sharing = SharedRendering()
         self._arranged = Arrangement()
@@ -358,6 +362,7 @@ class ViewState:
                 positions=self._kept.positions(log, state),
                 arranged=self._arranged,
                 reader=self._reader_of(request),
+                wire=self._wire(log, request, strict=True),
                 unbound=self._unbound_by_plan(entries),
                 shown_anyway=hidden(state.entries, has_factory=request.has_factory),
                 summary=summary if summary and summary.basis == self._kept.basis else None,
@@ -369,7 +374,7 @@ class ViewState:
         reader = self._reader_of(request)
         if self._bonds is Bonds.PREFIX:
             entries = self._without_late(entries, request.retained)
-        how: dict[str, Any] = {"reader": reader}
+        how: dict[str, Any] = {"reader": reader, "wire": self._wire(log, request)}
         if (plan := self.plan) is not None:
             how |= {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
             how |= {"notice": plan.notice, "notice_before": plan.notice_before, "gaps": plan.gaps or ()}
@@ -382,3 +387,10 @@ class ViewState:
             return render(part, lambda some: self._source.fetch(log, some), boundary=self._config.truncate_boundary)
 
         return self._bound.bind(arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head)
+
+    def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules | None:
+        """What the reader of a request takes; strict rules hold from a newer log's beginning, else from a plan on."""
+        if not self._keeps_wire_rules:
+            return None
+        strict = strict or (begins_strict(log.index.headers) if self.plan is None else self.plan.wire)
+        return rules_of(family_of(request.provider_name, request.model), strict=strict)

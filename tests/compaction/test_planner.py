@@ -325,6 +325,7 @@ async def test_an_image_is_not_counted_as_prose() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAA" + "QUJD" * 700_000}
     await manager.add_message({"role": "user", "content": [{"type": "image", "source": source}]})
     await manager.add_message({"role": "assistant", "content": "A chart."})
+    await manager.add_message({"role": "user", "content": "Of what?"})
     assert await manager.get_messages_for_request() == await manager.get_messages()
 
 
@@ -332,8 +333,9 @@ async def test_a_cap_on_messages_is_kept_by_plans_that_free_few_tokens() -> None
     """`max_messages` counts by itself, however short the messages are."""
     session = Session(max_tokens=200_000, max_messages=20)
     for turn in range(100):
-        await session.add({"role": "user", "content": f"Question {turn}"}, {"role": "assistant", "content": "Yes."})
+        await session.add({"role": "user", "content": f"Question {turn}"})
         assert len(await session.request()) <= 20
+        await session.add({"role": "assistant", "content": "Yes."})
     assert session.plans <= 20
 
 

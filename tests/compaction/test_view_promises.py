@@ -102,7 +102,7 @@ def check_gaps(view: list[Message], plan: Plan) -> int:
             gaps += 1
             assert before == newest or f"[{place - before - 1} message" in between, (before, place)
         before, between = place, text_of(message)
-    assert place_of(view[-1]) is not None
+    assert place_of(view[-1]) is not None or text_of(view[-1]) == CONTINUED
     humans = [at for at, m in enumerate(view) if place_of(m) is not None and m["role"] == "user"]
     for message in view[humans[-1] + 1 :]:  # a marker would begin a new turn there
         assert place_of(message) is not None or message["role"] != "user" or text_of(message) == CONTINUED

@@ -4,10 +4,13 @@
   The rules that a view alone must keep are `checker.py` of the package, which shares no code with the engine; nor does
   what stands here.
 - A message of `history` is recognised in the view by `metadata.message_id`; one without an id, by equality.
+- Cache marks are not compared, and half a surrogate pair is the sign that views show for it.
 - A human message in which nothing can be shown (`None`, blank text) is not expected in a view, and blank text blocks
   may be left out of one; no view could keep them and be valid.
 """
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -51,12 +54,24 @@ def check_view(
     if not all(isinstance(message, dict) for message in view):
         return violations
     if history is not None:
-        violations += _against_history(view, history, reminds=late_system == "reminder")
+        sent = [[_as_sent(message) for message in messages] for messages in (view, history)]
+        violations += _against_history(*sent, reminds=late_system == "reminder")
     if budget_tokens is not None and count is not None:
         total = sum(count(message) for message in view)
         if total > budget_tokens:
             violations.append(f"budget: messages 0 to {len(view) - 1} count {total} tokens of {budget_tokens}")
     return violations
+
+
+def _as_sent(value: Any) -> Any:
+    """Return a value without what requests cannot carry: cache marks beyond some, half surrogate pairs."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_as_sent(item) for item in value]
+    if isinstance(value, dict):
+        return {_as_sent(key): _as_sent(item) for key, item in value.items() if key != "cache_control"}
+    return value
 
 
 def assert_valid(view: Messages, **kw: Any) -> None:
@@ -97,6 +112,123 @@ def is_human(message: dict[str, Any]) -> bool:
     content = message.get("content")
     text = content if isinstance(content, str) else next(iter(texts), "")
     return not text.startswith("<system-reminder")
+
+
+# --- bodies of requests -----------------------------------------------------------------------------------------------
+
+_SERVER_RESULT = re.compile(r"(?:\w+_)?tool_result")
+_ANSWER_KINDS = {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use"}
+_ASKED_KINDS = {"text", "image", "document", "search_result", "tool_result"}
+
+
+def anthropic_violations(body: dict[str, Any]) -> list[str]:
+    """Return what the Messages API answers a body with a 400 for, one sentence a violation.
+
+    Source: platform.claude.com/docs/en/api/messages and the pages on tools, thinking, PDFs (read 2026-11).
+    """
+    messages = body["messages"]
+    found = _form_violations(body)
+    if not messages or messages[0]["role"] != "user" or messages[-1]["role"] != "user":
+        found.append("first-user: the first message is no user's, or the last one")
+    seen: list[str] = []
+    waiting: list[str] = []
+    marks = 0
+    for i, message in enumerate(messages):
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        marks += sum("cache_control" in block for block in blocks)
+        answers = message["role"] == "assistant"
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if not blocks or message["role"] not in ("user", "assistant"):
+            found.append(f"form: message {i} has no content, or is of role {message['role']}")
+        if results != waiting or [block["type"] for block in blocks[: len(results)]] != ["tool_result"] * len(results):
+            found.append(f"results: message {i} answers {results}, not {waiting}, or not first")
+        for block in blocks:
+            found += [f"{why} in message {i}" for why in _block_violations(block, answers=answers)]
+        waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        on_server = [block["id"] for block in blocks if block["type"] in ("server_tool_use", "mcp_tool_use")]
+        given = [b["tool_use_id"] for b in blocks if b["type"] != "tool_result" and _SERVER_RESULT.fullmatch(b["type"])]
+        if on_server != given:
+            found.append(f"results: message {i} has calls of a server {on_server} and results {given}")
+        if answers and blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+            found.append(f"thinking: message {i} ends with it")
+        seen += waiting
+    if waiting or len(set(seen)) < len(seen) or marks > 4:
+        found.append(f"ids: {waiting} have no result, or ids repeat in {seen}, or {marks} cache marks")
+    return found
+
+
+def _block_violations(block: dict[str, Any], *, answers: bool) -> Iterator[str]:
+    kind = block["type"]
+    if kind not in (_ANSWER_KINDS if answers else _ASKED_KINDS) and not (answers and _SERVER_RESULT.fullmatch(kind)):
+        yield f"kind: a {kind} block"
+    if kind == "text" and is_blank(block["text"]):
+        yield "text: a blank text"
+    if kind == "thinking" and not block.get("signature"):
+        yield "thinking: no signature"
+    if kind == "tool_use" and not (
+        re.fullmatch("[a-zA-Z0-9_-]{1,64}", block["id"])
+        and re.fullmatch("[a-zA-Z0-9_-]{1,128}", block["name"])
+        and isinstance(block["input"], dict)
+    ):
+        yield f"call: {block!r:.200}"
+    if kind == "server_tool_use" and not re.fullmatch("srvtoolu_[a-zA-Z0-9_]+", block["id"]):
+        yield f"call: {block!r:.200}"
+    if kind in ("image", "document") and block["source"].get("type") == "base64":
+        types = {"image/jpeg", "image/png", "image/gif", "image/webp"} if kind == "image" else {"application/pdf"}
+        if block["source"]["media_type"] not in types or block["source"]["data"].startswith("data:"):
+            yield f"medium: {block!r:.200}"
+
+
+def openai_violations(body: dict[str, Any]) -> list[str]:
+    """Return what Chat Completions answers a body with a 400 for, one sentence a violation.
+
+    Source: platform.openai.com/docs/api-reference/chat/create (read 2026-11).
+    """
+    found = _form_violations(body)
+    seen: list[str] = []
+    waiting: list[str] = []
+    for i, message in enumerate(body["messages"]):
+        role, content = message["role"], message.get("content")
+        if role == "tool":
+            if message["tool_call_id"] not in waiting or not isinstance(content, str):
+                found.append(f"results: message {i} answers no call, or is no text")
+            waiting = [one for one in waiting if one != message["tool_call_id"]]
+            continue
+        if waiting:
+            found.append(f"results: message {i} comes before the results of {waiting}")
+        calls = message.get("tool_calls")
+        if role not in ("system", "developer", "user", "assistant") or (calls is not None and role != "assistant"):
+            found.append(f"form: message {i} of role {role}")
+        if not (content or calls) or calls == []:
+            found.append(f"form: message {i} has neither content nor calls")
+        for call in calls or ():
+            form = re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
+            if (
+                not form
+                or not 1 <= len(call["id"]) <= 40
+                or not isinstance(json.loads(call["function"]["arguments"]), dict)
+            ):
+                found.append(f"call: message {i} has {call!r:.200}")
+        for part in content if isinstance(content, list) else ():
+            if part["type"] not in ("text", "image_url", "file") or (part["type"] != "text" and role != "user"):
+                found.append(f"kind: message {i} has a {part['type']} part")
+            if part["type"] == "file" and not part["file"]["file_data"].startswith("data:application/pdf;base64,"):
+                found.append(f"medium: message {i} has a file that is no PDF")
+        waiting = [call["id"] for call in calls or ()]
+        seen += waiting
+    if waiting or len(set(seen)) < len(seen):
+        found.append(f"ids: {waiting} have no result, or ids repeat in {seen}")
+    return found
+
+
+def _form_violations(body: dict[str, Any]) -> list[str]:
+    """What of a body is no JSON of the sort that both take."""
+    try:
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        return [f"form: {error}"]
+    return [] if body["messages"] else ["form: it has no messages"]
 
 
 # --- what the view owes to its history --------------------------------------------------------------------------------

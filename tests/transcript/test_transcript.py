@@ -74,7 +74,10 @@ def test_views_are_made_again(path: Path) -> None:
     with Transcript(path) as transcript:
         assert len(transcript.requests()) == 2
         views = [transcript.view(number) for number in (1, 2)]
-        assert [(view.proved, len(view.messages or ())) for view in views] == [(True, 3), (True, 4)]
+        assert [(view.proved, len(view.messages or ())) for view in views] == [
+            (True, 3),
+            (True, 5),
+        ]  # the line after an answer
         for number in (0, 3):
             with pytest.raises(IndexError, match="2 receipts"):
                 transcript.view(number)

@@ -83,7 +83,7 @@ async def test_a_head_text_is_kept_once(recorded: Recorded) -> None:
     await recorded.view()
     await recorded.manager.close()
     texts = [record["text"] for record in controls(recorded.path, "system")]
-    assert texts == ["one", "two \x1b[31m\ud800", " "]
+    assert texts == ["one", "two \x1b[31m\ufffd", " "]  # half a surrogate pair cannot be sent
     assert [len(view) for view in recorded.views] == [2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7]
     assert_proved(recorded.path, recorded.views)
 

@@ -13,7 +13,7 @@ def test_no_plan_is_made_where_none_may_be() -> None:
     desk = Desk()
     desk.talk(20)
     built = desk.window.build(desk.log, ViewRequest(budget_tokens=1_000), may_plan=False)
-    assert (built.view, built.messages, built.compaction) == (None, 40, None)
+    assert (built.view, built.messages, built.compaction) == (None, 41, None)
     assert built.tokens > 1_000
     assert desk.window.plan is None
 

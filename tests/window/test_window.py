@@ -17,14 +17,16 @@ def test_what_is_new_is_taken_in_once() -> None:
     """A view goes on with what was appended; nothing is planned while it fits."""
     desk = Desk()
     desk.talk(2)
+    desk.add({"role": "user", "content": "And?"})
     before = desk.ask(10_000).view
-    desk.talk(1)
+    desk.add({"role": "assistant", "content": "So."})
+    desk.add({"role": "user", "content": "And?"})
     after = desk.ask(10_000)
     assert before is not None
     assert after.view is not None
-    assert (len(before), len(after.view), after.compaction) == (4, 6, None)
+    assert (len(before), len(after.view), after.compaction) == (5, 7, None)
     assert goes_on(before, after.view)
-    assert desk.window.measure(desk.log, ViewRequest(budget_tokens=10_000)) == (sum(map(count, after.view)), 6)
+    assert desk.window.measure(desk.log, ViewRequest(budget_tokens=10_000)) == (sum(map(count, after.view)), 7)
 
 
 def test_the_collector_rests_while_a_plan_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,8 +61,10 @@ def test_the_view_after_a_plan_goes_on_from_it() -> None:
     """What was arranged for the plan is not arranged again."""
     desk = Desk()
     desk.talk(40)
+    desk.add({"role": "user", "content": "And?"})
     planned = desk.ask(3_000)
-    desk.talk(1)
+    desk.add({"role": "assistant", "content": "So."})
+    desk.add({"role": "user", "content": "And?"})
     after = desk.ask(3_000)
     assert planned.compaction is not None
     assert after.compaction is None

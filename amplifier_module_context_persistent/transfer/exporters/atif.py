@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_json
+from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.usage import CACHE_WRITES
@@ -19,7 +21,7 @@ from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
 from ...view.plan_record import kept_ordinals
-from .parts import blocks_of, calls_with_arguments, image_url, model_of, text_block, to_json, tool_definitions
+from .parts import model_of, session_name, tool_definitions
 from .session_view import SessionView
 
 VERSION = "ATIF-v1.8"
@@ -47,8 +49,7 @@ class Atif:
         if tools := tool_definitions(view.tools, openai=True):
             agent["tool_definitions"] = tools
         head = {"schema_version": VERSION, "agent": agent}
-        if view.session_id:
-            head["session_id"] = view.session_id
+        head["session_id"] = session_name(view)
         yield f'{to_json(head)[:-1]},"steps":[\n'
         steps, between = _Steps(view), ""
         for step in steps.made():
@@ -249,11 +250,9 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
         return blocks[0]["text"] if blocks else ""
     parts = []
     for block in blocks:
-        source = block.get("source")
-        media_type = source.get("media_type") if isinstance(source, dict) else None
-        url = image_url(block) if block.get("type") == "image" else ""
-        if url and media_type in _IMAGES:
-            parts.append({"type": "image", "source": {"media_type": media_type, "path": url}})
+        source = source_of(block)
+        if source is not None and source.kind == "image" and source.address and source.media_type in _IMAGES:
+            parts.append({"type": "image", "source": {"media_type": source.media_type, "path": source.address}})
         else:
             parts.append({"type": "text", "text": text_block(block)})
     return parts

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
+from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_json
+from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
-from .parts import blocks_of, calls_with_arguments, image_url, text_block, to_json
+from .parts import first_time, session_name
 from .session_view import SessionView
 
 SCOPE = {
@@ -31,7 +34,7 @@ class Otlp:
 
     def pieces(self, view: SessionView) -> Iterator[str]:
         """The document, span by span; the root span comes last, when its end is known."""
-        session = view.session_id or view.transcript.path
+        session = session_name(view)
         resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
         opened = to_json({"resource": resource})[:-1]
         yield f'{{"resourceSpans":[{opened},"scopeSpans":[{{"scope":{to_json(SCOPE)},"spans":[\n'
@@ -49,18 +52,19 @@ class _Spans:
 
     def __init__(self, view: SessionView, session: str) -> None:
         self._view, self._session = view, session
-        self._trace = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self._seed = view.session_id or view.transcript.path
+        self._trace = hashlib.sha256(self._seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._root = self._id("root")
-        self._now = 0
-        """The time of the message before, in nanoseconds."""
+        self._now = _nanoseconds(first_time(view))
+        """The time of the message before, in nanoseconds; one without a time is no later."""
         self._names: dict[str, tuple[str, Any]] = {}
 
     def made(self) -> Iterator[dict[str, Any]]:
         """All spans."""
         plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
-        began, heard, compacted = 0, list[Message](), False
+        began, heard, compacted = self._now, list[Message](), False
         for position, message in self._view.messages():
-            began = began or self._time(message)
+            began = min(began, self._time(message))
             call_id = result_id_of(message)
             if call_id is not None:
                 yield self._tool(message, call_id, position)
@@ -135,25 +139,28 @@ class _Spans:
     def _span(
         self, span_id: str, parent: str, name: str, kind: int, start: int, end: int, told: dict[str, Any]
     ) -> dict[str, Any]:
-        end = end or start
         return {
             "traceId": self._trace,
             "spanId": span_id,
             **({"parentSpanId": parent} if parent else {}),
             "name": name,
             "kind": kind,
-            "startTimeUnixNano": str(min(start or end, end)),
+            "startTimeUnixNano": str(min(start, end)),
             "endTimeUnixNano": str(end),
             "attributes": _attributes(told),
         }
 
     def _id(self, what: str) -> str:
-        return hashlib.sha256(f"{self._session} {what}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256(f"{self._seed} {what}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
-    @staticmethod
-    def _time(message: Message) -> int:
+    def _time(self, message: Message) -> int:
+        """When a message was said, in nanoseconds; one that does not say it, when the one before was."""
         instant = instant_of(timestamp_of(message)) if timestamp_of(message) else None
-        return int(instant.timestamp() * 1_000_000) * 1_000 if instant is not None else 0
+        return _nanoseconds(instant) if instant is not None else self._now
+
+
+def _nanoseconds(instant: datetime) -> int:
+    return int(instant.timestamp() * 1_000_000) * 1_000
 
 
 def _attributes(told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -181,8 +188,8 @@ def _message(message: Message) -> dict[str, Any]:
     for block in blocks_of(message):
         if block.get("type") == "thinking":
             parts.append({"type": "reasoning", "content": str(block.get("thinking") or "")})
-        elif block.get("type") == "image":
-            parts.append({"type": "uri", "modality": "image", "uri": image_url(block)})
+        elif (source := source_of(block)) is not None and source.address:
+            parts.append({"type": "uri", "modality": source.kind, "uri": source.address})
         elif block.get("type") not in ("redacted_thinking", "reasoning"):
             parts.append({"type": "text", "content": text_block(block)})
     parts += [

@@ -1,91 +1,32 @@
-"""Parts of messages for other formats: results with their calls, tool definitions, images, JSON."""
+"""Parts that several formats of others need: tool definitions, the session's model and name."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from ...messages.message import Message, call_arguments_of, call_name_of, calls_of, result_id_of
-from ...messages.metadata import metadata_of
+from ...messages.metadata import instant_of, metadata_of, timestamp_of
+from ...messages.text import well_formed
+from ...paths import session_id_of
 from .session_view import SessionView
 
-NO_RESULT = "[interrupted: this call has no result]"
+
+def session_name(view: SessionView) -> str:
+    """What the session is called: its id, else that of its directory, else the name of its file. Never a path."""
+    path = view.transcript.path
+    given = view.session_id or session_id_of(path) or Path(path).stem
+    return well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
 
 
-def to_json(value: Any) -> str:
-    """JSON on one line, in ASCII where a text is no valid Unicode."""
-    try:
-        encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        encoded.encode("utf-8")
-    except UnicodeEncodeError:
-        encoded = json.dumps(value, separators=(",", ":"))
-    return encoded
-
-
-def paired(view: SessionView) -> Iterator[Message]:
-    """The messages so that each call has one result right after it: missing ones stand in, others are left out."""
-    waiting: dict[str, str] = {}
-    for _, message in view.messages():
-        call_id = result_id_of(message)
-        if call_id is not None:
-            if call_id in waiting:
-                del waiting[call_id]
-                yield message
-            continue
-        yield from _stand_ins(waiting)
-        waiting = {call.id: call.name for call in calls_of(message)}
-        yield message
-    yield from _stand_ins(waiting)
-
-
-def _stand_ins(waiting: Mapping[str, str]) -> Iterator[Message]:
-    for call_id, name in waiting.items():
-        yield {"role": "tool", "tool_call_id": call_id, "name": name, "content": NO_RESULT}
-
-
-def calls_with_arguments(message: Message) -> list[tuple[str, str, dict[str, Any]]]:
-    """The calls of a message: id, tool, arguments."""
-    wanted = {call.id for call in calls_of(message)}
-    found: dict[str, tuple[str, str, dict[str, Any]]] = {}
-    listed, content = message.get("tool_calls"), message.get("content")
-    for call in [*(listed if isinstance(listed, list) else []), *(content if isinstance(content, list) else [])]:
-        call_id = str(call.get("id") or call.get("tool_call_id") or "") if isinstance(call, dict) else ""
-        if call_id in wanted:
-            found.setdefault(call_id, (call_id, call_name_of(call), call_arguments_of(call)))
-    return list(found.values())
-
-
-def blocks_of(message: Message) -> list[dict[str, Any]]:
-    """The content blocks of a message without its calls; a text is one block."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    found = []
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, str):
-            found.append({"type": "text", "text": block})
-        elif isinstance(block, dict) and block.get("type") not in ("tool_call", "tool_use"):
-            found.append(block)
-    return found
-
-
-def text_block(block: Mapping[str, Any]) -> str:
-    """A block as text: its text, or what it is where it has none."""
-    if isinstance(block.get("text"), str):
-        return str(block["text"])
-    if block.get("type") == "image":
-        return "[image]"
-    return to_json(dict(block))
-
-
-def image_url(block: Mapping[str, Any]) -> str:
-    """The URL of an image block, its data within it; empty where it has neither."""
-    source = block.get("source")
-    given = source if isinstance(source, dict) else {}
-    if isinstance(given.get("data"), str):
-        return f"data:{given.get('media_type') or 'image/png'};base64,{given['data']}"
-    return str(given.get("url") or "")
+def first_time(view: SessionView) -> datetime:
+    """When the session began, for what says no time: its first message that says one, its header, its file; or now."""
+    times = (timestamp_of(message) for _, message in view.messages())
+    for text in (next(filter(None, times), ""), str(view.transcript.header.get("created") or "")):
+        if (instant := instant_of(text)) is not None:
+            return instant
+    path = Path(view.transcript.path)
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
 
 
 def tool_definitions(tools: list[dict[str, Any]], *, openai: bool) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Exports into formats of others: what they hold, that they are valid, and that a second round changes nothing."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from amplifier_module_context_persistent.transfer.export import export_session
+from amplifier_module_context_persistent.transfer.export import Export, export_session
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
+from tests.support.checker import anthropic_violations, openai_violations
 from tests.support.histories import messages as any_histories
 from tests.support.imports import history_and_view, texts
 
@@ -67,9 +69,10 @@ async def test_an_openai_body_is_one_that_is_accepted(tmp_path: Path) -> None:
     assert messages[1]["content"][1]["image_url"]["url"] == "data:image/png;base64,AA"
     assert messages[2]["tool_calls"][0]["function"] == {"name": "read", "arguments": '{"path":"a"}'}
     assert [message["tool_call_id"] for message in messages[3:5]] == ["c1", "c2"]
-    assert "interrupted" in messages[4]["content"]
+    assert messages[4]["content"] == "too late"  # it stands in its place
     assert body["model"] == "m-1"
     assert "hm" not in json.dumps(body)
+    assert openai_violations(body) == []
 
 
 async def test_an_anthropic_body_is_one_that_is_accepted(tmp_path: Path) -> None:
@@ -77,7 +80,10 @@ async def test_an_anthropic_body_is_one_that_is_accepted(tmp_path: Path) -> None
     body = exported(await stored(tmp_path / "log", SESSION), "anthropic", tmp_path / "out")
     assert body["system"] == "Be brief."
     messages = body["messages"]
-    assert [message["role"] for message in messages] == ["user", "assistant", "user", "user", "user", "assistant"]
+    assert roles(messages) == "user assistant user user user assistant user"
+    assert messages[-1]["content"] == "[continued]"
+    assert body["max_tokens"] == 4_096
+    assert anthropic_violations(body) == []
     assert [block["type"] for block in messages[1]["content"]] == ["thinking", "text", "tool_use", "tool_use"]
     assert [block["tool_use_id"] for block in messages[2]["content"]] == ["c1", "c2"]
     assert messages[2]["content"][0]["is_error"] is True
@@ -231,3 +237,71 @@ async def test_a_tool_definition_is_turned_into_the_other_form(tmp_path: Path) -
     import_session(tmp_path / "chat", path=tmp_path / "log2")
     assert exported(tmp_path / "log2", "anthropic", tmp_path / "back")["tools"] == [tool]
     assert texts((await history_and_view(tmp_path / "log2"))[0]) == ["system: s", "user: hi"]
+
+
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
+
+
+async def test_documents_and_tools_of_a_server_are_blocks_of_their_own(tmp_path: Path) -> None:
+    """They were JSON text."""
+    document = {"type": "document", "source": PDF}
+    searched = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+        {"type": "text", "text": "Found."},
+    ]
+    session = [{"role": "user", "content": [document]}, {"role": "assistant", "content": searched}]
+    log = await stored(tmp_path / "log", session)
+    body = exported(log, "anthropic", tmp_path / "a")
+    assert anthropic_violations(body) == []
+    assert [message["content"] for message in body["messages"][:2]] == [[document], searched]
+    body = exported(log, "openai", tmp_path / "o")
+    assert openai_violations(body) == []
+    assert roles(body["messages"]) == "user assistant tool assistant"
+    assert body["messages"][0]["content"][0]["file"]["file_data"] == "data:application/pdf;base64,JVBERi0xLjQK"
+
+
+@pytest.mark.parametrize("start", range(len(SESSION) - 1))
+async def test_a_part_of_a_session_is_a_body_too(tmp_path: Path, start: int) -> None:
+    """It begins with a user's message and holds no result of a call that is left out."""
+    log = await stored(tmp_path / "log", SESSION)
+    with Transcript(log) as transcript:
+        for into, violations in (("anthropic", anthropic_violations), ("openai", openai_violations)):
+            body = json.loads("".join(Export(transcript, into, start=start)))
+            assert violations(body) == []
+            first = next(message for message in body["messages"] if message["role"] != "system")
+            assert first["role"] == "user"
+
+
+async def test_half_a_surrogate_pair_makes_no_export_invalid(tmp_path: Path) -> None:
+    """In texts, arguments and names; it becomes the sign for what cannot be encoded."""
+    call = {"id": "c\ud800", "tool": "l\ud800s", "arguments": {"a\ud800": "\udfff"}}
+    session = [
+        {"role": "user", "content": "caf\udce9"},
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"model": "m\ud800"}},
+        {"role": "tool", "tool_call_id": "c\ud800", "content": "\udce9"},
+    ]
+    log = await stored(tmp_path / "log", session)
+    for into in ("atif", "otlp", "anthropic", "openai"):
+        export_session(log, tmp_path / into, into, redact=False)
+        text = (tmp_path / into).read_bytes().decode()
+        assert "\\ud" not in text.lower(), into
+    Trajectory.model_validate_json((tmp_path / "atif").read_bytes())
+
+
+async def test_a_session_without_an_id_is_called_by_its_name_and_has_times(tmp_path: Path) -> None:
+    """No path of this machine is an id, and no span is from 1970."""
+    for name in ("none.jsonl", "some.jsonl"):
+        times = [] if name.startswith("none") else [1]
+        lines = [
+            {**message, **({"timestamp": "2026-03-01T00:00:00Z"} if at in times else {})}
+            for at, message in enumerate(SESSION)
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        spans = exported(tmp_path / name, "otlp", tmp_path / f"{name}.otlp")["resourceSpans"][0]
+        trajectory = exported(tmp_path / name, "atif", tmp_path / f"{name}.atif")
+        assert str(tmp_path) not in json.dumps([spans, trajectory])
+        assert trajectory["session_id"] == name.removesuffix(".jsonl")
+        begun = [int(span["startTimeUnixNano"]) for span in spans["scopeSpans"][0]["spans"]]
+        assert min(begun) > 1_700_000_000_000_000_000
+        assert not times or {*begun} == {int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 1_000_000_000}

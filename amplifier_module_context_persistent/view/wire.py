@@ -1,0 +1,248 @@
+"""What a provider refuses in a message however well it stands in order, and what a view shows instead of it (I5).
+
+Pure: a message and the rules of who reads it give the same message in any process. History keeps what it was given.
+
+- *Text* is UTF-8. Half a surrogate pair alone cannot be encoded: Anthropic answers 400 "no low surrogate in string",
+  clients in Python fail before they send (github.com/anthropics/claude-code/issues/60394, 2026-05).
+- *Ids of calls.* Anthropic: `^[a-zA-Z0-9_-]+$`, 64 characters ("tool_use.id: String should match pattern",
+  github.com/HKUDS/nanobot/pull/4356, 2026-06). OpenAI: 40 characters in Chat Completions ("string too long. Expected a
+  string with maximum length 40", github.com/anomalyco/opencode/issues/12653, 2026-02), 64 in Responses
+  (github.com/AnswerDotAI/fastllm/issues/45, 2026-06).
+- *Names of tools.* Anthropic: `^[a-zA-Z0-9_-]{1,128}$` (github.com/nicobailon/pi-mcp-adapter/pull/190, 2026-07).
+  OpenAI: the same characters, 64 of them (github.com/mcp-use/mcp-use/issues/90, 2025). Google: dots and colons too, 128
+  of them (ai.google.dev/api/caching#FunctionDeclaration, read 2026-11).
+- *Cache marks.* Anthropic: "A maximum of 4 blocks with cache_control may be provided" (docs "Prompt caching", read
+  2026-11). The first four stay, so that a view goes on as it began.
+- *The last message.* Claude models from 4.6 on take no prefill: "The conversation must end with a user message"
+  (github.com/vybestack/llxprt-code/pull/3695, 2026-09). `arrange` adds a line for all of them, as a model's name does
+  not always say what it is.
+
+A rule is *sure* where its provider is known to refuse. What is beyond that is narrower (`strict`: for a provider that
+nobody names or knows, and OpenAI's shorter ids), and holds from a log's beginning or its next plan on: what was sent
+before and may have been accepted stays as it is (I6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
+from ..messages.text import well_formed
+from .readers import ANTHROPIC, GEMINI, OPENAI
+
+WIRE = "wire"
+"""The name under which plans, headers and receipts say that views follow these rules."""
+
+_ANY = 1 << 40
+_PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
+_GOOGLE = re.compile(r"[^a-zA-Z0-9_.:-]")
+_SUFFIX_CHARS = 9
+_FORMS = ("tool", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class WireRules:
+    """What one reader takes; the default ones take everything that is text."""
+
+    id_chars: int = _ANY
+    name_chars: int = _ANY
+    other_in_id: re.Pattern[str] | None = None
+    """What an id may not have."""
+    other_in_name: re.Pattern[str] | None = None
+    cache_marks: int = _ANY
+    answer_last: bool = True
+    """Whether an answer may come last in a request."""
+    strict: bool = False
+    """Whether they are the strict ones."""
+
+    def call_id(self, call_id: str) -> str:
+        """The id of a call as the reader takes it; the same one where it does. Two ids may become one."""
+        if len(call_id) <= self.id_chars and (
+            call_id.isascii() if self.other_in_id is None else self.other_in_id.search(call_id) is None
+        ):
+            return call_id
+        return _fitted(call_id, self.other_in_id, self.id_chars)
+
+    def numbered(self, call_id: str, number: int) -> str:
+        """An id that the reader takes with a number after it, for the second call that has it, and so on."""
+        suffix = f"_{number}"
+        return call_id[: self.id_chars - len(suffix)] + suffix
+
+    def name(self, name: str) -> str:
+        """The name of a tool as the reader takes it; the same one where it does."""
+        return _fitted(name, self.other_in_name, self.name_chars)
+
+
+def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:
+    """A text without other characters; where it is too long, its end is a digest, so that two stay two."""
+    plain = well_formed(text) if other is None else other.sub("_", text)
+    if len(plain) <= most_chars:
+        return plain
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{plain[: most_chars - _SUFFIX_CHARS]}_{digest}"
+
+
+TAKES_ALL = WireRules()
+"""Takes everything that is text."""
+
+_SURE: Mapping[str, WireRules] = {
+    ANTHROPIC: WireRules(64, 128, _PLAIN, _PLAIN, 4, answer_last=False),
+    OPENAI: WireRules(64, 64, None, _PLAIN),
+    GEMINI: WireRules(_ANY, 128, None, _GOOGLE),
+}
+_STRICT: Mapping[str, WireRules] = {
+    ANTHROPIC: _SURE[ANTHROPIC],
+    OPENAI: WireRules(40, 64, _PLAIN, _PLAIN, 4),
+    GEMINI: WireRules(_ANY, 128, None, _GOOGLE, 4),
+}
+_UNKNOWN = WireRules(answer_last=False)
+"""Of a reader of whom nothing is known: a line that is added at the end changes nothing that was sent."""
+_NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False)
+
+
+@lru_cache(maxsize=64)
+def rules_of(family: str, *, strict: bool) -> WireRules:
+    """What a family of providers takes.
+
+    Args:
+        family: as `family_of` names it; an empty text where nobody is named.
+        strict: whether what is only likely to be refused counts too.
+    """
+    return replace(_STRICT.get(family, _NARROWEST), strict=True) if strict else _SURE.get(family, _UNKNOWN)
+
+
+def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a log's views keep the strict rules from its beginning, by its headers."""
+    return not headers or headers[0].get(WIRE) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Oddities:
+    """What of a message may have to be shown otherwise."""
+
+    text: bool = False
+    """Whether a text in it is no UTF-8."""
+    names: tuple[str, ...] = ()
+    """The names of tools in it that not every provider takes."""
+    marks: int = 0
+    """How many cache marks it has."""
+
+
+NOTHING_ODD = Oddities()
+
+
+def oddities_of(message: Message) -> Oddities | None:
+    """What of a message, in its accepted form, may have to be shown otherwise; None where nothing is."""
+    try:
+        encoded = orjson.dumps(message)
+        text = False
+    except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
+        encoded, text = b'"cache_control"', well_formed_value(message) is not message
+    given = [call.name for call in calls_of(message)]
+    if message.get("role") in ("tool", "function") and isinstance(name := message.get("name"), str):
+        given.append(name)
+    names = tuple(filter(_is_odd_name, given))
+    marks = _marks_in(message.get("content")) if b'"cache_control"' in encoded else 0
+    return Oddities(text, names, marks) if text or names or marks else None
+
+
+@lru_cache(maxsize=256)
+def _is_odd_name(name: str) -> bool:
+    return _NARROWEST.name(name) != name
+
+
+def sendable(message: Message, rules: WireRules, marks: int) -> Message:
+    """A message as a reader takes it, but for the ids of calls; a new object where something changes.
+
+    Args:
+        message: in its accepted form.
+        rules: what the reader takes.
+        marks: how many cache marks it may keep, the first ones.
+    """
+    changed: Message = well_formed_value(message)
+    if isinstance(listed := changed.get("tool_calls"), list):
+        named = [_renamed(call, rules) for call in listed]
+        if any(new is not old for new, old in zip(named, listed, strict=True)):
+            changed = {**changed, "tool_calls": named}
+    if isinstance(name := changed.get("name"), str) and changed.get("role") in ("tool", "function"):
+        changed = changed if rules.name(name) == name else {**changed, "name": rules.name(name)}
+    if isinstance(content := changed.get("content"), list):
+        blocks = [_renamed(block, rules) if is_block(block, CALL_BLOCKS) else block for block in content]
+        blocks, _ = _with_marks(blocks, marks)
+        if any(new is not old for new, old in zip(blocks, content, strict=True)):
+            changed = {**changed, "content": blocks}
+    return changed
+
+
+def _renamed(call: Any, rules: WireRules) -> Any:
+    """A call whose tool's name the reader takes."""
+    name = rules.name(call_name_of(call))
+    if name == call_name_of(call):
+        return call
+    function = call.get("function")
+    changed = {**call, **{form: name for form in _FORMS if isinstance(call.get(form), str)}}
+    if isinstance(function, dict) and isinstance(function.get("name"), str):
+        changed["function"] = {**function, "name": name}
+    return changed
+
+
+def _marks_in(content: Any) -> int:
+    """How many blocks, and blocks in them, have a cache mark."""
+    if not isinstance(content, list):
+        return 0
+    return sum(("cache_control" in block) + _marks_in(_inner(block)) for block in content if isinstance(block, dict))
+
+
+def _with_marks(blocks: list[Any], left: int) -> tuple[list[Any], int]:
+    """Blocks with so many cache marks, the first ones; and how many more there may be."""
+    kept: list[Any] = []
+    for block in blocks:
+        if isinstance(block, dict):
+            inner = _inner(block)
+            if isinstance(inner, list):
+                fewer, left = _with_marks(inner, left)
+                if any(new is not old for new, old in zip(fewer, inner, strict=True)):
+                    block = {**block, _inner_key(block): fewer}
+            if "cache_control" in block:
+                if left <= 0:
+                    block = {key: value for key, value in block.items() if key != "cache_control"}
+                left -= 1
+        kept.append(block)
+    return kept, left
+
+
+def _inner_key(block: Message) -> str:
+    return "output" if block.get("type") == "tool_result" and "output" in block else "content"
+
+
+def _inner(block: Message) -> Any:
+    """The blocks within a block, as a result has them."""
+    return block.get(_inner_key(block))
+
+
+def well_formed_value(value: Any) -> Any:
+    """A JSON value whose texts, keys among them, can all be encoded; the same object where they can.
+
+    `metadata.message_id` stays: hosts name a message by it.
+    """
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        items = [well_formed_value(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        changed = {
+            well_formed(key): item if key == "message_id" else well_formed_value(item) for key, item in value.items()
+        }
+        same = len(changed) == len(value) and all(
+            new is old and one is other for (one, new), (other, old) in zip(changed.items(), value.items(), strict=True)
+        )
+        return value if same else changed
+    return value

@@ -1,0 +1,363 @@
+"""What providers refuse in messages: views show it in a form that they take, and go on as they began."""
+
+import asyncio
+import base64
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amplifier_module_context_persistent import InMemoryContextManager
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
+from amplifier_module_context_persistent.replay.request_checker import limit_violations, wire_violations
+from amplifier_module_context_persistent.transfer.fork import fork_session
+from tests.support.answers import provider
+from tests.support.checker import assert_valid, check_view
+from tests.support.logs import STAMP, append_bodies
+from tests.support.messages import Message, user
+from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.view_properties import examples
+
+LONG = "x" * 64
+LINE = "[continued]"
+
+
+def calls(*ids: str, tool: str = "ls", text: Any = "") -> Message:
+    return {"role": "assistant", "content": text, "tool_calls": [{"id": i, "tool": tool, "arguments": {}} for i in ids]}
+
+
+def result(call_id: str, text: str = "ok", **more: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "content": text, **more}
+
+
+def says(text: str = "Done.") -> Message:
+    return {"role": "assistant", "content": text}
+
+
+def ids_in(view: list[Message]) -> tuple[list[str], list[str]]:
+    """The ids of calls and of results, in order."""
+    asked = [call["id"] for message in view for call in message.get("tool_calls") or ()]
+    return asked, [message["tool_call_id"] for message in view if message["role"] == "tool"]
+
+
+async def view_of(*messages: Message, family: str = "", **options: Any) -> list[Message]:
+    async with InMemoryContextManager(max_tokens=100_000, **options) as manager:
+        for message in messages:
+            await manager.add_message(message)
+        view = await manager.get_messages_for_request(provider=provider(family) if family else None)
+        assert await manager.get_messages() != []
+        assert_valid(view)
+        assert wire_violations(view, family) == []
+        return view
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["", "anthropic", "openai", "gemini", "acme"])
+async def test_half_a_surrogate_pair_becomes_the_sign_for_it(family: str) -> None:
+    """In texts, arguments, names and keys; history keeps it, and two halves side by side are their character."""
+    odd = {"role": "assistant", "content": [{"type": "text", "text": "a\ud800b\ud83d\ude00"}]}
+    call = {"id": "c\udce9", "tool": "ls", "arguments": {"k\ud800": ["\udfff"]}}
+    messages = [user("caf\udce9"), {**odd, "tool_calls": [call]}, result("c\udce9", "\udce9")]
+    view = await view_of(*messages, family=family)
+    assert view[0]["content"] == "caf\ufffd"
+    assert view[1]["content"][0]["text"] == "a\ufffdb😀"
+    assert view[1]["tool_calls"][0]["arguments"] == {"k\ufffd": ["\ufffd"]}
+
+
+async def test_history_is_not_altered(tmp_path: Path) -> None:
+    """What views show otherwise is in the log as it was given."""
+    given_messages = [user("caf\udce9"), calls("a.b", tool="str replace"), result("a.b")]
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    await session.add(*copy.deepcopy(given_messages))
+    await session.view()
+    await session.restart()
+    history = await session.manager.get_messages()
+    assert [{k: v for k, v in message.items() if k != "metadata"} for message in history] == given_messages
+    await session.manager.close()
+
+
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [
+        (["functions.bash:0"], ["functions_bash_0"]),
+        (["a.b", "a:b", "a_b"], ["a_b", "a_b_2", "a_b_3"]),
+        ([LONG], [LONG]),
+        (["é"], ["_"]),
+    ],
+    ids=["other characters", "three that become one", "as long as may be", "nothing that may be"],
+)
+async def test_ids_of_calls_are_taken_and_stay_unique(ids: list[str], shown: list[str]) -> None:
+    """Each result has the id of its call, whatever it became."""
+    view = await view_of(user("go"), calls(*ids), *[result(one, one) for one in reversed(ids)], family="anthropic")
+    assert ids_in(view) == (shown, shown)
+    assert [message["content"] for message in view if message["role"] == "tool"] == ids
+
+
+async def test_an_id_that_is_too_long_keeps_its_beginning_and_a_digest() -> None:
+    """So ids that differ at their ends stay two; a number after a repeated one makes it no longer."""
+    first, second = LONG + "1", LONG + "2"
+    view = await view_of(
+        user("go"), calls(first, second), result(second, "2"), result(first, "1"), calls(LONG), calls(LONG)
+    )
+    asked, answered = ids_in(view)
+    assert asked == answered
+    assert len(set(asked)) == 4
+    assert all(len(one) <= 64 for one in asked)
+    assert asked[0][:55] == asked[1][:55] == "x" * 55
+    assert asked[3] == "x" * 62 + "_2"
+
+
+async def test_openai_gets_shorter_ids() -> None:
+    """Chat Completions takes 40 characters."""
+    view = await view_of(user("go"), calls("chatcmpl-tool-" + "0" * 32), family="openai")
+    assert all(len(one) <= 40 for one in ids_in(view)[0])
+
+
+async def test_names_of_tools_are_taken() -> None:
+    """Of calls in both forms, of results, and of what stands in for a missing one; Google takes dots."""
+    call = {"id": "b", "type": "function", "function": {"name": "fs.read", "arguments": "{}"}}
+    messages = [user("go"), calls("a", tool="str replace")]
+    messages[1]["tool_calls"].append(call)
+    messages.append(result("a", name="str replace"))
+    view = await view_of(*messages, family="anthropic")
+    assert view[1]["tool_calls"][0]["tool"] == view[2]["name"] == "str_replace"
+    assert view[1]["tool_calls"][1]["function"]["name"] == view[3]["name"] == "fs_read"
+    view = await view_of(*messages, family="gemini")
+    assert view[1]["tool_calls"][1]["function"]["name"] == "fs.read"
+
+
+async def test_four_cache_marks_stay() -> None:
+    """The first ones, so that what was sent stays as it was; the text is all there."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    messages = [user([{"type": "text", "text": str(number), **mark}]) for number in range(6)]
+    view = await view_of(*messages, family="anthropic")
+    assert ["cache_control" in message["content"][0] for message in view] == [True] * 4 + [False] * 2
+    assert [message["content"][0]["text"] for message in view] == list("012345")
+
+
+async def test_system_text_of_a_factory_is_text() -> None:
+    """Half a surrogate pair in it would stop every request."""
+    async with InMemoryContextManager() as manager:
+
+        async def factory() -> str:
+            return "Rule \ud800."
+
+        await manager.set_system_prompt_factory(factory)
+        await manager.add_message(user("go"))
+        view = await manager.get_messages_for_request()
+    assert view[0]["content"] == "Rule \ufffd."
+
+
+# -- the line after an answer ------------------------------------------------------------------------------------------
+
+
+async def test_a_view_that_ends_with_an_answer_gets_a_line_that_stays(tmp_path: Path) -> None:
+    """Newer Claude models take no prefill; the next views go on from there, also in the next process."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    await session.add(user("go"), says("One."))
+    first = await session.view()
+    assert first[-1] == {"role": "user", "content": LINE, "metadata": {"source": "context-compaction"}}
+    assert await session.view() == first
+    await session.add(says("Two."))
+    second = await session.view()
+    assert second[: len(first)] == first
+    await session.add(user("And?"))
+    third = await session.view()
+    assert third[: len(second)] == second
+    assert [message["content"] for message in third] == ["go", "One.", LINE, "Two.", LINE, "And?"]
+    await session.restart()
+    assert await session.view() == third
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+
+
+async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> None:
+    """A turn that ends and is followed by a person's word has none."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    await session.add(user("go"))
+    await session.view()
+    await session.add(says(), user("And?"))
+    view = await session.view()
+    assert LINE not in json.dumps(view)
+    await session.manager.close()
+
+
+async def test_system_text_after_an_answer_is_no_last_word() -> None:
+    """Providers move it to the beginning, and the answer comes last then."""
+    view = await view_of(user("go"), says(), {"role": "system", "content": "Rule."})
+    assert [message["content"] for message in view] == ["go", "Done.", "Rule.", LINE]
+
+
+async def test_a_fork_keeps_the_line(tmp_path: Path) -> None:
+    """Its views begin as those of the session that it was forked from."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    await session.add(user("go"), says())
+    await session.view()
+    await session.add(user("And?"))
+    view = await session.view()
+    await session.manager.close()
+    forked = fork_session(session.path, path=tmp_path / "fork.jsonl")
+    other = Recorded(Path(forked.path), max_tokens=100_000)
+    assert [message["content"] for message in await other.view()] == [message["content"] for message in view]
+    await other.manager.close()
+
+
+# -- sessions from before there were such rules ------------------------------------------------------------------------
+
+
+def old_log(path: Path, *messages: Message) -> None:
+    """A log whose header does not say that its views keep the strict rules."""
+    log = FileLog(str(path))
+    header = encode_control("header", version=2, log_id="old", session_id=None, tokenizer="estimate", created=STAMP)
+    bodies = [encode_message(one, message_id=f"m{at}", timestamp=STAMP) for at, one in enumerate(messages)]
+    append_bodies(log, header, *bodies)
+    log.close()
+
+
+OLD = [user("go"), calls("a.b", LONG + "1", tool="str replace"), result("a.b"), result(LONG + "1"), user("caf\udce9")]
+
+
+@pytest.mark.parametrize("family", ["", "acme"])
+async def test_an_old_session_goes_on_as_it_was_sent_until_its_next_plan(tmp_path: Path, family: str) -> None:
+    """Where nobody knows that the provider refuses it, and but for what nobody can encode."""
+    old_log(tmp_path / "log.jsonl", *OLD)
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=4_000)
+    view = await session.view(None, provider(family) if family else None)
+    assert ids_in(view)[0] == ["a.b", LONG + "1"]
+    assert view[1]["tool_calls"][0]["tool"] == "str replace"
+    assert view[-1]["content"] == "caf\ufffd"
+    await session.add(*[user(f"{number} " + "word " * 300) for number in range(20)])
+    view = await session.view(None, provider(family) if family else None)
+    assert len(controls(session.path, "plan")) == 1
+    assert wire_violations(view) == []
+    await session.restart()
+    assert await session.view(None, provider(family) if family else None) == view
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+
+
+async def test_an_old_session_is_mapped_where_it_would_be_refused(tmp_path: Path) -> None:
+    """Anthropic never took such a request, so nothing that was sent changes."""
+    old_log(tmp_path / "log.jsonl", *OLD)
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    view = await session.view(None, provider("anthropic"))
+    assert wire_violations(view, "anthropic") == []
+    view = await session.view(None, provider("openai"))
+    assert wire_violations(view, "openai") == []
+    assert ids_in(view)[0][0] == "a.b"
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+
+
+async def test_the_first_line_of_an_old_session_is_appended(tmp_path: Path) -> None:
+    """Two answers in a row that were sent without a line go on without one."""
+    old_log(tmp_path / "log.jsonl", user("go"), says("One."), says("Two."))
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=100_000)
+    first = await session.view()
+    assert [message["content"] for message in first] == ["go", "One.", "Two.", LINE]
+    await session.add(says("Three."))
+    second = await session.view()
+    assert second[: len(first)] == first
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+
+
+# -- PDFs --------------------------------------------------------------------------------------------------------------
+
+
+def pdf(pages: int) -> Message:
+    body = b"%PDF-1.4\n" + b"".join(b"%d 0 obj<</Type/Page>>endobj\n" % number for number in range(pages))
+    source = {"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(body).decode()}
+    return {"type": "tool_result", "tool_call_id": "c", "output": [{"type": "document", "source": source}]}
+
+
+async def test_the_pages_of_pdfs_count(tmp_path: Path) -> None:
+    """Anthropic takes a hundred in a request; the oldest PDFs go first, and one that is too long goes always."""
+    session = Recorded(tmp_path / "log.jsonl", max_tokens=1_000_000)
+    await session.add(user("Read them."))
+    for number, pages in enumerate([60, 30, 40, 101]):
+        call, answer = calls(f"c{number}"), pdf(pages)
+        answer["tool_call_id"] = f"c{number}"
+        await session.add(call, {"role": "tool", "tool_call_id": f"c{number}", "name": "ls", "content": [answer]})
+        view = await session.view(None, provider("anthropic"))
+        assert limit_violations(view, "anthropic") == []
+    shown = [json.dumps(message).count('"application/pdf"') for message in view if message["role"] == "tool"]
+    assert shown == [0, 0, 1, 0]
+    await session.manager.close()
+    assert_proved(session.path, session.views)
+
+
+# -- any session -------------------------------------------------------------------------------------------------------
+
+IDS = ("a", "a.b", "a_b", "a:b", "é", LONG, LONG + "1", LONG + "2", "x" * 62 + "_2", "c\ud800", "call_0", "a b", "42")
+TOOLS = ("ls", "str replace", "fs.read", "n" * 70, "n" * 140, "é\ud800")
+TEXTS = ("word", "half \ud83d", "\udc00", "two halves \ud83d\ude00", "é 😀", "a\ud800" * 3)
+MARKED = {"type": "text", "text": "marked", "cache_control": {"type": "ephemeral"}}
+PROVIDERS = ("", "anthropic", "openai", "gemini", "acme")
+
+piece = st.one_of(
+    st.tuples(st.just("user"), st.sampled_from(TEXTS)),
+    st.tuples(st.just("marked"), st.just("")),
+    st.tuples(st.just("says"), st.sampled_from(TEXTS)),
+    st.tuples(
+        st.just("calls"),
+        st.tuples(
+            st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True), st.sampled_from(TOOLS), st.booleans()
+        ),
+    ),
+)
+
+
+def messages_of(kind: str, what: Any) -> list[Message]:
+    if kind == "user":
+        return [user(what)]
+    if kind == "marked":
+        return [user([MARKED])]
+    if kind == "says":
+        return [says(what)]
+    ids, tool, answered = what
+    found = [calls(*ids, tool=tool)]
+    if answered:
+        found += [result(one, one, **({"name": tool} if len(ids) % 2 else {})) for one in reversed(ids)]
+    return found
+
+
+@examples(60)
+@given(
+    steps=st.lists(st.tuples(st.lists(piece, max_size=3), st.sampled_from(PROVIDERS), st.booleans()), max_size=8),
+    old=st.booleans(),
+)
+def test_any_view_is_taken_by_who_gets_it(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[list[Any], str, bool]], old: bool
+) -> None:
+    """Valid, proved, and for each provider the view before with what was appended, whatever restarts there are."""
+    path = tmp_path_factory.mktemp("any") / "log.jsonl"
+    if old:
+        old_log(path, user("old"), calls("a.b", tool="x y"), result("a.b"))
+
+    async def play() -> list[list[Message]]:
+        session = Recorded(path, max_tokens=1_000_000)
+        last: dict[str, list[Message]] = {}
+        await session.add(user("begin"))
+        for pieces, family, restarts in steps:
+            for kind, what in pieces:
+                await session.add(*messages_of(kind, what))
+            view = await session.view(None, provider(family) if family else None)
+            assert check_view(view) == []
+            assert wire_violations(view, family, strict=not old) == []
+            before = last.get(family, [])
+            assert view[: len(before)] == before
+            last[family] = view
+            if restarts:
+                await session.restart()
+        await session.manager.close()
+        return session.views
+
+    assert_proved(path, asyncio.run(play()))
