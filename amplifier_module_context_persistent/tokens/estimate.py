@@ -121,7 +121,10 @@ def estimate_tokens(text: str) -> int:
 def _block_cost(block: str) -> int:
     if block.isascii():
         return ASCII.cost(block.encode())
-    encoded = block.encode("utf-8", "surrogatepass")
+    try:
+        encoded = block.encode()
+    except UnicodeEncodeError:  # half a surrogate pair is sent as U+FFFD
+        encoded = block.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
     return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(_near_others(encoded, block))
 
 
