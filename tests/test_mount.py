@@ -86,7 +86,7 @@ async def test_cleanup_may_run_twice_and_the_manager_still_answers() -> None:
     await cleanup()
     await cleanup()
     assert [m["content"] for m in await context.get_messages()] == ["hello"]
-    await context.add_message({"role": "assistant", "content": "again"})
+    await context.add_message({"role": "user", "content": "again"})
     assert len(await context.get_messages_for_request()) == 2
     await cleanup()
 
