@@ -32,7 +32,7 @@ from .importers.fields import iso_time
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
-_HELD_BYTES = 64 << 20  # of bodies are held in memory
+_HELD_BYTES = 8 << 20  # of bodies are held in memory
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _NESTED = (dict, list)
 _SYSTEM = frozenset({"system", "developer"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from sys import intern
 from typing import Any
 
 from .account import Account
@@ -22,6 +23,10 @@ NOT_A_PERSON = re.compile(
 )
 
 _OWN_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "leafUuid", "snapshot", "attachment"})
+_READ_ONCE = frozenset(
+    {"uuid", "parentUuid", "logicalParentUuid", "isSidechain", "userType", "sessionId", "version", "toolUseResult"}
+)
+"""Keys of a message's entry that are read when it is indexed, and then no more."""
 _SILENT = ("tree", "kept", "clear")
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
@@ -150,7 +155,9 @@ def _take(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: A
     parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
     agent = _agent_of(file, entry, uuid, parent)
     person = held == "user" and _is_person(entry, message)
-    session = text(entry.get("sessionId"))
+    session = intern(text(entry.get("sessionId")))
+    if held in ("user", "assistant"):
+        at.forget(_READ_ONCE)
     _add(file, Entry(at, held, uuid, parent, is_person=person, agent=agent, session=session), message)
 
 
@@ -161,7 +168,7 @@ def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], a
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
     if text(entry.get("uuid")):
         parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
-        session = text(entry.get("sessionId"))
+        session = intern(text(entry.get("sessionId")))
         _add(file, Entry(SourceObject(at.number, {}), "tree", entry["uuid"], parent, session=session), {})
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):

@@ -44,6 +44,12 @@ class SourceObject:
             value = value[key]
         return SourceObject(self.number, value, self._line, self._source, (*self._inside, *keys))
 
+    def forget(self, keys: frozenset[str]) -> None:
+        """Let go of parts of an object that is held; nobody reads them again."""
+        held = self._value or {}
+        for key in keys & held.keys():
+            del held[key]
+
     @property
     def value(self) -> dict[str, Any]:
         """The object; of a large file it is parsed anew each time.
