@@ -44,8 +44,9 @@ class Durable:
         return list(await self._manager.get_messages())
 
     async def first(self) -> list[Any]:
-        """The view: what fits the budget, with the plan of the session before."""
-        return list(await self._manager.get_messages_for_request())
+        """The view: what fits the budget, with the plan of the session before; only what is in the history."""
+        view = await self._manager.get_messages_for_request()
+        return [message for message in view if "message_id" in message.get("metadata", {})]
 
     def text(self, item: Any) -> str:
         """The text of a message."""
