@@ -114,10 +114,16 @@ class RecordBuilder:
         return prepare
 
     def _with_line(self, message: Message, index: Index) -> Message:
-        """A message that is added right after a view ended with a line: views go on showing it before the message."""
+        """A message that is added after a view ended with a line: views go on showing it before the message.
+
+        All that is added until the next view says so, since the first of them may be shown nowhere (blank, or system
+        text); a view puts the line right after the answer alone.
+        """
         count, noted = index.line_shown
         ordinal, line = self.shown_line or (count - 1, noted if count == len(index) else "")
-        if not line or not index.live or index.live[-1] != ordinal or message["role"] in ("tool", "function"):
+        if not line or not 0 <= ordinal < len(index) or not index.is_live(ordinal):
+            return message
+        if message["role"] in ("tool", "function"):
             return message
         return {**message, "metadata": {**metadata_of(message), LINE_KEY: line}}
 
