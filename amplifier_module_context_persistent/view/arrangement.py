@@ -209,6 +209,7 @@ class _Arranger:
                 self._insert_text(markers[head.id])
             elif line := self._line_before(head):
                 self._insert_line(line)
+                self._answered = True  # a user's word follows the answer, whatever comes next
             elif head.role != "user" and needs_user_before(self._previous, head, answered=self._answered):
                 self._insert_text(CONTINUED)
             if head.calls:
