@@ -10,15 +10,14 @@ Rules:
   with the reason, and the log is scanned in full.
 
 Layout: `MAGIC`; the length of the description (4 bytes, little-endian); its BLAKE2b digest of 16 bytes; the description
-in JSON, which has the CRC-32 of each column; the columns one after the other, in the machine's byte order; notes, of
-which only those who made them know the meaning.
+in JSON, which has the CRC-32 of each column; the columns one after the other, in the machine's byte order.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -34,7 +33,7 @@ from .record import ROLES
 from .scanner import Scanner
 
 MAGIC = b"CPCHKPT\n"
-VERSION = 5
+VERSION = 6
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 
 HEAD_BYTES = len(MAGIC) + 4 + 16
@@ -42,7 +41,6 @@ END_BYTES = 64 << 10
 """So much of the log's beginning, and of what stands before the checkpoint's offset, must be what it was."""
 
 _MOST_DESCRIPTION_BYTES = 16 << 20
-_MOST_NOTES_BYTES = 256 << 20
 _MOST_FLAGS = 32
 _BLOCK_BYTES = 1 << 20
 _COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
@@ -58,9 +56,7 @@ class LogStatus:
     mtime_ns: int
 
 
-def encode(
-    scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes, notes: Mapping[str, bytes]
-) -> Iterator[bytes]:
+def encode(scanner: Scanner, status: LogStatus, read_log: Read, known_end: bytes) -> Iterator[bytes]:
     """Give the blocks of a checkpoint; the index must not change until the last one was taken.
 
     Args:
@@ -68,7 +64,6 @@ def encode(
         status: the log's file as it is.
         read_log: reads the log.
         known_end: the last bytes of what is known.
-        notes: what others want to know the next time, by name; they belong to the ordinals and offsets of the log.
 
     Raises:
         CheckpointError: there can be none now.
@@ -91,7 +86,6 @@ def encode(
         "max_record_bytes": scanner.max_record_bytes,
         "records": len(index),
         "columns": [[name, raw.nbytes, crc32(raw)] for name, raw in columns.items()],
-        "notes": [[name, len(note), crc32(note)] for name, note in notes.items()],
         "scan": snapshot,
         "controls": controls,
         "pins": sorted(index.pins),
@@ -112,7 +106,6 @@ def encode(
     for raw in columns.values():
         for start in range(0, raw.nbytes, _BLOCK_BYTES):
             yield bytes(raw[start : start + _BLOCK_BYTES])
-    yield from notes.values()
 
 
 class Checkpoint:
@@ -145,16 +138,11 @@ class Checkpoint:
             """The end of what it covers."""
             self.max_record_bytes = self._description["max_record_bytes"]
             self._columns = _parts(self._description["columns"])
-            self._notes = _parts(self._description["notes"])
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
         self._start = HEAD_BYTES + length
-        self._notes_start = self._start + sum(nbytes for _, nbytes, _ in self._columns)
         self._findings: list[Damage] = []
-        notes_bytes = sum(nbytes for _, nbytes, _ in self._notes)
-        if notes_bytes > _MOST_NOTES_BYTES:
-            raise CheckpointError("its notes are too large")
-        if self._notes_start + notes_bytes != size_bytes:
+        if self._start + sum(nbytes for _, nbytes, _ in self._columns) != size_bytes:
             raise CheckpointError("it is cut, or something was appended to it")
 
     def check_log(self, status: LogStatus, read_log: Read) -> None:
@@ -180,19 +168,6 @@ class Checkpoint:
             raise CheckpointError(f"its description cannot be read: {error!r}") from error
         if _damaged(read_log, self._findings) != damaged:
             raise CheckpointError("a damaged line of the log is no longer what it was: it may have been restored")
-
-    def notes(self, *names: str) -> dict[str, bytes]:
-        """Read the notes, or those of some names.
-
-        Raises:
-            CheckpointError: one is damaged.
-        """
-        found, at = {}, self._notes_start
-        for name, nbytes, crc in self._notes:
-            if not names or name in names:
-                found[name] = bytes(self._fill(bytearray(), at, nbytes, crc))
-            at += nbytes
-        return found
 
     def scanner(self, max_record_bytes: int, read_log: Read) -> Scanner:
         """Make the scanner that goes on at `offset`.

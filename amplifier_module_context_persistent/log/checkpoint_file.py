@@ -14,9 +14,8 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from secrets import token_hex
-from types import MappingProxyType
 
 from ..errors import LogUnreadableError
 from .checkpoint import Checkpoint, LogStatus, encode
@@ -37,8 +36,8 @@ def is_large(size_bytes: int) -> bool:
     return size_bytes >= LEAST_LOG_BYTES
 
 
-def read_checkpoint(log: OpenLog, max_record_bytes: int) -> tuple[Scanner, dict[str, bytes]] | None:
-    """Make the scanner that a log's checkpoint describes, and read its notes; None if it cannot be believed, or is not.
+def read_checkpoint(log: OpenLog, max_record_bytes: int) -> Scanner | None:
+    """Make the scanner that a log's checkpoint describes; None if there is none, or it cannot be believed.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -51,7 +50,7 @@ def read_checkpoint(log: OpenLog, max_record_bytes: int) -> tuple[Scanner, dict[
             return None
         with _opened(log) as checkpoint:
             checkpoint.check_log(status, log.read)
-            return checkpoint.scanner(max_record_bytes, log.read), checkpoint.notes()
+            return checkpoint.scanner(max_record_bytes, log.read)
     except FileNotFoundError:
         return None
     except CheckpointError as error:
@@ -63,39 +62,13 @@ def read_checkpoint(log: OpenLog, max_record_bytes: int) -> tuple[Scanner, dict[
     return None
 
 
-def read_note(log: OpenLog, name: str, max_record_bytes: int) -> bytes | None:
-    """Read a note of an open log's checkpoint, if that covers all of the log as it is; else None.
-
-    Raises:
-        LogUnreadableError: the log cannot be read.
-    """
-    try:
-        status = _status(log)
-        with _opened(log) as checkpoint:
-            checkpoint.check_log(status, log.read)
-            whole = checkpoint.offset == status.size_bytes and checkpoint.max_record_bytes == max_record_bytes
-            return checkpoint.notes(name).get(name) if whole else None
-    except LogUnreadableError:
-        raise
-    except (CheckpointError, OSError):
-        return None  # whoever reads the log says why
-
-
-def write_checkpoint(
-    log: OpenLog,
-    scanner: Scanner,
-    known_end: bytes,
-    notes: Mapping[str, bytes] = MappingProxyType({}),
-    *,
-    anew: bool = False,
-) -> int:
+def write_checkpoint(log: OpenLog, scanner: Scanner, known_end: bytes, *, anew: bool = False) -> int:
     """Write the checkpoint of an open log; whatever fails is only noted.
 
     Args:
         log: the log.
         scanner: what is known of it.
         known_end: the last bytes of that; they must still be there.
-        notes: what others want to know the next time; see `checkpoint.encode`.
         anew: also where one that covers the same is there.
 
     Returns:
@@ -117,7 +90,7 @@ def write_checkpoint(
         try:
             if not WINDOWS and files.try_lock(aside, fd) is None:  # who sweeps looks for the lock
                 raise OSError(errno.EWOULDBLOCK, "the new file is locked")
-            for block in encode(scanner, status, log.read, known_end, notes):
+            for block in encode(scanner, status, log.read, known_end):
                 if files.write(fd, block) != len(block):
                     raise OSError(errno.ENOSPC, "a short write")
         finally:

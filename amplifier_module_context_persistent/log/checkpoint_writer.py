@@ -6,9 +6,6 @@ has 30 MB, and unsynced writes of that size slow down the appends of everybody o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
 from .checkpoint_file import is_large, write_checkpoint
 from .reader import LogReader
 
@@ -19,19 +16,6 @@ is covered."""
 CLOSE_TAIL_BYTES = 64 << 10
 CLOSE_TAIL_SHARE = 256
 """Likewise when a log is closed."""
-
-
-class Notes(Protocol):
-    """What others keep of a log besides, and note in its checkpoint."""
-
-    @property
-    def grown_bytes(self) -> int:
-        """How much of the log they took in since they were noted last, or had to leave out then."""
-        ...
-
-    def make(self, *, is_last: bool) -> Mapping[str, bytes]:
-        """Give the notes, by name; on the log's thread. Appends wait meanwhile, but for the last ones at the close."""
-        ...
 
 
 class CheckpointWriter:
@@ -45,8 +29,6 @@ class CheckpointWriter:
         self._reader = reader
         self.has_appended = False
         """Whether this process appended to the log since it was opened; who only reads writes none."""
-        self.notes: Notes | None = None
-        """What is noted anew in each checkpoint."""
 
     @property
     def reader(self) -> LogReader:
@@ -64,25 +46,22 @@ class CheckpointWriter:
     def write_if_due(self) -> None:
         """Write one if it is due; whatever fails is only noted."""
         if self.is_due:
-            self._write(is_last=False)
+            self._write()
 
     def close(self) -> None:
         """Write one if it is worth it before the log is closed."""
-        grown = self.notes.grown_bytes if self.notes is not None else 0
-        if self.has_appended and self._is_worth(CLOSE_TAIL_BYTES, CLOSE_TAIL_SHARE, grown):
-            self._write(is_last=True, anew=grown > 0)
+        if self.has_appended and self._is_worth(CLOSE_TAIL_BYTES, CLOSE_TAIL_SHARE):
+            self._write()
         self.has_appended = False
 
-    def _is_worth(self, least_bytes: int, share: int, grown: int = 0) -> bool:
+    def _is_worth(self, least_bytes: int, share: int) -> bool:
         covered, end = self._reader.covered_bytes, self._reader.scanner.offset
-        uncovered = max(end - covered, grown)
+        uncovered = end - covered
         return uncovered > least_bytes and uncovered > covered // share and is_large(end)
 
-    def _write(self, *, is_last: bool, anew: bool = False) -> None:
+    def _write(self) -> None:
         reader = self._reader
         if reader.file.fd is not None:
             end = reader.scanner.offset  # what fails is tried again only after as much was appended once more
-            if self.notes is not None:
-                reader.notes |= self.notes.make(is_last=is_last)
-            written = write_checkpoint(reader.file, reader.scanner, reader.known_end, reader.notes, anew=anew)
+            written = write_checkpoint(reader.file, reader.scanner, reader.known_end)
             reader.covered_bytes = written or end

@@ -68,8 +68,6 @@ class LogReader:
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
         """Up to where the checkpoint stands that was read, or written for what is known."""
-        self.notes: dict[str, bytes] = {}
-        """The notes of the checkpoint that was read; they go into the next one."""
         self.scanner = self._new_scanner()
         self._trusting, self._is_restored = trusting, False
         self._before: Index | None = None
@@ -163,7 +161,6 @@ class LogReader:
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner, self._is_restored, self.covered_bytes = self._new_scanner(), False, 0
-        self.notes = {}
 
     def _new_scanner(self) -> Scanner:
         return Scanner(self.max_record_bytes)
@@ -257,8 +254,8 @@ class LogReader:
         except BaseException:
             self.close()
             raise
-        if restored is not None and restored[0].offset <= self.size:
-            (self.scanner, self.notes), self._is_restored = restored, True
+        if restored is not None and restored.offset <= self.size:
+            self.scanner, self._is_restored = restored, True
             self.covered_bytes = self.scanner.offset
         self._scan_or_close()
         if self._before is not None:

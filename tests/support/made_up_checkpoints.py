@@ -13,10 +13,10 @@ VALUES = (-1, 0, 1, 1 << 20, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, 1 << 70, 
 
 
 def parts_of(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The description of a checkpoint, and its columns and notes by name."""
+    """The description of a checkpoint, and its columns by name."""
     size = int.from_bytes(content[8:12], "little")
     described, at, parts = json.loads(content[HEAD_BYTES : HEAD_BYTES + size]), HEAD_BYTES + size, {}
-    for name, length, _ in (*described["columns"], *described["notes"]):
+    for name, length, _ in described["columns"]:
         parts[name] = content[at : at + length]
         at += length
     return described, parts
@@ -25,8 +25,8 @@ def parts_of(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 def with_parts(described: dict[str, Any], parts: dict[str, bytes]) -> bytes:
     """A checkpoint with a description and parts, whose checksums hold."""
     described = copy.deepcopy(described)
-    for group in ("columns", "notes"):
-        described[group] = [[name, len(parts[name]), zlib.crc32(parts[name])] for name, *_ in described[group]]
+    columns = [[name, len(parts[name]), zlib.crc32(parts[name])] for name, *_ in described["columns"]]
+    described["columns"] = columns
     return as_described(described, parts)
 
 
