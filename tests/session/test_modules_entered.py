@@ -1,5 +1,6 @@
 """How much of the package a newcomer reads to follow one append, and one request: the modules whose functions run."""
 
+import gc
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,12 +33,15 @@ async def test_one_append_and_one_request_enter_few_modules(tmp_path: Path, monk
     manager = PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate")
 
     async def count(step: Callable[[], Awaitable[Any]]) -> int:
+        gc.collect()  # finalisers of other tests' objects are no part of the way
+        gc.disable()
         entered.clear()
         sys.setprofile(note)
         try:
             await step()
         finally:
             sys.setprofile(None)
+            gc.enable()
         return len(entered)
 
     for number in range(3):
