@@ -65,15 +65,6 @@ class Glance:
     """The model that answered last, as far as a message or a report says."""
 
 
-def glance_at(log: ReadableLog, counter: TokenCounter) -> Glance:
-    """Look at a log that was opened.
-
-    Raises:
-        LogUnreadableError: its bytes changed.
-    """
-    return _glance(log, counter, _first_line(log)[0])
-
-
 def _glance(log: ReadableLog, counter: TokenCounter, first_line: str) -> Glance:
     described, index, live = log.describe(), log.index, log.index.live
     return Glance(

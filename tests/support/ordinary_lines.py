@@ -180,7 +180,7 @@ Server=localhost;Database=app;Trusted_Connection=True;
 connectionTimeout=30;Pooling=true
 npm config set registry https://registry.npmjs.org/
 //registry.npmjs.org/:_authToken=${NPM_TOKEN}
-pip install --index-url https://pypi.org/simple keyring
+pip install --no-deps --upgrade keyring==25.6.0
 HTTP_PROXY=http://proxy.example.com:3128
 NO_PROXY=localhost,127.0.0.1,.internal
 SESSION_COOKIE_SECURE=True
