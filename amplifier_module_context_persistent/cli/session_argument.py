@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import LogError
-from ..log.location import stored_name, without_password
+from ..log.location import parse_location, stored_name, without_password
 from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
@@ -48,9 +48,9 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
                 context.meta[_STORAGE] = without_password(url.partition("#")[0].rstrip())
             except ValueError as error:
                 raise UnusableError(f"--storage: {reason(error)}") from error
-            from ..log.postgres.names import kept_connection
+            from ..log.postgres.server import using
 
-            context.with_resource(kept_connection(context.meta[_STORAGE]))
+            context.with_resource(using(parse_location(context.meta[_STORAGE])))
         return command(*arguments, **options)
 
     return stored

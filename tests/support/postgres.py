@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,10 @@ class CuttingProxy:
     """Bytes that clients sent."""
     received: int = 0
     """Bytes that the server sent."""
+    on_cut: Callable[[], None] = lambda: None
+    """Called before the client learns that it was cut."""
+    accepted: int = 0
+    """Connections that clients made."""
 
     def __post_init__(self) -> None:
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -152,6 +156,7 @@ class CuttingProxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
+            self.accepted += 1
             threading.Thread(target=self._pass, args=(client,), daemon=True).start()
 
     def _pass(self, client: socket.socket) -> None:
@@ -174,6 +179,7 @@ class CuttingProxy:
                     if limit is not None and len(data) >= limit:
                         other.sendall(data[:limit])
                         self.cut_after = self.cut_answers_after = None
+                        self.on_cut()
                         self.cuts += 1
                         return
                     if limit is not None and ready is client:

@@ -16,13 +16,14 @@ same, and a session moves between file and database byte for byte. Rules:
 from __future__ import annotations
 
 import errno
+import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AppendError, LogError, LogFailedError
+from ...errors import AppendError, LogFailedError
 from ..base import LogDescription, Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
 from ..index import Index
@@ -34,10 +35,12 @@ from .columns import new_rows
 from .reader import PostgresReader
 from .row_bytes import KEPT_BYTES
 from .rows import Head
-from .server import DeadlineError, first_line, is_servers
+from .server import FIRST_SHARE, PAUSE_S, ServerError, is_refusal
 
 if TYPE_CHECKING:
     import psycopg
+
+logger = logging.getLogger(__name__)
 
 _RETRIED = frozenset({"40001", "40P01", "55P03", "57014"})
 """SQLSTATE: serialization failure, deadlock, lock not available, query cancelled. Nothing was done."""
@@ -57,8 +60,8 @@ class PostgresLog:
 
     Args:
         location: `postgresql://…#NAME` or `service=… #NAME`; see `location`.
-        durability: `fsync` waits until the server has a record on its disk, and refuses a server whose
-            `synchronous_commit` is off; `write` does not wait, and may lose the last moments when the server crashes.
+        durability: `fsync` waits until the server has a record on its disk, and a replica where `synchronous_commit`
+            says so (`off` is overruled); `write` does not wait, and may lose the last moments when the server crashes.
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
@@ -88,8 +91,8 @@ class PostgresLog:
         self._durable = durability == "fsync"
         self._sent: _Sent | None = None
         """What the append at hand has sent and may be stored."""
-        self._unresolved = False
-        """Whether an earlier append ended without a verdict."""
+        self._unresolved: _Sent | None = None
+        """What an earlier append sent that ended without a verdict."""
 
     @property
     def index(self) -> Index:
@@ -165,27 +168,34 @@ class PostgresLog:
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
         reader = self._reader
-        deadline = time.monotonic() + reader.timeout_s
-        lock, self._sent = self._unresolved, None
+        end = time.monotonic() + reader.timeout_s
+        deadline = end - reader.timeout_s * (1 - FIRST_SHARE)
+        lock, self._sent = self._unresolved is not None, None
         while True:
-            server = reader.server
             try:
-                with server.connected(deadline) as connection:
-                    self._check_durability(server.facts)
-                    with connection.transaction() if lock else nullcontext():
-                        done = self._attempt(connection, batch, lock=lock)
+                with reader.server.connected(deadline) as connection:
+                    done = self._attempt(connection, batch, lock=lock)
                 if done is not None:
                     return self._acknowledge(done)
-            except LogError:
-                raise
-            except Exception as error:
-                if not is_servers(error):
-                    raise
-                self._after_failure(error, deadline)
-            lock = True
+            except ServerError as error:
+                self._after_failure(error, end)
+            deadline, lock = end, True
 
     def _attempt(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
+        if lock:
+            rows.begin(connection, limit_s=self._reader.timeout_s)
+        sent = self._send(connection, batch, lock=lock)
+        if lock:
+            with self._forgetting_refused():
+                connection.execute(b"commit")
+        if connection.is_unreplicated:  # type: ignore[attr-defined]
+            connection.is_unreplicated = False  # type: ignore[attr-defined]
+            if self._durable:
+                raise ServerError("the server gave up waiting for its replica")
+        return sent
+
+    def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
         reader = self._reader
         if lock or reader.head is None:
             reader.follow(connection, create=True, lock=lock)
@@ -207,10 +217,21 @@ class PostgresLog:
         new = new_rows(lines, reader.scanner)
         size = new[-1].at + len(lines[-1]) + 1
         location = reader.location
-        if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):
-            return sent
+        with self._forgetting_refused():
+            if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):
+                return sent
         self._sent = None
         return None
+
+    @contextmanager
+    def _forgetting_refused(self) -> Iterator[None]:
+        """Forget what was sent if the server refuses the very statement that stores it: only that proves a rollback."""
+        try:
+            yield
+        except Exception as error:
+            if is_refusal(error):
+                self._sent = None
+            raise
 
     def _is_stored(self, connection: psycopg.Connection[Any], sent: _Sent) -> bool:
         """Whether what was sent stands in the log, which was just followed and whose row is held."""
@@ -226,44 +247,43 @@ class PostgresLog:
     def _acknowledge(self, sent: _Sent) -> list[Outcome]:
         """Take in what is stored by now; what a verdict found stored was taken in already."""
         reader = self._reader
+        if self._unresolved is not None:
+            self._tell_verdict(self._unresolved)
         if sent.lines and reader.lines_known == sent.after.head:
             reader.take(sent.lines)
             size, count = reader.scanner.offset, sent.after.head + len(sent.lines)
             reader.head = Head(sent.after.log_id, count, size, reader.scanner.seed, sent.after.generation)
-        self._sent, self._unresolved = None, False
+        self._sent = None
         return sent.outcomes
 
-    def _after_failure(self, error: Exception, deadline: float) -> None:
+    def _tell_verdict(self, unresolved: _Sent) -> None:
+        """Say what became of an append that ended without a verdict: the log was followed while its row was held."""
+        reader, first = self._reader, unresolved.after.head
+        numbers = range(first, first + len(unresolved.lines))
+        with reader.server.connected(time.monotonic() + reader.timeout_s) as connection:
+            found = rows.read_chosen(connection, reader.location.schema, unresolved.after.log_id, numbers)
+        became = "is stored" if [found.get(number) for number in numbers] == unresolved.lines else "was not stored"
+        if reader.known().generation != unresolved.after.generation:
+            became = "may have been stored: the log was purged since"
+        logger.warning("%s: the append that ended without an answer %s", reader.shown, became)
+        self._unresolved = None
+
+    def _after_failure(self, error: ServerError, end: float) -> None:
         """Return if it may be tried again; what was sent and may be stored stays noted in `_sent`.
 
         Raises:
             AppendError: the server refused what was sent, or nothing was sent until the deadline.
             LogFailedError: the deadline passed, and nobody knows whether it is stored.
         """
-        server, shown = self._reader.server, self._reader.shown
-        state = getattr(error, "sqlstate", None)
-        if server.is_open() and not isinstance(error, DeadlineError) and state is not None:
-            self._sent = None  # the server answered: it rolled back
-            if state not in _RETRIED:
-                reason = f"the server refused: {first_line(error)}; nothing is stored"
-                raise AppendError(errno.EIO, reason, shown) from error
-        else:
-            server.drop()
-        if time.monotonic() < deadline:
+        shown = self._reader.shown
+        refused = error.is_refusal and error.sqlstate not in _RETRIED
+        if not refused and time.monotonic() < end:
+            time.sleep(PAUSE_S)
             return
         if self._sent is None:
-            reason = f"the server cannot be reached ({first_line(error)}); nothing is stored"
-            raise AppendError(errno.ETIMEDOUT, reason, shown) from error
-        self._unresolved = True
-        reason = "the connection broke before the server said whether this is stored; the next append finds out"
+            what = "the server refused" if error.is_refusal else "the server cannot be reached"
+            code = errno.EIO if error.is_refusal else errno.ETIMEDOUT
+            raise AppendError(code, f"{what}: {error}; nothing is stored", shown) from error
+        self._unresolved = self._sent
+        reason = f"the server did not say whether this is stored ({error}); the next append finds out"
         raise LogFailedError(errno.EIO, reason, shown) from error
-
-    def _check_durability(self, facts: dict[str, str]) -> None:
-        """Refuse to call durable what the server does not sync.
-
-        Raises:
-            AppendError: `durability` is `fsync` and the server's `synchronous_commit` is off for this role.
-        """
-        if self._durable and facts.get("synchronous_commit") == "off":
-            reason = "synchronous_commit is off there; turn it on for this role, or configure durability: write"
-            raise AppendError(errno.EPROTO, reason, self._reader.shown)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ...errors import AppendError, DeleteError, LogError, LogUnreadableError
+from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..location import parse_location
 from . import rows
-from .server import first_line, give_back, is_servers, take_server
+from .server import ServerError, using
 
 TIMEOUT_S = 10.0
 
@@ -22,16 +20,6 @@ class StoredLog:
 
     name: str
     changed_s: float
-
-
-@contextmanager
-def kept_connection(storage: str) -> Iterator[None]:
-    """Keep this process's connection open from one log to the next, until the block ends."""
-    server = take_server(parse_location(storage))
-    try:
-        yield
-    finally:
-        give_back(server)
 
 
 def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
@@ -51,20 +39,12 @@ def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
          where %s::text is null or starts_with(name, %s::text) order by changed desc, name
     """
     beginning = None if project is None else f"{project}/"
-    server = take_server(location)
     try:
-        with server.connected(time.monotonic() + TIMEOUT_S) as connection:
+        with using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
             found = connection.execute(statement.encode(), [beginning, beginning]).fetchall()
-    except LogError:
-        raise
-    except Exception as error:
-        if not is_servers(error):
-            raise
-        server.drop()
-        reason = f"the sessions cannot be read from the server: {first_line(error)}"
+    except ServerError as error:
+        reason = f"the sessions cannot be read from the server: {error}"
         raise LogUnreadableError(errno.EIO, reason, location.shown) from error
-    finally:
-        give_back(server)
     return [StoredLog(name, changed_s) for name, changed_s in found]
 
 
@@ -77,22 +57,16 @@ def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIME
         AppendError: the server refused or went away; look before trying again.
     """
     parsed = parse_location(location)
-    server = take_server(parsed)
     try:
-        with server.connected(time.monotonic() + timeout_s) as connection, connection.transaction():
+        with using(parsed) as server, server.connected(time.monotonic() + timeout_s) as connection:
+            rows.begin(connection, limit_s=timeout_s)
             head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
             if head is None:
                 raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
             if head.size != size_bytes:
                 raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
             rows.delete(connection, parsed.schema, head.log_id)
-    except (LogError, DeleteError):
-        raise
-    except Exception as error:
-        if not is_servers(error):
-            raise
-        server.drop()
-        reason = f"the server refused: {first_line(error)}; look whether the log is there before trying again"
+            connection.execute(b"commit")
+    except ServerError as error:
+        reason = f"the server refused: {error}; look whether the log is there before trying again"
         raise AppendError(errno.EIO, reason, parsed.shown) from error
-    finally:
-        give_back(server)

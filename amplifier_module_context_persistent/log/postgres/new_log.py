@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AppendError, LogError, LogFailedError
+from ...errors import AppendError, LogFailedError
 from ..index import Index
 from ..location import parse_location
 from ..record import MAX_RECORD_BYTES
@@ -21,7 +21,7 @@ from ..scanner import Scanner
 from . import rows
 from .columns import rows_of
 from .rows import Head
-from .server import Server, first_line, give_back, is_servers, take_server
+from .server import PAUSE_S, Server, ServerError, using
 
 if TYPE_CHECKING:
     import psycopg
@@ -53,7 +53,7 @@ class NewStoredLog:
         self._server: Server | None = None
         self._connection: psycopg.Connection[Any] | None = None
         self._log_id = -1
-        self._is_done = self._lacks_newline = False
+        self._lacks_newline = False
 
     @property
     def path(self) -> str:
@@ -66,14 +66,12 @@ class NewStoredLog:
         return self._scanner.index
 
     def __enter__(self) -> NewStoredLog:
-        self._server = take_server(self.location)
-        self._stack.callback(give_back, self._server)
+        self._server = self._stack.enter_context(using(self.location))
         try:
             with self.refusing():
-                connection = self._stack.enter_context(self._server.connected(self._deadline()))
-                self._connection = connection
-                connection.execute(b"begin")
-                row = connection.execute(
+                self._connection = self._stack.enter_context(self._server.connected(self._deadline()))
+                rows.begin(self.connection, limit_s=self._timeout_s)
+                row = self.connection.execute(
                     f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
                     "returning log_id".encode(),
                     [self.location.name],
@@ -88,11 +86,7 @@ class NewStoredLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            if not self._is_done:
-                self._abandon()
-        finally:
-            self._stack.close()
+        self._stack.close()  # a transaction that is open is rolled back
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
@@ -101,8 +95,8 @@ class NewStoredLog:
         Raises:
             AppendError: it broke while something was read, so the transaction ended without a trace.
         """
-        server, connection = self._server, self._connection
-        if server is None or connection is None or server.connection is not connection:
+        connection = self._connection
+        if connection is None or connection.closed:
             raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
         connection.deadline = self._deadline()  # type: ignore[attr-defined]
         return connection
@@ -174,63 +168,42 @@ class NewStoredLog:
             LogFailedError: the server stays away.
         """
         server = self._server
-        connection = self.connection
         assert server is not None  # noqa: S101 - within `with`
         try:
-            connection.execute(b"commit")
-        except Exception as error:
-            if not is_servers(error):
-                raise
-            answered = server.is_open() and getattr(error, "sqlstate", None) is not None
-            server.drop()
-            if answered or not self._was_done(server, is_ours, name or self.location.name):
+            with server.telling(self.connection):
+                self.connection.execute(b"commit")
+        except ServerError as error:
+            if error.is_refusal or not self._was_done(server, is_ours, name or self.location.name):
                 raise self._refused(error) from error
-        self._is_done = True
 
     def _was_done(self, server: Server, is_ours: Callable[[Head], bool], name: str) -> bool:
-        deadline = self._deadline()
+        end = time.monotonic() + self._timeout_s
         while True:
             try:
-                with server.connected(deadline) as connection, connection.transaction():
+                with server.connected(end) as connection:
+                    rows.begin(connection, limit_s=self._timeout_s)
                     head = rows.read_head(connection, self.location.schema, name, lock=True)
                     return head is not None and is_ours(head)
-            except Exception as error:
-                if not is_servers(error):
-                    raise
-                server.drop()
-                if time.monotonic() >= deadline:
-                    reason = (
-                        f"the server did not say whether it is done ({first_line(error)}); look before trying again"
-                    )
+            except ServerError as error:
+                if time.monotonic() >= end:
+                    reason = f"the server did not say whether it is done ({error}); look before trying again"
                     raise LogFailedError(errno.EIO, reason, self.location.shown) from error
+            time.sleep(PAUSE_S)
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
         """Turn an error of the server into one that says that nothing is stored."""
         try:
-            yield
-        except LogError:
-            raise
-        except Exception as error:
-            if not is_servers(error):
-                raise
+            if self._server is None or self._connection is None:
+                yield
+            else:
+                with self._server.telling(self._connection):
+                    yield
+        except ServerError as error:
             raise self._refused(error) from error
 
-    def _refused(self, error: Exception) -> AppendError:
-        return AppendError(
-            errno.EIO, f"the server refused: {first_line(error)}; nothing is stored", self.location.shown
-        )
-
-    def _abandon(self) -> None:
-        server = self._server
-        if server is None or self._connection is None or server.connection is not self._connection:
-            return  # the server ends the transaction of a connection that is gone
-        try:
-            self.connection.execute(b"rollback")
-        except Exception as error:
-            if not is_servers(error):
-                raise
-            server.drop()
+    def _refused(self, error: ServerError) -> AppendError:
+        return AppendError(errno.EIO, f"the server refused: {error}; nothing is stored", self.location.shown)
 
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout_s

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...errors import LogError, LogUnreadableError
+from ...errors import LogUnreadableError
 from ..format_version import check_readable
 from ..index import Index
 from ..line_blocks import NumberedLine, numbered_lines
@@ -27,7 +27,7 @@ from . import rows
 from .columns import Columns, scan_line, take_columns
 from .row_bytes import KEPT_BYTES, RowBytes
 from .rows import Head
-from .server import DeadlineError, Server, first_line, give_back, is_servers, take_server
+from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, give_back, take_server
 
 if TYPE_CHECKING:
     import psycopg
@@ -67,6 +67,8 @@ class PostgresReader:
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._server: Server | None = None
         self._trusting, self._kept_bytes = trusting, kept_bytes
+        self._was_removed = False
+        """Whether it was there and is gone: then nobody begins it anew before it is closed."""
         self._forget()
 
     def _forget(self) -> None:
@@ -110,6 +112,7 @@ class PostgresReader:
         server, self._server = self._server, None
         if server is not None:
             give_back(server)
+        self._was_removed = False
         self._forget()
 
     def ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
@@ -118,23 +121,18 @@ class PostgresReader:
         Raises:
             LogUnreadableError: the server cannot be asked, or refuses.
         """
-        deadline = time.monotonic() + self.timeout_s
+        end = time.monotonic() + self.timeout_s
+        deadline = end - self.timeout_s * (1 - FIRST_SHARE)
         while True:
-            server = self.server
             try:
-                with server.connected(deadline) as connection:
+                with self.server.connected(deadline) as connection:
                     return function(connection)
-            except LogError:
-                raise
-            except Exception as error:
-                if not is_servers(error):
-                    raise
-                answered = server.is_open() and not isinstance(error, DeadlineError)
-                if not answered:
-                    server.drop()
-                if answered or time.monotonic() >= deadline:
-                    reason = f"the log cannot be read from the server: {first_line(error)}"
+            except ServerError as error:
+                if error.is_refusal or time.monotonic() >= end:
+                    reason = f"the log cannot be read from the server: {error}"
                     raise LogUnreadableError(errno.EIO, reason, self.shown) from error
+            time.sleep(PAUSE_S)
+            deadline = end
 
     def follow(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
         """Take in what is new; a log that is purged while it is read is read anew.
@@ -162,8 +160,9 @@ class PostgresReader:
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
         if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
-        if head is None and self.head is not None:
+        if head is None and (self._was_removed or self.head is not None):
             self._forget()
+            self._was_removed = True
             raise LogUnreadableError(errno.ENOENT, "the log was removed while it was open", self.shown)
         if head is None and create:
             rows.create(connection, schema, self.location.name)
@@ -228,7 +227,7 @@ class PostgresReader:
         try:
             yield from checked(self.index, self.bytes.fetch(self.index, ordinals), self.shown)
         except LogUnreadableError as error:
-            if self._trusting and error.errno == errno.EIO and not is_servers(error.__cause__):
+            if self._trusting and error.errno == errno.EIO and not isinstance(error.__cause__, ServerError):
                 self._trusting = False
                 self._forget()
             raise

@@ -33,11 +33,15 @@ BLOCK_BYTES = 4 << 20
 _BLOCK_ROWS = 20_000
 
 _COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
-_NEW_ROWS = """
-    new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, length(new.line), new.line
-      from unnest(%(ats)b::bigint[], %(kinds)b::smallint[], %(crcs)b::bigint[], %(roles)b::smallint[],
-                  %(flags)b::smallint[], %(hashes)b::bigint[], %(lines)b::bytea[])
-           with ordinality as new (at, kind, crc, role, flags, id_hash, line, number)
+_VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, length(new.line), new.line"
+_ONE_ROW = """
+    (select %(at)s::bigint as at, %(kind)s::smallint as kind, %(crc)s::bigint as crc, %(role)s::smallint as role,
+            %(flags)s::smallint as flags, %(id_hash)s::bigint as id_hash, %(line)b::bytea as line, 1 as number) as new
+"""
+_ROWS = """
+    unnest(%(at)b::bigint[], %(kind)b::smallint[], %(crc)b::bigint[], %(role)b::smallint[], %(flags)b::smallint[],
+           %(id_hash)b::bigint[], %(line)b::bytea[])
+    with ordinality as new (at, kind, crc, role, flags, id_hash, line, number)
 """
 
 
@@ -65,6 +69,16 @@ class Row:
     line: bytes
 
 
+def begin(connection: Connection, *, limit_s: float) -> None:
+    """Begin a transaction that ends by itself, should this process vanish or wait for another one for ever."""
+    connection.execute(b"begin")
+    limit = f"{round(1000 * limit_s) + 1000}ms"
+    connection.execute(
+        b"select set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
+        [limit, limit],
+    )
+
+
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Read a log's row; with `lock`, hold it until the transaction ends."""
     statement = (
@@ -87,8 +101,11 @@ def delete(connection: Connection, schema: str, log_id: int) -> None:
 
 def insert(connection: Connection, schema: str, log_id: int, start: int, rows: Sequence[Row]) -> None:
     """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
-    statement = f"insert into {schema}.record {_COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_NEW_ROWS}"
-    connection.execute(statement.encode(), {"log_id": log_id, "start": start, **_values(rows)})
+    source, values = _source(rows)
+    statement = f"""
+        insert into {schema}.record {_COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_VALUES} from {source}
+    """
+    connection.execute(statement.encode(), {"log_id": log_id, "start": start, **values})
 
 
 def append(
@@ -105,42 +122,38 @@ def append(
         size: the log's bytes with these lines.
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
     """
-    lazily = "" if durable else ", (select set_config('synchronous_commit', 'off', true) as level) as setting"
+    level = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
+    source, values = _source(rows)
     statement = f"""
         with advanced as (
             update {schema}.log as log
-               set head = log.head + %(count)s, size = %(size)s, crc = %(crc)s, changed = now()
-              from (select 1) as always{lazily}
-             where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(known)s
-               and log.generation = %(generation)s{"" if durable else " and setting.level = 'off'"}
+               set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = now()
+              from (select set_config('synchronous_commit', {level}, true) as level) as setting
+             where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
+               and log.generation = %(generation)s and setting.level <> ''
             returning log.log_id
         )
         insert into {schema}.record {_COLUMNS}
-        select advanced.log_id, %(head)s + new.number - 1, {_NEW_ROWS}, advanced
+        select advanced.log_id, %(head)s + new.number - 1, {_VALUES} from {source}, advanced
     """
-    values = {
+    values |= {
         "count": len(rows),
         "size": size,
-        "crc": crc,
+        "last_crc": crc,
         "log_id": known.log_id,
         "head": known.head,
-        "known": known.crc,
+        "crc_before": known.crc,
         "generation": known.generation,
-        **_values(rows),
     }
     return bool(connection.execute(statement.encode(), values).rowcount == len(rows))
 
 
-def _values(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    return {
-        "ats": [row.at for row in rows],
-        "kinds": [row.kind for row in rows],
-        "crcs": [row.crc for row in rows],
-        "roles": [row.role for row in rows],
-        "flags": [row.flags for row in rows],
-        "hashes": [row.id_hash for row in rows],
-        "lines": [row.line for row in rows],
-    }
+def _source(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+    """What new rows are selected from, and its values: single values for one, which cost the server half as much."""
+    columns = ("at", "kind", "crc", "role", "flags", "id_hash", "line")
+    if len(rows) == 1:
+        return _ONE_ROW, {column: getattr(rows[0], column) for column in columns}
+    return _ROWS, {column: [getattr(row, column) for row in rows] for column in columns}
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:

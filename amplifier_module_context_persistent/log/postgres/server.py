@@ -1,12 +1,16 @@
-"""One connection to a PostgreSQL server for each process and location, with a deadline on everything it does.
+"""The connections of this process to a PostgreSQL server: a few for each location, and a deadline on each wait.
 
-Sessions of one process that share a location share its connection; it is closed when the last of them closes its log.
-Nothing depends on the state of a database session, so a pooler that gives each transaction another connection
-(PgBouncer's transaction mode) may stand between; `prepare=off` in the location leaves prepared statements out.
+- Sessions of one process that share a location share its connections; the last session that closes its log closes them.
+- Nothing depends on the state of a database session, so a pooler that gives each transaction another connection
+  (PgBouncer's transaction mode) may stand between; `prepare=off` in the location leaves prepared statements out.
+- What goes wrong on a connection is a `ServerError`. It says whether the server refused, and so rolled back, or whether
+  nobody knows what it did.
+- A statement that is not waited for any more is cancelled, so that it does not go on waiting on the server.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -19,20 +23,78 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
 from ..location import Location
-from .schema import SCHEMA_VERSION, schema_version
+from .schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import psycopg
 
 logger = logging.getLogger(__name__)
 
-LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
+MOST_CONNECTIONS = 6
+"""For each location and process."""
+
+FIRST_SHARE = 1 / 3
+"""Of an operation's time, what its first attempt may take: a connection that nobody answers is given up early."""
+
+PAUSE_S = 0.02
+"""Between two attempts."""
+
+_LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _SHORTEST_CONNECT_S = 2  # libpq's own least timeout
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.05, 1.0
+_IDLE_S = 30.0  # a connection that was not used for so long is asked for a sign of life first
+_ASIDE_S = 1.0  # for what is asked or cancelled on the side, once a deadline has passed
+
+_DEFAULTS: dict[str, str | int] = {
+    "target_session_attrs": "read-write",
+    "application_name": "context-persistent",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
+"""Parameters of libpq, where the location does not give them."""
+
+_REFUSED_FOR_GOOD = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "permission denied",
+    "not permitted",
+    "no password supplied",
+)
+"""What a server says that refuses a connection and will refuse the next one: libpq gives no SQLSTATE for it."""
+
+_NO_PREPARED_STATEMENT, _NO_TABLE, _NO_SCHEMA = "26000", "42P01", "3F000"
+_CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
 class DeadlineError(Exception):
     """The server did not answer in time; what was sent may still be done."""
+
+
+class ServerError(Exception):
+    """What came in place of an answer.
+
+    Args:
+        reason: one line.
+        sqlstate: the server's code, or empty.
+        is_refusal: the server answered, and rolled back what the statement did. Else nobody knows.
+    """
+
+    def __init__(self, reason: str, *, sqlstate: str = "", is_refusal: bool = False) -> None:
+        super().__init__(reason)
+        self.sqlstate, self.is_refusal = sqlstate, is_refusal
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error is the server's answer to a statement, which it has rolled back.
+
+    A fatal error is none: the server may have committed before it ended the connection.
+    """
+    state = getattr(error, "sqlstate", None)
+    if not state or state.startswith(_CONNECTION_CLASSES):
+        return False
+    return bool(error.diag.severity_nonlocalized == "ERROR")  # type: ignore[attr-defined]  # a pooler's has none
 
 
 def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
@@ -63,47 +125,128 @@ def _import_psycopg() -> Any:
 
 @dataclass(slots=True)
 class Server:
-    """The shared connection to one location."""
+    """The connections to one location."""
 
     location: Location
-    guard: threading.RLock = field(default_factory=threading.RLock)
     users: int = 0
     pid: int = field(default_factory=os.getpid)
-    connection: psycopg.Connection[Any] | None = None
-    facts: dict[str, str] = field(default_factory=dict)
-    """Settings of the server, read when the connection was made."""
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _slots: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(MOST_CONNECTIONS))
+    _free: list[Any] = field(default_factory=list)
+    _held: threading.local = field(default_factory=threading.local)
 
     @contextmanager
     def connected(self, deadline: float) -> Iterator[psycopg.Connection[Any]]:
-        """Give the connection, made anew where there is none, to one thread at a time until the block ends.
+        """Give this thread a connection until the block ends; within the block, the same one again.
+
+        A transaction that the block leaves open is rolled back.
 
         Raises:
-            DeadlineError: another session of this process used it until the deadline.
-            psycopg.OperationalError: the server cannot be reached by the deadline.
+            ServerError: no connection by the deadline, or the block's statement was refused or got no answer.
             LogUnreadableError: the tables are missing, older or newer; says what to do.
         """
-        if not self.guard.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise DeadlineError
+        held = getattr(self._held, "connection", None)
+        if held is not None and not held.closed:
+            held.deadline = deadline
+            with self.telling(held):
+                yield held
+            return
+        if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise ServerError(f"all {MOST_CONNECTIONS} connections of this process are busy")
         try:
-            connection = self.connection
-            if connection is None or connection.closed:
-                connection = self._connect(deadline)
-            connection.deadline = deadline  # type: ignore[attr-defined]
-            yield connection
+            self._held.connection = connection = self._take(deadline)
+            try:
+                with self.telling(connection):
+                    yield connection
+            finally:
+                self._held.connection = None
+                self._put_back(connection)
         finally:
-            self.guard.release()
+            self._slots.release()
 
-    def is_open(self) -> bool:
-        """Whether the connection stands, so that the server's last answer is a verdict."""
-        connection = self.connection
-        return connection is not None and not connection.closed and not connection.broken
+    @contextmanager
+    def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+        """Turn what goes wrong on a connection into a `ServerError`; one of which nobody knows is closed."""
+        try:
+            yield
+        except DeadlineError as error:
+            holder = self._find_holder(connection)
+            self._cancel(connection)
+            raise ServerError(f"it did not answer in time{holder}") from error
+        except Exception as error:
+            state = getattr(error, "sqlstate", "")
+            if state == "" and not hasattr(error, "sqlstate"):
+                raise
+            refused = is_refusal(error)
+            if not refused:
+                connection.pgconn.finish()
+            reason = first_line(error)
+            if state == _NO_PREPARED_STATEMENT:
+                reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
+            raise ServerError(reason, sqlstate=state or "", is_refusal=refused) from error
 
-    def drop(self) -> None:
-        """Close a connection of which nobody knows what the server did last."""
-        with self.guard:
-            connection, self.connection = self.connection, None
-            if connection is not None:
-                connection.pgconn.finish()  # at once: a polite end could wait for a server that does not answer
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        with self._guard:
+            free, self._free[:] = list(self._free), []
+        for connection in free:
+            connection.pgconn.finish()  # at once: a polite end could wait for a server that does not answer
+
+    def _take(self, deadline: float) -> psycopg.Connection[Any]:
+        with self._guard:
+            connection = self._free.pop() if self._free else None
+        if connection is not None and self._is_alive(connection, deadline):
+            connection.deadline = deadline
+            return connection  # type: ignore[no-any-return]
+        return self._connect(deadline)
+
+    def _is_alive(self, connection: Any, deadline: float) -> bool:
+        """Whether a connection that was not used for a while still answers."""
+        now = time.monotonic()
+        if now - connection.used_s < _IDLE_S:
+            return True
+        connection.deadline = now + max(0.0, deadline - now) / 3
+        try:
+            connection.execute(b"select 1")
+        except Exception as error:
+            if not (isinstance(error, DeadlineError) or hasattr(error, "sqlstate")):
+                raise
+            connection.pgconn.finish()
+            return False
+        return True
+
+    def _put_back(self, connection: Any) -> None:
+        if connection.closed:
+            self.close()  # what broke one has broken the others, or will be found out by new ones
+        elif self.users <= 0 or connection.pgconn.transaction_status != 0:  # not idle: the server rolls back
+            connection.pgconn.finish()
+        else:
+            connection.used_s = time.monotonic()
+            with self._guard:
+                self._free.append(connection)
+
+    def _find_holder(self, connection: psycopg.Connection[Any]) -> str:
+        """Say who holds what a connection waits for, as far as the server tells."""
+        pid = connection.info.backend_pid
+        with contextlib.suppress(Exception):  # it explains an error, and must not take its place
+            aside = self._connect_once(_import_psycopg(), time.monotonic() + _ASIDE_S)
+            try:
+                found = aside.execute(
+                    b"select pid, application_name, state from pg_stat_activity where pid = any(pg_blocking_pids(%s))",
+                    [pid],
+                ).fetchall()
+            finally:
+                aside.pgconn.finish()
+            if found:
+                return "; it waits for " + ", ".join(f"process {row[0]} ({row[1]}, {row[2]})" for row in found)
+        return ""
+
+    def _cancel(self, connection: psycopg.Connection[Any]) -> None:
+        """End a connection, and what the server does for it."""
+        if _import_psycopg().capabilities.has_cancel_safe():
+            with contextlib.suppress(Exception):  # the server may be away: then it finds out by itself
+                connection.cancel_safe(timeout=_ASIDE_S)
+        connection.pgconn.finish()
 
     def _connect(self, deadline: float) -> psycopg.Connection[Any]:
         psycopg = _import_psycopg()
@@ -112,52 +255,56 @@ class Server:
             try:
                 connection = self._connect_once(psycopg, deadline)
                 break
-            except psycopg.OperationalError:
-                if time.monotonic() + delay > deadline:
-                    raise
-                time.sleep(delay)
-                delay = min(2 * delay, _LONGEST_DELAY_S)
+            except psycopg.OperationalError as error:
+                for_good = any(words in str(error) for words in _REFUSED_FOR_GOOD)
+                if for_good or time.monotonic() + delay > deadline:
+                    raise ServerError(first_line(error), is_refusal=for_good) from error
+            time.sleep(delay)
+            delay = min(2 * delay, _LONGEST_DELAY_S)
         try:
-            self._check(connection)
+            with self.telling(connection):
+                self._check(psycopg, connection)
         except BaseException:
-            connection.close()
+            connection.pgconn.finish()
             raise
-        self.connection = connection
         return connection
 
     def _connect_once(self, psycopg: Any, deadline: float) -> psycopg.Connection[Any]:
         left_s = max(deadline - time.monotonic(), 0.0)
+        given = psycopg.conninfo.conninfo_to_dict(self.location.conninfo)
         connection = _connection_class(psycopg).connect(
             self.location.conninfo,
             autocommit=True,
             prepare_threshold=2 if self.location.prepares else None,
             connect_timeout=max(_SHORTEST_CONNECT_S, round(left_s)),
             tcp_user_timeout=max(1, round(1000 * left_s)),
-            target_session_attrs="read-write",
-            application_name="context-persistent",
+            **{name: value for name, value in _DEFAULTS.items() if name not in given},
         )
         connection.deadline = deadline
+        connection.add_notice_handler(connection.heed)
         return connection  # type: ignore[no-any-return]
 
-    def _check(self, connection: psycopg.Connection[Any]) -> None:
+    def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
         schema, shown = self.location.schema, self.location.shown
-        version = schema_version(connection, schema)
-        if version is None:
+        question = f"select number, current_setting('fsync') from {schema}.version"
+        try:
+            row = connection.execute(question.encode()).fetchone()
+        except psycopg.Error as error:
+            if error.sqlstate not in (_NO_TABLE, _NO_SCHEMA):
+                raise
+            row = None
+        if row is None:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
             raise LogUnreadableError(errno.ENOENT, reason)
+        version, fsync = row
         if version != SCHEMA_VERSION:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
             raise LogUnreadableError(errno.EPROTO, reason)
-        names = ("synchronous_commit", "fsync", "in_hot_standby")
-        rows = connection.execute(
-            "select name, setting from pg_settings where name = any(%s)", [list(names)]
-        ).fetchall()
-        self.facts = {str(name): str(setting) for name, setting in rows}
-        if self.facts.get("fsync") == "off":
+        if fsync == "off":
             logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", shown)
         info = connection.info
-        if not info.host.startswith("/") and info.host not in LOCAL_HOSTS:
+        if not info.host.startswith("/") and info.host not in _LOCAL_HOSTS:
             sslmode = info.get_parameters().get("sslmode", "prefer")
             if sslmode != "verify-full":
                 logger.warning(
@@ -170,43 +317,56 @@ def _connection_class(psycopg: Any) -> Any:
         """A connection whose every wait for the server ends at `deadline`."""
 
         deadline = float("inf")
+        used_s = 0.0
+        """When it was used last."""
+        is_unreplicated = False
+        """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
 
         def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
             return super().wait(until(gen, self.deadline), interval, **options)
 
+        def heed(self, notice: Any) -> None:
+            """Notice a commit whose wait for a replica was cancelled; its text is in the server's language."""
+            if notice.source_function == "SyncRepWaitForLSN":
+                self.is_unreplicated = True
+
     return DeadlineConnection
 
 
-_SERVERS: dict[str, Server] = {}
+_SERVERS: dict[tuple[str, str], Server] = {}
 _SERVERS_GUARD = threading.Lock()
 
 
 def take_server(location: Location) -> Server:
     """Give this process's server for a location; each one taken is to be given back."""
+    key = location.conninfo, location.schema
     with _SERVERS_GUARD:
-        server = _SERVERS.get(location.conninfo + location.schema)
-        if server is None or server.pid != os.getpid():  # a fork shares its parent's socket and must not use it
-            server = _SERVERS[location.conninfo + location.schema] = Server(location)
+        server = _SERVERS.get(key)
+        if server is None or server.pid != os.getpid():  # a fork shares its parent's sockets and must not use them
+            server = _SERVERS[key] = Server(location)
         server.users += 1
         return server
 
 
 def give_back(server: Server) -> None:
-    """Close the connection if nobody uses it any more."""
+    """Close the connections if nobody uses them any more."""
     with _SERVERS_GUARD:
         server.users -= 1
         idle = server.users <= 0
     if idle and server.pid == os.getpid():
-        server.drop()
+        server.close()
 
 
-def is_servers(error: BaseException | None) -> bool:
-    """Whether an error is the server's or the connection's, and not one of our own."""
-    return isinstance(error, DeadlineError) or hasattr(error, "sqlstate")
+@contextmanager
+def using(location: Location) -> Iterator[Server]:
+    """Take this process's server until the block ends."""
+    server = take_server(location)
+    try:
+        yield server
+    finally:
+        give_back(server)
 
 
 def first_line(error: Exception) -> str:
     """What an error of the server says, on one line."""
-    if isinstance(error, DeadlineError):
-        return "it did not answer in time"
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
