@@ -70,6 +70,7 @@ class NewStoredLog:
         try:
             with self.refusing():
                 self._connection = self._stack.enter_context(self._server.connected(self._deadline()))
+            with self.refusing():
                 rows.begin(self.connection, limit_s=self._timeout_s)
                 row = self.connection.execute(
                     f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
