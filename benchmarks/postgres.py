@@ -1,6 +1,9 @@
 """What a log in PostgreSQL costs, each against something else in the same run, on an embedded server.
 
+The server runs with `fsync=off`: what is measured is the work, not the disk.
+
 - an append (`fsync`) against one bare insert and commit of the same bytes in a worker thread;
+- 16 sessions of one process that append at once against one after the other;
 - an append of 16 tasks at once against one after the other;
 - a request against one of the same session in a file;
 - resuming a session against fetching and parsing all its lines, each in a process of its own, with the memory it adds;
@@ -64,7 +67,7 @@ async def append(server: TestServer, storage: str, calls: int, rounds: int) -> C
                 await manager.add_message(MESSAGE)
 
             pair = (("append, fsync", ours), ("insert + commit in a thread", bare))
-            compared = await compare_async("append", *pair, limit=1.3, calls=calls, rounds=rounds)
+            compared = await compare_async("append", *pair, limit=1.6, calls=calls, rounds=rounds)
     worker.shutdown()
     return compared
 
@@ -82,6 +85,24 @@ async def together(storage: str, calls: int, rounds: int) -> Comparison:
 
         pair = ((f"{TASKS} tasks at once", at_once), (f"{TASKS} one after the other", one_by_one))
         return await compare_async("16 tasks", *pair, limit=0.25, calls=max(4, calls // TASKS), rounds=rounds)
+
+
+async def sessions(storage: str, calls: int, rounds: int) -> Comparison:
+    """The time for a message in each of 16 sessions: at once, and one after the other."""
+    managers = [open_session(storage, f"of-{TASKS}-{number}") for number in range(TASKS)]
+
+    async def at_once() -> None:
+        await asyncio.gather(*(manager.add_message(MESSAGE) for manager in managers))
+
+    async def one_by_one() -> None:
+        for manager in managers:
+            await manager.add_message(MESSAGE)
+
+    pair = (("16 sessions at once", at_once), ("16 sessions one by one", one_by_one))
+    compared = await compare_async("16 sessions", *pair, limit=0.6, calls=max(4, calls // TASKS), rounds=rounds)
+    for manager in managers:
+        await manager.close()
+    return compared
 
 
 async def request(storage: str, calls: int, rounds: int) -> Comparison:
@@ -108,7 +129,7 @@ async def request(storage: str, calls: int, rounds: int) -> Comparison:
         await file.close()
         await stored.close()
     return Comparison(
-        "request", "in PostgreSQL", "in a file", round(best[1], 2), round(best[2], 2), round(best[0], 3), 1.5
+        "request", "in PostgreSQL", "in a file", round(best[1], 2), round(best[2], 2), round(best[0], 3), 1.3
     )
 
 
@@ -231,10 +252,13 @@ def main() -> int:
         print(json.dumps(WORKERS[name](storage)))
         return 0
     with running_server() as server:
+        server.execute("alter system set fsync = off")
+        server.execute("select pg_reload_conf()")
         storage = server.new_location()
         results = [
             asyncio.run(append(server, storage, options.calls, options.rounds)),
             asyncio.run(together(storage, options.calls, options.rounds)),
+            asyncio.run(sessions(storage, options.calls, options.rounds)),
             asyncio.run(request(storage, options.calls, options.rounds)),
         ]
         resumed, memory = resume(storage, options.messages, options.rounds)

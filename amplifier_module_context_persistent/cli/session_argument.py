@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import LogError
-from ..log.location import parse_location, stored_name, without_password
+from ..log.location import STORAGE_VARIABLE, parse_location, stored_name, without_password
 from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
@@ -22,7 +22,6 @@ from .terminal import UnusableError, one_line, reason, say
 
 R = TypeVar("R")
 
-STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
 _STORAGE = f"{__name__}.storage"
 _MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
 

@@ -37,11 +37,12 @@ GROUPS = {
 """The title of each group of keys in the documentation, and the key with which the group begins."""
 
 
-def _option(default: Any, allowed: str, check: Check, meaning: str) -> Any:
+def _option(default: Any, allowed: str, check: Check, meaning: str, *, shown: bool = True) -> Any:
+    """Make one key; with `shown=False` its value, which may hold a password, is in no error and no representation."""
     metadata = {"allowed": allowed, "check": check, "meaning": meaning}
     if isinstance(default, list):
-        return field(default_factory=tuple, metadata=metadata)
-    return field(default=default, metadata=metadata)
+        return field(default_factory=tuple, metadata=metadata, repr=shown)
+    return field(default=default, metadata=metadata, repr=shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ class Config:
         "`postgresql://…` or `service=…`",
         lambda v: v is None or (isinstance(v, str) and v.startswith(("postgresql://", "postgres://", "service="))),
         "A PostgreSQL database that keeps the logs, instead of files ([postgres.md](postgres.md)).",
+        shown=False,
     )
     memory_files: Sequence[FilePath] = _option(
         [],
@@ -276,7 +278,8 @@ class Config:
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
             elif not options[key].metadata["check"](value):
-                raise ConfigError(f"{key}: {value!r} is not allowed; allowed: {options[key].metadata['allowed']}")
+                found = repr(value) if options[key].repr else "this value"
+                raise ConfigError(f"{key}: {found} is not allowed; allowed: {options[key].metadata['allowed']}")
             else:
                 values[key] = tuple(value) if isinstance(value, list) else value
         configured = frozenset(values)

@@ -23,6 +23,7 @@ import click
 from amplifier_core.message_models import Message as ProviderMessage
 from rich.console import Console
 
+from ..log.location import STORAGE_VARIABLE
 from . import stored
 from .session import INTERRUPTED_TOOL
 
@@ -178,10 +179,9 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
     with (
         open(errors_path, "wb") as errors,
         subprocess.Popen(  # noqa: S603 - this interpreter, with a module of this package
-            [sys.executable, "-m", "amplifier_module_context_persistent.demo.session", part, project]
-            + ([storage] if storage is not None else []),
+            [sys.executable, "-m", "amplifier_module_context_persistent.demo.session", part, project],
             cwd=project,
-            env={**os.environ, "HOME": home, "USERPROFILE": home},
+            env={**os.environ, "HOME": home, "USERPROFILE": home, STORAGE_VARIABLE: storage or ""},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -19,6 +19,8 @@ from amplifier_core import AmplifierSession, HookResult, ModuleLoader
 from amplifier_core.message_models import ChatRequest, ChatResponse, Message, TextBlock, ToolCall, ToolSpec
 from amplifier_core.models import ProviderInfo, ToolResult
 
+from ..log.location import STORAGE_VARIABLE
+
 SESSION_ID = "demo"
 INTERRUPTED_TOOL = "run_tests"
 SYSTEM_PROMPT = "You prepare releases. Look before you answer."
@@ -246,9 +248,12 @@ def _telling(channel: TextIO) -> Tell:
 
 
 def main(arguments: list[str]) -> None:
-    """Play `first` or `resumed` in a directory; a third argument is the database that has the log."""
-    part, directory, *storages = arguments
-    storage = storages[0] if storages else None
+    """Play `first` or `resumed` in a directory; the environment names the database that has the log, if one has.
+
+    Others on the machine may see a command's arguments, and a password in them.
+    """
+    part, directory = arguments
+    storage = os.environ.get(STORAGE_VARIABLE) or None
     # What others print must not come between: standard output is the parent's, and only this function's.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)

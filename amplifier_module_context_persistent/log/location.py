@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import unquote
 
 DEFAULT_SCHEMA = "context_persistent"
 PREFIXES = ("postgresql://", "postgres://", "service=")
+STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
+"""The environment variable with a location for commands that are not given one."""
+
+_OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on"}
+_WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -78,26 +84,23 @@ def parse_location(location: str) -> Location:
     Raises:
         ValueError: it is none; the message never quotes a password.
     """
-    location, _, name = location.partition("#")
     if location.startswith("service="):
-        words = dict(word.partition("=")[::2] for word in location.split())
-        schema, prepares = words.pop("schema", DEFAULT_SCHEMA), words.pop("prepare", "on")
+        words, name = _words(location)
+        schema, prepares = (_unquoted(words.pop(key, default)) for key, default in _OURS.items())
         conninfo = " ".join(f"{key}={value}" for key, value in words.items())
         kept = {key: value for key, value in words.items() if "password" not in key}
-        shown = " ".join(f"{key}={value}" for key, value in {**kept, **_ours(schema, prepares)}.items())
+        shown = " ".join(f"{key}={value}" for key, value in {**kept, **_given(schema, prepares)}.items())
     elif location.startswith(PREFIXES):
-        try:
-            parts = urlsplit(location)
-            host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError:
-            raise ValueError("the storage URL cannot be read; write postgresql://USER@HOST:PORT/DATABASE") from None
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        schema, prepares = query.pop("schema", DEFAULT_SCHEMA), query.pop("prepare", "on")
-        conninfo = _url(parts.scheme, parts.netloc, parts.path, query)
-        user = f"{parts.username}@" if parts.username else ""
-        kept = {key: value for key, value in query.items() if "password" not in key}
-        shown = _url(parts.scheme, f"{user}{host}{port}", parts.path, {**kept, **_ours(schema, prepares)})
+        url, _, name = location.partition("#")
+        server, _, query = url.partition("?")
+        pairs = [pair for pair in query.split("&") if pair]
+        ours = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs) if key in _OURS}
+        schema, prepares = (ours.get(key, default) for key, default in _OURS.items())
+        theirs = [pair for pair in pairs if pair.partition("=")[0] not in _OURS]
+        conninfo = _url(server, theirs)
+        kept_pairs = [pair for pair in theirs if "password" not in unquote(pair.partition("=")[0])]
+        added = [f"{key}={value}" for key, value in _given(schema, prepares).items()]
+        shown = _url(_without_userinfo_password(server), kept_pairs + added)
     else:
         raise ValueError("a storage location begins with postgresql:// or service=")
     if prepares not in ("on", "off"):
@@ -108,11 +111,45 @@ def parse_location(location: str) -> Location:
     )
 
 
-def _ours(schema: str, prepares: str) -> dict[str, str]:
+def _given(schema: str, prepares: str) -> dict[str, str]:
     """Our own parameters, where they are not the defaults."""
-    given = {"schema": (schema, DEFAULT_SCHEMA), "prepare": (prepares, "on")}
-    return {key: value for key, (value, default) in given.items() if value != default}
+    return {key: value for key, value in zip(_OURS, (schema, prepares), strict=True) if value != _OURS[key]}
 
 
-def _url(scheme: str, host: str, path: str, query: dict[str, str]) -> str:
-    return f"{scheme}://{host}{path}{'?' if query else ''}{urlencode(query)}"
+def _words(location: str) -> tuple[dict[str, str], str]:
+    """The words of `key=value`, as they are written, and what stands after `#`.
+
+    Raises:
+        ValueError: something else stands there.
+    """
+    words, at = dict[str, str](), 0
+    while at < len(location) and location[at] != "#":
+        word = _WORD.match(location, at)
+        if word is None:
+            raise ValueError("the storage cannot be read; write service=NAME KEY=VALUE …, values with blanks in quotes")
+        words[word[1]], at = word[2], word.end()
+    return words, location[at + 1 :]
+
+
+def _unquoted(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1] if value.startswith("'") else value)
+
+
+def _without_userinfo_password(server: str) -> str:
+    """What stands before the `?` of a URL, without a password; it may name several hosts.
+
+    Raises:
+        ValueError: what stands where a host or a port belongs is none; perhaps it is half of a password.
+    """
+    scheme, _, rest = server.partition("://")
+    authority, slash, database = rest.partition("/")
+    user, at, hosts = authority.rpartition("@")
+    if "@" in database or not all(_HOST.fullmatch(host) for host in hosts.split(",")):
+        raise ValueError(
+            "the storage URL cannot be read; write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
+        )
+    return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"
+
+
+def _url(server: str, pairs: list[str]) -> str:
+    return f"{server}{'?' if pairs else ''}{'&'.join(pairs)}"

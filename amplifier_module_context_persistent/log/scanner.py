@@ -11,6 +11,7 @@ of whole lines, in order, and keeps the checksum chain from one block to the nex
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -147,7 +148,8 @@ class Scanner:
     def go_on(self, other: Scanner) -> None:
         """Go on with the line that another scanner would take next."""
         self.line, self.offset = other.line, other.offset
-        self._chain, self._bare = Chain.restored(other._chain.snapshot()), other._bare
+        self._chain = replace(other._chain, strays=list(other._chain.strays))
+        self._bare = other._bare
 
     def snapshot(self) -> dict[str, Any] | None:
         """What is known besides the index, in plain JSON types; None where a reset is open."""

@@ -12,8 +12,12 @@ SECRET = "hunter" + "2"
     [
         ("postgresql://h/db#p/s", "postgresql://h/db", "p/s", "context_persistent", True),
         ("postgres://u@h:5433/db?schema=team_a&prepare=off#s", "postgres://u@h:5433/db", "s", "team_a", False),
-        ("postgresql:///db?host=/run/pg&sslmode=disable#s", "postgresql:///db?host=%2Frun%2Fpg&sslmode=disable", "s",
+        ("postgresql:///db?host=/run/pg&sslmode=disable#s", "postgresql:///db?host=/run/pg&sslmode=disable", "s",
          "context_persistent", True),
+        ("postgresql://u@a:1,b:2,[::1]:3/db?target_session_attrs=any&options=-c%20a=1+2&schema=s_1#n",
+         "postgresql://u@a:1,b:2,[::1]:3/db?target_session_attrs=any&options=-c%20a=1+2", "n", "s_1", True),
+        (r"service=logs options='-c a=\'x y\' #' schema='b'#p/s", r"service=logs options='-c a=\'x y\' #'", "p/s", "b",
+         True),
         ("service=logs schema=b #p/s", "service=logs", "p/s", "b", True),
     ],
 )  # fmt: skip
@@ -30,6 +34,9 @@ def test_a_location_is_taken_apart(given: str, conninfo: str, name: str, schema:
         f"postgresql://u@h/db?password={SECRET}&sslpassword={SECRET}#s",
         f"postgresql://u:{SECRET}@[::1]:5432/db#s",
         f"service=logs password={SECRET} #s",
+        f"service=logs password='x {SECRET}' sslpassword = {SECRET}#s",
+        f"postgresql://u:{SECRET}@a:1,b:2/db#s",
+        f"postgresql://u@h/db?pass%77ord={SECRET}#s",
     ],
 )
 def test_a_password_is_not_shown(given: str) -> None:
@@ -45,6 +52,10 @@ def test_a_password_is_not_shown(given: str) -> None:
     [
         f"postgresql://u:{SECRET}@h:port/db",
         f"mysql://u:{SECRET}@h/db",
+        f"postgresql://u:pa/{SECRET}@h/db",
+        f"postgresql://u:1/{SECRET}@h/db",
+        f"service=logs password='{SECRET}",
+        f"service=logs {SECRET}",
         f"postgresql://u:{SECRET}@h/db?schema=a;drop",
         f"postgresql://u:{SECRET}@h/db?prepare=maybe",
     ],
