@@ -2,6 +2,9 @@
 
 The header of a log comes first and says what became of every line, which is known last. So bodies wait, in memory while
 they are few, and else in one temporary file; what is held of each message is its id and its size.
+
+What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
+context with our tokens, for the sizes in plans and for the calibration that the first view of the session begins with.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import os
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,15 +22,96 @@ from ..log.batch import SEAL_BYTES
 from ..log.plain_json import MAX_DEPTH
 from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..log.reset_record import Reset, frame
+from ..messages.message import is_block
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
+from ..tokens.calibration import Calibration, actual_tokens
+from ..tokens.counter import CALL_TOKENS, MESSAGE_TOKENS, EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan
 from ..view.plan_record import keep_runs
-from .copy import Carried
-from .import_usage import ContextSize
+from .copy_messages import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
-from .importers.fields import iso_time
+from .importers.fields import as_text, iso_time
+
+_MOST_WAITING_CHARS = 1 << 20
+_TEXTS = ("text", "thinking")
+
+
+class ContextSize:
+    """What the model of one session would see, in our tokens, beside what its providers reported.
+
+    Texts are counted together, from one report to the next: much faster than message by message, and as near as the
+    estimate itself.
+    """
+
+    def __init__(self) -> None:
+        self.reports = 0
+        """How many answers say what their request read."""
+        self._counter = EstimateCounter()
+        self._ends: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        """By provider and model, our count and the provider's at the first and the last report."""
+        self._counted = 0
+        self._waiting: list[str] = []
+        self._waiting_chars = 0
+
+    @property
+    def counted_tokens(self) -> int:
+        """The tokens of what the model would see by now."""
+        if self._waiting:
+            self._counted += self._counter.count_text("\n".join(self._waiting))
+            self._waiting, self._waiting_chars = [], 0
+        return self._counted
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Count a message."""
+        content = message.get("content")
+        texts = [content] if isinstance(content, str) else []
+        for block in content if isinstance(content, list) else ():
+            if is_block(block, _TEXTS) and isinstance(block.get(block["type"]), str):
+                texts.append(block[block["type"]])
+            else:  # an image, or what only the counter knows
+                self._counted += count_message(dict(message), self._counter)
+                return
+        self._counted += MESSAGE_TOKENS
+        for call in message.get("tool_calls") or ():
+            self._counted += CALL_TOKENS
+            texts += [call["tool"], as_text(call["arguments"])]
+        self._waiting += texts
+        self._waiting_chars += sum(map(len, texts))
+        if self._waiting_chars > _MOST_WAITING_CHARS:
+            _ = self.counted_tokens
+
+    def reset(self, counted_tokens: int) -> None:
+        """Note that from here on the model sees only so much: after a compaction or a clear."""
+        self._waiting, self._waiting_chars = [], 0
+        self._counted = counted_tokens
+
+    def report(self, usage: Mapping[str, Any], provider: str, model: str) -> None:
+        """Take what a provider reported of the request with what was counted so far."""
+        if actual := actual_tokens(usage):
+            ends = self._ends.setdefault((provider, model), [])
+            ends[1:] = [(self.counted_tokens, actual)]
+            self.reports += 1
+
+    def records(self) -> Iterator[bytes]:
+        """For each provider and model, the body of the record from which a session's token meter goes on.
+
+        It names no tokens of a request, so nobody counts it as one.
+        """
+        for (provider, model), ends in self._ends.items():
+            learned = Calibration()
+            for counted, actual in ends:
+                learned = learned.observe(counted, actual, continues=True)
+            yield encode_control(
+                "usage",
+                provider=provider,
+                model=model,
+                ratio=round(learned.ratio, 4),
+                overhead_tokens=learned.overhead_tokens,
+                state=learned.to_record(),
+            )
+
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""

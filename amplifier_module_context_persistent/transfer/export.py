@@ -28,11 +28,17 @@ from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..transcript.transcript import Transcript
-from .copy import unread_lines
-from .exporters.registry import EXPORTERS
-from .exporters.session_view import SessionView
-from .markdown import inline
-from .markdown_session import SessionMarkdown
+from .copy_messages import unread_lines
+from .exporters.atif import Atif
+from .exporters.otlp import Otlp
+from .exporters.request_bodies import AnthropicBody, OpenAIBody
+from .exporters.session_view import Exporter, SessionView
+from .markdown import SessionMarkdown, inline
+
+EXPORTERS: dict[str, Exporter] = {
+    exporter.name: exporter for exporter in (Atif(), OpenAIBody(), AnthropicBody(), Otlp())
+}
+"""The formats of others."""
 
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
 

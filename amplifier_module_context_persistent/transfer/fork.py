@@ -28,7 +28,7 @@ from ..paths import LOG_NAME, log_name, log_path, session_id_of
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from ..view.wire import WIRE, begins_strict
-from .copy import Carried, NewLog, carry, refused_messages
+from .copy_messages import Carried, NewLog, carry, refused_messages
 from .host_files import write_host_files
 from .importers.account import Loss
 

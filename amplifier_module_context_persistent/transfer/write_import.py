@@ -19,7 +19,7 @@ from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_writer import ids_in, reset_bodies
 from ..view.wire import WIRE
-from .copy import NewLog
+from .copy_messages import NewLog
 from .drafts import Draft, Drafts
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account

@@ -4,7 +4,7 @@ from amplifier_module_context_persistent.log.record import decode
 from amplifier_module_context_persistent.messages.usage import usage_of_record
 from amplifier_module_context_persistent.tokens.calibration import Calibration
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.transfer.import_usage import ContextSize
+from amplifier_module_context_persistent.transfer.drafts import ContextSize
 
 
 def test_counts_are_near_those_of_single_messages() -> None:

@@ -21,8 +21,7 @@ from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
 from ...view.plan_record import kept_ordinals
-from .parts import model_of, session_name, tool_definitions
-from .session_view import SessionView
+from .session_view import SessionView, model_of, session_name, tool_definitions
 
 VERSION = "ATIF-v1.8"
 OWN = "context_persistent"

@@ -17,8 +17,7 @@ from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_j
 from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
-from .parts import first_time, session_name
-from .session_view import SessionView
+from .session_view import SessionView, first_time, session_name
 
 SCOPE = {
     "name": "amplifier-module-context-persistent",

@@ -10,8 +10,7 @@ from typing import Any
 
 from ...messages.blocks import to_json
 from ...view.request_body import to_anthropic, to_openai
-from .parts import model_of, tool_definitions
-from .session_view import SessionView
+from .session_view import SessionView, model_of, tool_definitions
 
 MAX_TOKENS = 4_096
 """What Anthropic's API wants to be told; every model of it may answer with so many."""

@@ -26,7 +26,7 @@ from .fields import (
     text,
     usage_of,
 )
-from .responses_items import image_block
+from .openai import image_block
 from .source import ImportRefusedError, Sample, Source
 
 _MOST_DEPTH = 8

@@ -10,8 +10,7 @@ from typing import Any
 
 from .account import Account
 from .fields import items, mapping, session_name, text
-from .lines import SourceObject, objects_of
-from .source import Source
+from .source import Source, SourceObject, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL | {

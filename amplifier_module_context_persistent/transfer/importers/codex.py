@@ -7,16 +7,269 @@ what the model was given from there on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
-from .codex_index import CONTEXT, Part, Rollout, find_people, settle, take, text_of
 from .events import MOST_BRANCHES, Compacted, Event, Kept, MessageRead, SessionStart, branch
-from .fields import Message, assistant, items, mapping, metadata, plain_content, result, session_name, text
-from .lines import objects_of
-from .responses_items import blocks_of, output_of, parts_of, thinking
-from .source import Sample, Source
+from .fields import (
+    Message,
+    assistant,
+    items,
+    mapping,
+    metadata,
+    plain_content,
+    result,
+    session_name,
+    text,
+    total,
+    usage_of,
+)
+from .openai import CALLS, OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning, thinking
+from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
+
+CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
+"""How a user's message begins that no person wrote."""
+
+_END_CHARS = 300
+_TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
+_REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
+
+
+@dataclass(slots=True)
+class Part:
+    """What becomes one message, a compaction or a kept entry: its lines, and what was told of them elsewhere."""
+
+    kind: str
+    lines: list[SourceObject]
+    text: str = ""
+    """Of a message, to be compared with what events say that a person wrote."""
+    model: str = ""
+    usage: dict[str, Any] = field(default_factory=dict)
+    is_human: bool = False
+    reasoning: str = ""
+    """Of an answer, the text of its reasoning items."""
+
+
+@dataclass(slots=True)
+class Rollout:
+    """The parts of a file in order; those of turns that were rolled back apart."""
+
+    live: list[Part] = field(default_factory=list)
+    rolled_back: list[tuple[int, list[Part], list[Part]]] = field(default_factory=list)
+    """The line of each roll-back, what stood before it, and what it took away."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    session_id: str = ""
+    parent_id: str = ""
+    name: str = ""
+    instructions: str = ""
+    model: str = ""
+    said: set[str] = field(default_factory=set)
+    """What a person wrote, as events say."""
+    tells_people: bool = False
+    names: dict[str, str] = field(default_factory=dict)
+    last_context: dict[str, Any] = field(default_factory=dict)
+    started: str = ""
+    waiting: list[tuple[SourceObject, str]] = field(default_factory=list)
+    """Events that tell what was reasoned, and their texts, until it is known whether an item says the same."""
+
+
+def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
+    """Note a line, and put it in its place.
+
+    Raises:
+        TwoSessionsError: it begins another session.
+    """
+    kind, payload = text(entry.get("type")), mapping(entry.get("payload"))
+    if kind not in ("event_msg", "response_item"):
+        settle(rollout, account)
+    if kind == "response_item" and payload:
+        _item(rollout, at, payload, account)
+    elif kind == "compacted":
+        account.map(kind)
+        rollout.live.append(Part("compacted", [at]))
+    elif kind == "turn_context":
+        account.keep(kind)
+        rollout.model = text(payload.get("model")) or rollout.model
+        context = {key: value for key, value in payload.items() if key != "turn_id"}
+        if context != rollout.last_context:
+            rollout.last_context = context
+            rollout.live.append(Part("kept", [at]))
+    elif kind == "session_meta":
+        account.keep(kind)
+        if rollout.session_id:
+            _check_is_own(rollout, at.number, payload)
+            rollout.live.append(Part("kept", [at]))
+        else:
+            _note_facts(rollout, payload)
+    elif kind == "event_msg":
+        _told(rollout, at, payload, account)
+    else:
+        account.keep(kind or "without a type")
+        rollout.live.append(Part("kept", [at]))
+
+
+def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
+    """Check that a further `session_meta` is of this session, or of an earlier one that it goes on from.
+
+    Raises:
+        TwoSessionsError: it is of one that began later.
+    """
+    other, known = text(meta.get("id")), rollout.session_id
+    goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
+    if other and other != known and not goes_on and text(meta.get("timestamp")) >= rollout.started:
+        raise TwoSessionsError(line, known, other)
+
+
+def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
+    kind = kind_of(item)
+    said = text_of_reasoning(item) if kind == "reasoning" else ""
+    settle(rollout, account, said)
+    if kind in CALLS:
+        rollout.names.setdefault(text(item.get("call_id")) or text(item.get("id")), text(item.get("name")))
+    if is_answer(item):
+        account.map(kind)
+        answer = _answer_at_end(rollout)
+        answer.lines.append(at)
+        answer.reasoning += said
+    elif kind in OUTPUTS:
+        account.map(kind)
+        rollout.live.append(Part("output", [at]))
+    elif kind == "message":
+        account.map(f"message of {text(item.get('role')) or 'nobody'}")
+        part = Part("said", [at], text_of(item))
+        part.is_human = part.text in rollout.said
+        rollout.live.append(part)
+    else:
+        account.keep(kind or "item without a type")
+        rollout.live.append(Part("kept", [at]))
+
+
+def _answer_at_end(rollout: Rollout) -> Part:
+    """The answer that is being given."""
+    last = rollout.live[-1] if rollout.live else None
+    if last is None or last.kind != "answer" or last.usage:
+        last = Part("answer", [], model=rollout.model)
+        rollout.live.append(last)
+    return last
+
+
+def settle(rollout: Rollout, account: Account, said: str = "") -> None:
+    """Decide of events that tell what was reasoned: they repeat an item that says it, here `said`, or are all there is.
+
+    An item may hold nothing but the encrypted state; then the event's text belongs to it.
+    """
+    waiting, rollout.waiting = rollout.waiting, []
+    for at, told in waiting:
+        if told in said:
+            account.skip("event agent_reasoning")
+        else:
+            account.map("event agent_reasoning")
+            _answer_at_end(rollout).lines.append(at)
+
+
+def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Account) -> None:
+    kind = text(event.get("type"))
+    if kind in _REASONING and (told := text(event.get("text")).strip()):
+        last = rollout.live[-1] if rollout.live else None
+        if last is not None and told in last.reasoning:
+            account.skip("event agent_reasoning")
+        else:
+            rollout.waiting.append((at, told))
+        return
+    if kind not in _TOLD:
+        account.skip(f"event {kind}")
+        return
+    settle(rollout, account)
+    account.keep(f"event {kind}")
+    if kind == "user_message":
+        rollout.tells_people = True
+        said = text(event.get("message")).strip()
+        rollout.said.add(said)
+        _mark_person(rollout, said)
+    elif kind == "token_count":
+        usage = _usage(mapping(mapping(event.get("info")).get("last_token_usage")))
+        answer = next((part for part in reversed(rollout.live[-64:]) if part.kind == "answer"), None)
+        if answer is not None and usage:
+            answer.usage = usage
+    else:
+        turns = event.get("num_turns")
+        _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
+
+
+def _mark_person(rollout: Rollout, said: str) -> None:
+    """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
+    for part in reversed(rollout.live[-8:]):
+        around = said and (part.text.startswith(said[:_END_CHARS]) or part.text.endswith(said[-_END_CHARS:]))
+        if part.kind == "said" and (part.text == said or around):
+            part.is_human = True
+            return
+
+
+def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
+    starts = [
+        at
+        for at, part in enumerate(rollout.live)
+        if part.kind == "said" and (part.is_human if rollout.tells_people else not CONTEXT.match(part.text))
+    ]
+    if not starts or turns <= 0:
+        return
+    begin = starts[-min(turns, len(starts))]
+    rollout.rolled_back.append((line, rollout.live[:begin], rollout.live[begin:]))
+    del rollout.live[begin:]
+
+
+def find_people(rollout: Rollout) -> None:
+    """Decide of each user's item whether a person wrote it: as events say, else unless it begins with a tag."""
+    parts = [*rollout.live, *(part for _, _, taken in rollout.rolled_back for part in taken)]
+    for part in parts:
+        if part.kind == "said" and not part.is_human:
+            part.is_human = part.text in rollout.said or not (rollout.tells_people or CONTEXT.match(part.text))
+
+
+def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
+    rollout.session_id, rollout.started = text(meta.get("id")), text(meta.get("timestamp"))
+    names = (
+        ("cwd", "cwd"),
+        ("version", "cli_version"),
+        ("originator", "originator"),
+        ("forked_from_session", "forked_from_id"),
+    )
+    for key, named in (*names, ("provider", "model_provider")):
+        if value := text(meta.get(named)):
+            rollout.facts[key] = value
+    git = mapping(meta.get("git"))
+    if branch := text(git.get("branch")):
+        rollout.facts["git_branch"] = branch
+    if git:
+        rollout.facts["git"] = git
+    if tools := items(meta.get("dynamic_tools")):
+        rollout.facts["tools"] = tools
+    spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
+    rollout.parent_id = text(spawned.get("parent_thread_id"))
+    if rollout.parent_id:
+        rollout.facts["agent"] = spawned
+        rollout.name = rollout.session_id
+    given = meta.get("base_instructions")
+    rollout.instructions = text(mapping(given).get("text")) or text(given) or text(meta.get("instructions"))
+
+
+def _usage(given: dict[str, Any]) -> dict[str, Any]:
+    return usage_of(
+        input_tokens=given.get("input_tokens"),
+        output_tokens=total(given.get("output_tokens")),
+        cache_read_tokens=given.get("cached_input_tokens"),
+        reasoning_tokens=given.get("reasoning_output_tokens"),
+    )
+
+
+def text_of(item: dict[str, Any]) -> str:
+    """The text of a message item."""
+    blocks = blocks_of(item.get("content"))
+    return "\n".join(text(block.get("text")) for block in blocks if block.get("type") == "text").strip()
+
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 

@@ -14,8 +14,7 @@ from typing import Any
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import as_text, assistant, call, items, mapping, metadata, result, session_name, text, usage_of
-from .lines import SourceObject, objects_of
-from .source import Sample, Source, TwoSessionsError
+from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}

@@ -27,8 +27,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .lines import SourceObject, objects_of
-from .source import ImportRefusedError, Sample, Source, TwoSessionsError
+from .source import ImportRefusedError, Sample, Source, SourceObject, TwoSessionsError, objects_of
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})

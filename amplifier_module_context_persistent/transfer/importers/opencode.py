@@ -12,7 +12,7 @@ from typing import Any
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
-from .responses_items import image_block
+from .openai import image_block
 from .source import ImportRefusedError, Sample, Source
 
 

@@ -27,8 +27,7 @@ from .fields import (
     total,
     usage_of,
 )  # fmt: skip
-from .lines import SourceObject, objects_of
-from .source import Sample, Source, TwoSessionsError
+from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
 from .tree import branches_of, common_with, parents_of
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})

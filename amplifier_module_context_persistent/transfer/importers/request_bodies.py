@@ -10,8 +10,7 @@ from typing import Any
 
 from .account import Account
 from .fields import items, mapping, text
-from .lines import objects_of
-from .source import ImportRefusedError, Sample, Source
+from .source import ImportRefusedError, Sample, Source, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _FACTS = (("model", "model"), ("title", "title"), ("session_id", "session_id"), ("source_id", "id"))

@@ -1,4 +1,4 @@
-"""Copying messages from one log into a new one: what an import and a fork have in common.
+"""Copying messages from one log into a new one: what an import and a fork have in common (`copy_log` copies all bytes).
 
 A message keeps its content, its timestamp and its id, given or derived. Only where an earlier message has the same id
 does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
