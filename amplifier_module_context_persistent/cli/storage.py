@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from ..log.location import parse_location
-from ..log.postgres.schema import RIGHTS, RIGHTS_TO_PURGE, SCHEMA_VERSION, create_schema, schema_version
+from ..log.postgres.schema import RIGHTS, SCHEMA_VERSION, create_schema, create_statements, schema_version
 from .terminal import UnusableError, escaped
 
 
@@ -19,13 +19,18 @@ def storage() -> None:
 
 @storage.command("init")
 @click.argument("url", envvar="AMPLIFIER_CONTEXT_STORAGE")
-@click.option("--grant", "roles", metavar="ROLE", multiple=True, help="Give this role what running sessions need.")
-@click.option("--grant-purge", "purging", metavar="ROLE", multiple=True, help="Likewise, and what a purge needs.")
-def init(url: str, roles: tuple[str, ...], purging: tuple[str, ...]) -> None:
+@click.option("--grant", multiple=True, metavar="ROLE", help="Give this role what running sessions need.")
+@click.option("--grant-purge", multiple=True, metavar="ROLE", help="Likewise, and what a purge needs.")
+@click.option(
+    "--grant-read", multiple=True, metavar="ROLE", help="Let this role read: to look at sessions, or back up."
+)
+@click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
+def init(url: str, *, print_sql: bool, **roles: tuple[str, ...]) -> None:
     """Create the tables at URL, or bring them to this version; harmless where they are there.
 
     URL is postgresql://USER@HOST/DATABASE or service=NAME; `?schema=NAME` puts the tables in a schema of that name.
-    Give the password by PGPASSWORD, .pgpass or a service file. The role must be allowed to create a schema.
+    Give the password by PGPASSWORD, .pgpass or a service file. The role must be allowed to create a schema, or to
+    create tables in one that is there.
     """
     try:
         import psycopg
@@ -34,6 +39,16 @@ def init(url: str, roles: tuple[str, ...], purging: tuple[str, ...]) -> None:
         raise UnusableError("install the extra: pip install 'amplifier-module-context-persistent[postgres]'") from error
     try:
         location = parse_location(url)
+        granted = [
+            (kind, role, sql.SQL(RIGHTS[kind]).format(s=sql.Identifier(location.schema), role=sql.Identifier(role)))
+            for kind, names in ((kind.replace("_", "-"), names) for kind, names in roles.items())
+            for role in names
+        ]
+        if print_sql:
+            click.echo(create_statements(location.schema), nl=False)
+            for _, _, rights in granted:
+                click.echo(rights.as_string(None), nl=False)
+            return
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             before = schema_version(connection, location.schema)
             if before is not None and before > SCHEMA_VERSION:
@@ -42,16 +57,21 @@ def init(url: str, roles: tuple[str, ...], purging: tuple[str, ...]) -> None:
                     "update the package"
                 )
             create_schema(connection, location.schema)
-            for rights, role in [*((RIGHTS, role) for role in roles), *((RIGHTS_TO_PURGE, role) for role in purging)]:
-                names = {"s": sql.Identifier(location.schema), "role": sql.Identifier(role)}
-                connection.execute(sql.SQL(rights).format(**names))
+            for _, _, rights in granted:
+                connection.execute(rights)
     except (ValueError, psycopg.Error) as error:
         raise UnusableError((str(error).strip().splitlines() or ["the server refused"])[0]) from error
-    done = "created" if before is None else "were there"
-    click.echo(
-        escaped(f"{location.shown}: the tables of version {SCHEMA_VERSION} {done} in the schema {location.schema}.")
+    done = {None: "created", SCHEMA_VERSION: "were there"}.get(
+        before, f"brought from version {before} to {SCHEMA_VERSION}"
     )
-    for role in roles:
-        click.echo(escaped(f"The role {role} may run sessions: it may not delete or change a record."))
-    for role in purging:
-        click.echo(escaped(f"The role {role} may run sessions and purge them."))
+    where = f"in the schema {location.schema}"
+    click.echo(escaped(f"{location.shown}: the tables of version {SCHEMA_VERSION} {done} {where}."))
+    for kind, role, _ in granted:
+        click.echo(escaped(f"The role {role} {_MAY[kind]}."))
+
+
+_MAY = {
+    "grant": "may run sessions: it may not delete or change a record",
+    "grant-purge": "may run sessions and purge them",
+    "grant-read": "may read sessions",
+}

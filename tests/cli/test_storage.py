@@ -1,14 +1,19 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, numbers
 from tests.support.postgres import TestServer
+
+POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
 
 
 def init(*arguments: str) -> tuple[int, str]:
@@ -40,7 +45,13 @@ def test_a_role_can_append_and_not_delete(server: TestServer) -> None:
     append(log, 1, 2)
     assert numbers(log) == [1, 2]
     log.close()
-    for statement in ("delete from granted.record", "update granted.record set at = 0", "delete from granted.log"):
+    for statement in (
+        "delete from granted.record",
+        "update granted.record set at = 0",
+        "delete from granted.log",
+        "update granted.log set name = 'another'",
+        "update granted.log set generation = 9",
+    ):
         with pytest.raises(Exception, match="permission denied"):
             server.execute(f"set role agent; {statement}")
 
@@ -59,6 +70,76 @@ def test_a_role_can_purge_and_not_change(server: TestServer) -> None:
     log.close()
     with pytest.raises(Exception, match="permission denied"):
         server.execute("set role cleaner; update cleaned.record set at = 0")
+
+
+def test_a_role_can_read_and_nothing_else(server: TestServer) -> None:
+    """For who looks at sessions, and for backups."""
+    server.execute("create role reader login")
+    url = f"{server.server.get_uri()}&schema=shared"
+    code, output = init(url, "--grant-read", "reader")
+    assert (code, "read sessions" in output) == (0, True)
+    log = PostgresLog(f"{url}#s")
+    append(log, 1)
+    log.close()
+    as_reader = PostgresLog(f"{url.replace('postgres:@', 'reader:@', 1)}#s")
+    assert numbers(as_reader) == [1]
+    with pytest.raises(AppendError, match="permission denied"):
+        append(as_reader, 2)
+    as_reader.close()
+
+
+def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> None:
+    """Run by an owner, they make what `init` makes; the role then needs no right to create a schema."""
+    server.execute("create role owner_of_tables login")
+    url = f"{server.server.get_uri()}&schema=printed"
+    code, output = init(url, "--print-sql", "--grant-read", "owner_of_tables")
+    assert code == 0
+    assert init(url.replace("postgres:@", "owner_of_tables:@", 1))[0] == 2, "nothing was made, and it may make nothing"
+    server.execute("create schema printed authorization owner_of_tables")
+    server.execute(f"set role owner_of_tables; {output}")
+    code, output = init(url.replace("postgres:@", "owner_of_tables:@", 1))
+    assert (code, "were there in the schema printed" in output) == (0, True)
+
+
+def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
+    """The recipe of `docs/postgres.md`, as it is printed there."""
+    url = f"{server.server.get_uri()}&schema=context_persistent"
+    (recipe,) = [part for part in POSTGRES_PAGE.read_text().split("```") if "create policy" in part]
+    for role in ("ann", "bob"):
+        server.execute(f"create role {role} login")
+    assert init(url, "--grant", "ann", "--grant", "bob")[0] == 0
+    server.execute(recipe.removeprefix("sql"))
+    logs = {}
+    for role in ("ann", "bob"):
+        logs[role] = PostgresLog(f"{url.replace('postgres:@', f'{role}:@', 1)}#of-{role}")
+        append(logs[role], 1, 2)
+        append(logs[role], 3)
+        assert numbers(logs[role]) == [1, 2, 3]
+        logs[role].close()
+        seen = server.execute(f"set role {role}; select name from context_persistent.log")
+        lines = server.execute(f"set role {role}; select count(*) from context_persistent.record")
+        assert (seen, lines) == ([(f"of-{role}",)], [(3,)])
+    server.execute("drop schema context_persistent cascade")
+
+
+def test_older_tables_are_brought_to_this_version_under_a_running_session(server: TestServer) -> None:
+    """What is stored stays; a session that is connected goes on."""
+    url = f"{server.server.get_uri()}&schema=older"
+    init(url)
+    server.execute("alter table older.log drop column owner")
+    server.execute("update older.version set number = 1")
+    log = PostgresLog(f"{url}#s", lock_timeout_s=1)
+    with pytest.raises(LogUnreadableError, match="older: run storage init"):
+        log.follow()
+    server.execute("update older.version set number = 2")
+    append(log, 1)
+    server.execute("update older.version set number = 1")
+    code, output = init(url)
+    assert (code, "from version 1 to 2" in output) == (0, True)
+    append(log, 2)
+    assert numbers(log) == [1, 2]
+    assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
+    log.close()
 
 
 def test_what_cannot_be_done_is_said(server: TestServer) -> None:

@@ -50,6 +50,8 @@ class TestServer:
 
         with psycopg.connect(self.server.get_uri(), autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
+            while cursor.nextset():
+                pass
             return cursor.fetchall() if cursor.description else []
 
     def kill(self) -> None:

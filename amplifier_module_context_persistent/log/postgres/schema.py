@@ -6,8 +6,8 @@ survive). Rows of `record` are never updated. The index of a session is read fro
 without the lines.
 
 A schema is versioned by the one row of `version`. A client works with the version that it knows; it refuses a newer
-one, and asks for `storage init` where it finds an older one. Migrations only add, so that clients of the version before
-go on while one runs.
+one when it connects, and asks for `storage init` where it finds an older one. Migrations only add, so that clients of
+the version before which are connected go on.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from ..location import check_schema_name
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: `log.owner`, and long lines are compressed (lz4, where the server has it)."""
 
 _CREATE = """
-create schema if not exists {s};
+do $$ begin  -- where it is there, no right to create schemas is needed
+    if to_regnamespace('{s}') is null then create schema {s}; end if;
+end $$;
 create table if not exists {s}.version (
     only_row boolean primary key default true check (only_row),
     number integer not null
@@ -36,8 +39,10 @@ create table if not exists {s}.log (
     size bigint not null default 0,
     crc bigint not null default 0,
     computed bigint not null default 0,
-    generation bigint not null default 0
+    generation bigint not null default 0,
+    owner name not null default current_user
 );
+alter table {s}.log add column if not exists owner name not null default current_user;
 create table if not exists {s}.record (
     log_id bigint not null,
     seq bigint not null,
@@ -51,33 +56,49 @@ create table if not exists {s}.record (
     line bytea not null,
     primary key (log_id, seq) include (at, kind, crc, role, flags, id_hash, length)
 );
-alter table {s}.record alter column line set storage external;
+do $$ begin
+    alter table {s}.record alter column line set compression lz4;
+    alter table {s}.record alter column line set storage extended;
+exception when others then  -- before PostgreSQL 14, or built without lz4
+    alter table {s}.record alter column line set storage external;
+end $$;
 comment on table {s}.log is 'One row for each log: its end, and the checksum that its next record continues.';
 comment on table {s}.record is 'One row for each line of a log, with the bytes that its file would have, without LF.';
-insert into {s}.version (number) values ({version}) on conflict do nothing;
+insert into {s}.version (number) values ({version}) on conflict (only_row) do update set number = excluded.number;
 """
 
-RIGHTS = """
+_READ = """
 grant usage on schema {s} to {role};
-grant select on {s}.version to {role};
-grant select, insert, update on {s}.log to {role};
-grant select, insert on {s}.record to {role};
+grant select on {s}.version, {s}.log, {s}.record to {role};
 """
-"""What the role of running sessions needs: no DELETE, and no UPDATE of records."""
 
-RIGHTS_TO_PURGE = f"""{RIGHTS}
+_APPEND = f"""{_READ}
+revoke update on {{s}}.log from {{role}};
+grant insert on {{s}}.log, {{s}}.record to {{role}};
+grant update (head, size, crc, changed) on {{s}}.log to {{role}};
+"""
+
+_PURGE = f"""{_APPEND}
+grant update (name, generation) on {{s}}.log to {{role}};
 grant delete on {{s}}.log, {{s}}.record to {{role}};
 """
-"""What a role needs that also purges."""
+
+RIGHTS = {"grant": _APPEND, "grant-purge": _PURGE, "grant-read": _READ}
+"""What a role needs to run sessions (no DELETE, no UPDATE of records, no renaming), to purge, to read or back up."""
+
+
+def create_statements(schema: str) -> str:
+    """The statements that make the tables, or bring them to this version; harmless where all is there."""
+    return _CREATE.format(s=check_schema_name(schema), version=SCHEMA_VERSION)
 
 
 def create_schema(connection: psycopg.Connection[tuple[object, ...]], schema: str) -> None:
-    """Create the tables, or what is missing of them; harmless where all are there.
+    """Create the schema and its tables, or what is missing of them.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
     """
-    statements = _CREATE.format(s=check_schema_name(schema), version=SCHEMA_VERSION)
+    statements = create_statements(schema)
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(hashtext(%s))", [f"{schema}.version"])
         connection.execute(statements.encode())
