@@ -51,11 +51,13 @@ class Session:
     """Texts that a purge has redacted."""
 
     def __post_init__(self) -> None:
-        locations = [self.through, *(f"{self.storage}&application_name=w{n}" for n in range(1, WRITERS + FOLLOWERS))]
+        others = (f"{self.storage}&application_name=w{n}" for n in range(1, WRITERS + FOLLOWERS + 1))
+        locations = [self.through, *others]
         opened = [open_log(location_of(location, "p/s"), lock_timeout_s=_WAIT_S) for location in locations]
         for log in opened:  # each has a connection of its own, as processes have
             self.stack.enter_context(closing(log))
-        self.writers, self.followers = opened[:WRITERS], opened[WRITERS:]
+        self.writers, self.followers = opened[:WRITERS], opened[WRITERS : WRITERS + FOLLOWERS]
+        self.beside = opened[-1]  # calls of one log must not overlap
         self.pool = self.stack.enter_context(ThreadPoolExecutor(WRITERS + FOLLOWERS))
 
     def next_number(self, writer: int) -> int:
@@ -76,7 +78,7 @@ class Session:
         """Redact a text that stands in one message."""
         number = self.next_number(0)
         marker = f" secret-{number}-"
-        append_bodies(self.writers[1], body(number, text=marker))
+        append_bodies(self.beside, body(number, text=marker))
         self.acknowledged[0].append(number)
         location = location_of(self.through, "p/s")
         replace: Callable[[str], str] = lambda text: text.replace(marker, " gone")  # noqa: E731
