@@ -54,6 +54,8 @@ _TABLES = (
     live_crc32 INTEGER NOT NULL DEFAULT 0,
     forked_from TEXT NOT NULL DEFAULT '',
     is_copying INTEGER NOT NULL DEFAULT 0,
+    parent TEXT NOT NULL DEFAULT '',
+    is_whole INTEGER NOT NULL DEFAULT 0,
     glance TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE covered (
     session INTEGER NOT NULL, part TEXT NOT NULL,
@@ -88,7 +90,7 @@ _TABLES = (
     """CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL, turn INTEGER,
-    provider TEXT NOT NULL, model TEXT NOT NULL,
+    provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,
     uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, output_tokens INTEGER,
     is_output_estimated INTEGER NOT NULL DEFAULT 0,
     is_answered INTEGER NOT NULL DEFAULT 0, answer_id TEXT,
@@ -99,7 +101,7 @@ _TABLES = (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL, plan TEXT NOT NULL, head TEXT NOT NULL,
     tokens INTEGER NOT NULL, shared_tokens INTEGER NOT NULL, can_continue INTEGER NOT NULL,
-    unbound INTEGER NOT NULL)""",
+    unbound INTEGER NOT NULL, made_us INTEGER)""",
     "CREATE INDEX views_of_plans ON views (session, plan, head)",
     """CREATE TABLE plans (
     id INTEGER PRIMARY KEY,

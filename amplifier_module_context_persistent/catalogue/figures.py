@@ -51,7 +51,12 @@ class Figures:
 
 @contextmanager
 def figures_of(
-    reader: ReadableLog, counter: TokenCounter, *, keeps: bool = True, or_any: bool = False
+    reader: ReadableLog,
+    counter: TokenCounter,
+    *,
+    keeps: bool = True,
+    keeps_small: bool = False,
+    or_any: bool = False,
 ) -> Iterator[Figures]:
     """The figures of an open log as it is now.
 
@@ -59,6 +64,7 @@ def figures_of(
         reader: the log.
         counter: counts tokens; figures by another one are made anew.
         keeps: whether its catalogue may be used and written.
+        keeps_small: whether it is written of a small log, too: worth it where there are many.
         or_any: whether figures by another tokenizer will do, if they are kept already.
 
     Raises:
@@ -67,7 +73,8 @@ def figures_of(
     """
     with ExitStack() as opened:
         found = None
-        if keeps and (file := file_reader(reader)) is not None and _is_worth(file):
+        least_bytes = 0 if keeps_small else LEAST_LOG_BYTES
+        if keeps and (file := file_reader(reader)) is not None and _is_worth(file, least_bytes):
             try:
                 catalogue = Catalogue(catalogue_of(file.path))
                 kept = _kept_counter(catalogue, file) if or_any else None
@@ -81,10 +88,10 @@ def figures_of(
         yield found
 
 
-def _is_worth(reader: LogReader) -> bool:
+def _is_worth(reader: LogReader, least_bytes: int) -> bool:
     """Whether to keep the figures of a log: not where a line holds several records, since nothing goes on within it."""
     is_plain = all(found.kind != "glued" for found in reader.index.damage)
-    return is_plain and reader.size >= LEAST_LOG_BYTES and can_be_named(reader.path)
+    return is_plain and reader.size >= least_bytes and can_be_named(reader.path)
 
 
 def _fill_at_once(found: Figures, reader: ReadableLog, counter: TokenCounter) -> None:
@@ -98,6 +105,15 @@ def _fill_at_once(found: Figures, reader: ReadableLog, counter: TokenCounter) ->
     for ordinal, message in zip(live, reader.read(live), strict=True):
         messages.take(ordinal, message)
     messages.finish()
+    _note_parent(found.connection, found.session, reader)
+
+
+def _note_parent(connection: sqlite3.Connection, session: int, reader: ReadableLog) -> None:
+    """Note whose sub-agent a session is, as its header says."""
+    headers = reader.index.headers
+    parent = headers[-1].get("parent_id") if headers else None
+    told = parent.encode("utf-8", "replace").decode() if isinstance(parent, str) else ""
+    connection.execute("UPDATE sessions SET parent = ? WHERE id = ?", (told, session))
 
 
 def _kept_counter(catalogue: Catalogue, reader: LogReader) -> TokenCounter | None:
@@ -174,10 +190,12 @@ def _go_on(connection: sqlite3.Connection, name: str, reader: LogReader, counter
         for ordinal, message in zip(batch, reader.read(batch), strict=True):
             messages.take(ordinal, message)
         messages.finish()
+    is_whole = end == _end(reader) and messages.position == len(index.live) and stamp.size_bytes == reader.size
     connection.execute(
-        "UPDATE sessions SET (tokenizer, live, live_crc32) = (?, ?, ?) WHERE id = ?",
-        (counter.name, messages.position, _live_crc32(index, messages.position), session),
+        "UPDATE sessions SET (tokenizer, live, live_crc32, is_whole) = (?, ?, ?, ?) WHERE id = ?",
+        (counter.name, messages.position, _live_crc32(index, messages.position), is_whole, session),
     )
+    _note_parent(connection, session, reader)
     cover(connection, session, FIGURES, Covered.up_to(reader, end, stamp))
 
 

@@ -70,6 +70,9 @@ class RecordPass:
             "SELECT forked_from, is_copying FROM sessions WHERE id = ?", (session,)
         )
         self._finder.copies = bool(copies)
+        made = connection.execute("SELECT made_us FROM views WHERE session = ? ORDER BY id DESC LIMIT 1", (session,))
+        self._made_us: int | None = (made.fetchone() or (None,))[0]
+        """When the last view was made: a request that nothing answers has no other time."""
 
     def take(self, line: bytes) -> None:
         """Take the line of the next record."""
@@ -103,10 +106,12 @@ class RecordPass:
         """Note which message answered the requests that waited; or one that only the message tells of."""
         rows, self._waiting = self._waiting, []
         if waited and requests[0].usage is waited[0]:
-            told = [(one.output_tokens, one.is_estimate, _text(one.message_id)) for one in requests]
+            told = [
+                (one.output_tokens, one.is_estimate, _text(one.message_id), _microseconds(one.time)) for one in requests
+            ]
             self._connection.executemany(
-                "UPDATE requests SET output_tokens = ?, is_output_estimated = ?, answer_id = ?, is_answered = 1"
-                " WHERE id = ?",
+                "UPDATE requests SET output_tokens = ?, is_output_estimated = ?, answer_id = ?, is_answered = 1,"
+                " time_us = ifnull(?, time_us) WHERE id = ?",
                 [(*one, row) for one, row in zip(told, rows, strict=True)],
             )
             return
@@ -116,10 +121,11 @@ class RecordPass:
         for request in requests:
             usage = request.usage
             tokens = (usage.uncached, usage.cached, usage.written, request.output_tokens)
-            answer = (request.is_estimate, _text(request.message_id))
+            answer = (request.is_estimate, _text(request.message_id), _microseconds(request.time))
             self._connection.execute(
                 "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
-                " output_tokens, is_output_estimated, answer_id, is_answered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                " output_tokens, is_output_estimated, answer_id, time_us, is_answered)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
                 (self._session, _text(usage.provider), _text(usage.model), *tokens, *answer),
             )
 
@@ -143,9 +149,9 @@ class RecordPass:
         names = (_text(record.get("provider")), _text(record.get("model")))
         added = self._connection.execute(
             "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
-            " output_tokens, actual_tokens, reported_cached_tokens, error, ratio, overhead_tokens)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self._session, *names, *tokens, *report),
+            " output_tokens, actual_tokens, reported_cached_tokens, error, ratio, overhead_tokens, time_us)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._session, *names, *tokens, *report, self._made_us),
         )
         if usage is not None:
             self._waiting.append(int(added.lastrowid or 0))
@@ -176,9 +182,10 @@ class RecordPass:
             " ORDER BY id DESC LIMIT 1",
             (self._session, _text(receipt.plan), _text(receipt.head)),
         ).fetchone()
+        self._made_us = _microseconds(receipt.time)
         line, shared = (_text(receipt.plan), _text(receipt.head)), min(before[0], receipt.tokens) if before else 0
         self._connection.execute(
-            "INSERT INTO views VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO views VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self._session,
                 *line,
@@ -186,6 +193,7 @@ class RecordPass:
                 shared,
                 not receipt.extras,
                 min(receipt.unbound, _MOST_TOKENS),
+                self._made_us,
             ),
         )
 
@@ -240,8 +248,7 @@ class MessagePass:
             self._write_turn()
             self._turn = _Turn(self._turn.number + 1, self.position)
         turn, position, tokens = self._turn, self.position, self._count(message)
-        instant = instant_of(timestamp_of(message))
-        us = (instant - _EPOCH) // _MICROSECOND if instant is not None else None
+        us = _microseconds(timestamp_of(message))
         self._take_calls(message, position, tokens, us)
         if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position
@@ -373,6 +380,12 @@ def _count_or_none(value: Any) -> int | None:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < _MOST_TOKENS else 0.0
+
+
+def _microseconds(time: str) -> int | None:
+    """A time as microseconds since 1970."""
+    instant = instant_of(time)
+    return (instant - _EPOCH) // _MICROSECOND if instant is not None else None
 
 
 def _text(value: Any) -> str:

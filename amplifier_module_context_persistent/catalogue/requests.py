@@ -14,7 +14,7 @@ from typing import Any
 from ..log.index import ASSISTANT, Index, id_hash_of
 from ..log.record import CONTROL_HEAD, decode
 from ..messages.message import Message
-from ..messages.metadata import given_id
+from ..messages.metadata import given_id, timestamp_of
 from ..messages.usage import ReportedUsage, usage_of_message, usage_of_record
 
 
@@ -27,6 +27,8 @@ class Request:
     is_estimate: bool
     """Whether the output was counted here, because the provider's number is not in the log."""
     message_id: str
+    time: str = ""
+    """When the answer was stored, as its message says."""
 
 
 class RequestFinder:
@@ -85,20 +87,22 @@ class RequestFinder:
 
     def unanswered(self) -> list[Request]:
         """The requests that no message has answered."""
-        return [_request(usage, "") for usage in self.waiting]
+        return [_request(usage, "", "") for usage in self.waiting]
 
     def _answered(self, message: Message, message_id: str, own: ReportedUsage | None) -> Iterator[Request]:
         waiting, self.waiting = self.waiting, []
         reported = [own] if own is not None else waiting
         for number, usage in enumerate(reported, 1):
             if usage.output is None and number == len(reported):
-                yield Request(usage, self._count(message), is_estimate=True, message_id=message_id)
+                yield Request(
+                    usage, self._count(message), is_estimate=True, message_id=message_id, time=timestamp_of(message)
+                )
             else:
-                yield _request(usage, message_id)
+                yield _request(usage, message_id, timestamp_of(message))
 
 
-def _request(usage: ReportedUsage, message_id: str) -> Request:
-    return Request(usage, usage.output or 0, is_estimate=False, message_id=message_id)
+def _request(usage: ReportedUsage, message_id: str, time: str) -> Request:
+    return Request(usage, usage.output or 0, is_estimate=False, message_id=message_id, time=time)
 
 
 class MetAnswers:

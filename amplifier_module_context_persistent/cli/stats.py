@@ -9,7 +9,6 @@ import json
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ..catalogue.database import CatalogueError
@@ -18,9 +17,10 @@ from ..errors import LogError
 from ..tokens.on_demand import named_counter
 from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_turn
 from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
-from ..transcript.stats import Statistics, Usage, Views, statistics_of
+from ..transcript.stats import Statistics, ToolShare, Usage, Views, statistics_of
 from .progress import progress
 from .session_argument import session_argument
+from .tables import table
 from .terminal import UnusableError, console, counted, duration, one_line, open_transcript, reason
 
 _LEAST_COST = 0.00005  # less is rounding
@@ -84,6 +84,7 @@ def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost,
     _show_shares(output, found)
     _show_turns(output, largest)
     _show_largest(output, found)
+    _show_slowest(output, found)
     _show_plans(output, found)
     _show_cost(output, cost, notes)
     _show_views(output, found.views)
@@ -112,9 +113,9 @@ def _show_shares(output: Console, found: Statistics) -> None:
     )
     _table(
         output,
-        ("tool", "calls", "results", "failed", "tokens of results"),
+        ("tool", "calls", "results", "failed", "tokens of results", "took"),
         [
-            (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.errors:,}", f"{tool.result_tokens:,}")
+            (name, f"{tool.calls:,}", f"{tool.results:,}", f"{tool.errors:,}", f"{tool.result_tokens:,}", _took(tool))
             for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
         ],
     )
@@ -144,6 +145,18 @@ def _show_largest(output: Console, found: Statistics) -> None:
         ("largest at", "role", "tokens", "id"),
         [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
     )
+
+
+def _show_slowest(output: Console, found: Statistics) -> None:
+    _table(
+        output,
+        ("slowest at", "tool", "turn", "took"),
+        [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in found.slowest],
+    )
+
+
+def _took(tool: ToolShare) -> str:
+    return duration(tool.duration_s) if tool.duration_s else ""
 
 
 def _show_plans(output: Console, found: Statistics) -> None:
@@ -223,13 +236,8 @@ def _show_usage(output: Console, usage: Usage) -> None:
 def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     if not rows:
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for position, head in enumerate(heads):
-        table.add_column(head, justify="left" if position == 0 or head in ("role", "id") else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
     output.print()
-    output.print(table)
+    output.print(table(heads, rows))
 
 
 def _percent(part: int, whole: int) -> str:

@@ -16,12 +16,11 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ..transcript.request_list import Listed, RequestList
 from ..view.receipts import Receipt
 from .session_argument import session_argument
+from .tables import table
 from .terminal import UnusableError, console, escaped, open_transcript, reason
 
 NO_RECEIPTS = (
@@ -31,7 +30,7 @@ NO_RECEIPTS = (
 _AT_ONCE = 200
 _GAP = 2
 _NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "in full")
-_RIGHT = {"request", "messages", "tokens"}
+_RIGHT = (0, 2, 3)
 _LEAST = {"time": 16, "messages": 7, "tokens": 9, "plan": 17, "provider": 10}
 
 
@@ -84,7 +83,7 @@ def print_requests(listed: RequestList, output: Console) -> None:
     if following is not None:
         _print_long(first, following, rows, output, f"{listed.at_most:,}")
     elif first:
-        output.print(_table(first))
+        output.print(table(_NAMES, first, right=_RIGHT))
     else:
         output.print(NO_RECEIPTS)
     if listed.malformed:
@@ -97,33 +96,23 @@ def _cells(one: Listed) -> list[str]:
     return [f"{one.number:,}", *map(escaped, [*cells, receipt.plan, receipt.provider]), "no" if one.lacks else "yes"]
 
 
-def _table(rows: Sequence[Sequence[str]], widths: Sequence[int] | None = None, *, heads: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_header=heads)
-    for position, name in enumerate(_NAMES):
-        width = widths[position] if widths else None
-        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold", width=width)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
 def _print_long(
     first: Sequence[list[str]], following: list[str], rows: Iterator[list[str]], output: Console, last_number: str
 ) -> None:
     """Print rows as they come, in columns that do not change."""
     widths = _widths(first, output.width, last_number)
-    output.print(_table(first, widths))
+    output.print(table(_NAMES, first, right=_RIGHT, widths=widths))
     row: list[str] | None = following
     while row is not None:
         fits = all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True))
         if fits or not output.is_terminal:
             aligned = [
-                cell.rjust(width) if name in _RIGHT else cell.ljust(width)
-                for cell, width, name in zip(row, widths, _NAMES, strict=True)
+                cell.rjust(width) if at in _RIGHT else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             output.file.write((" " * _GAP).join(aligned) + "\n")  # hundreds of thousands of rows are no table's work
         else:
-            output.print(_table([row], widths, heads=False))
+            output.print(table(_NAMES, [row], right=_RIGHT, widths=widths, has_heads=False))
         row = next(rows, None)
 
 

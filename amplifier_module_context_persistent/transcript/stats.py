@@ -32,6 +32,18 @@ class ToolShare:
     results: int = 0
     errors: int = 0
     result_tokens: int = 0
+    duration_s: float = 0.0
+    """From its calls to their results, as far as both tell a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """A call that took long: the number of its message in the live history, its turn, its tool."""
+
+    place: int
+    turn: int
+    tool: str
+    duration_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,7 @@ class Statistics:
     tools: dict[str, ToolShare] = field(default_factory=dict)
     turns: list[Share] = field(default_factory=list)
     largest: list[Large] = field(default_factory=list)
+    slowest: list[SlowCall] = field(default_factory=list)
     plans: list[dict[str, Any]] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     views: Views = field(default_factory=Views)
@@ -134,8 +147,8 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         "SELECT role, sum(messages), sum(tokens) FROM shares WHERE session = ? GROUP BY role ORDER BY min(turn), role"
     )
     tools = found.rows(
-        "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens)"
-        " FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
+        "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
+        " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
     )
     turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
     plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY id")
@@ -153,11 +166,19 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
         turns=[Share(*numbers) for numbers in turns],
         largest=_largest(reader, found),
+        slowest=[SlowCall(*call) for call in found.rows(_SLOWEST, SLOWEST)],
         plans=[json.loads(summary) for (summary,) in plans],
         usage=_usage(found),
         views=Views(*map(int, views)),
         damage=len(reader.index.damage),
     )
+
+
+SLOWEST = 5
+_SLOWEST = """
+SELECT position + 1, turn, tool, (answered_us - called_us) / 1e6 AS took FROM calls
+WHERE session = ? AND position IS NOT NULL AND took > 0 ORDER BY took DESC, position, id LIMIT ?
+"""
 
 
 def _largest(reader: ReadableLog, found: Figures) -> list[Large]:

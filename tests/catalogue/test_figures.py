@@ -17,12 +17,13 @@ from amplifier_module_context_persistent.catalogue import figures
 from amplifier_module_context_persistent.catalogue.database import Catalogue, CatalogueError, catalogue_of
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.cost import Prices, cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
 from amplifier_module_context_persistent.transcript.stats import statistics_of
 from tests.support.busy_logs import lines, message_body, steps
-from tests.support.logs import write_file
+from tests.support.logs import sealed, write_file
 
 COUNTER = EstimateCounter()
 ANY_LOG = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -186,3 +187,28 @@ def test_an_error_of_who_asks_is_his_own(path: str) -> None:
     with pytest.raises(CatalogueError, match="mine"):
         ask()
     assert all_figures(path) == all_figures(path, keeps=False)
+
+
+def test_requests_have_the_time_of_their_answers(path: str) -> None:
+    """One that nothing answers has that of its view; where nothing tells a time, none."""
+    stamps = iter(["2026-01-05T09:00:00.000Z", "2026-01-05T09:00:07.500Z"])
+    bodies = [
+        encode_control("usage", provider="p", model="early", actual_tokens=10),
+        encode_message({"role": "assistant", "content": "one"}, message_id="m1", timestamp=next(stamps)),
+        encode_message(
+            {"role": "assistant", "content": "two", "metadata": {"usage": {"input_tokens": 3}}},
+            message_id="m2",
+            timestamp=next(stamps),
+        ),
+        encode_control("view", id="v", hash="h", time="2026-01-05T09:01:00.000Z"),
+        encode_control("usage", provider="p", model="late", actual_tokens=10),
+    ]
+    write_file(path, b"".join(sealed(bodies)))
+    for keeps in (True, True, False):
+        with closing(LogReader(path)) as reader:
+            reader.follow()
+            with figures_of(reader, COUNTER, keeps=keeps) as found:
+                times = found.rows(
+                    "SELECT datetime(time_us / 1e6, 'unixepoch') FROM requests WHERE session = ? ORDER BY id"
+                )
+        assert [time for (time,) in times] == ["2026-01-05 09:00:00", "2026-01-05 09:00:07", "2026-01-05 09:01:00"]

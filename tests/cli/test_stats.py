@@ -195,3 +195,24 @@ def test_a_plan_of_another_program_is_no_error(tmp_path: Path) -> None:
     done = run(str(path), "--tokenizer", "estimate")
     assert (done.exit_code, done.exception) == (0, None)
     assert "compaction" in done.output
+
+
+def test_it_says_which_tools_took_long(tmp_path: Path) -> None:
+    """The time of each tool from its calls to their results, and the slowest calls with their places."""
+    bodies = []
+    for number, (tool, seconds) in enumerate((("bash", 50), ("grep", 2), ("bash", 9))):
+        call = {"id": f"c{number}", "tool": tool, "arguments": {}}
+        asks = {"role": "assistant", "content": "", "tool_calls": [call]}
+        answers = {"role": "tool", "tool_call_id": call["id"], "content": "done"}
+        for message, second in ((asks, 0), (answers, seconds)):
+            stamp = f"2026-01-05T09:0{number}:{second:02}.000Z"
+            bodies.append(encode_message(message, message_id=f"m{len(bodies)}", timestamp=stamp))
+    write_sealed(tmp_path / "log.jsonl", bodies)
+    told = json.loads(run(str(tmp_path / "log.jsonl"), "--json", "--tokenizer", "estimate").output)
+    assert {name: tool["duration_s"] for name, tool in told["tools"].items()} == {"bash": 59.0, "grep": 2.0}
+    assert [(call["place"], call["tool"], call["duration_s"]) for call in told["slowest"]] == [
+        (1, "bash", 50.0),
+        (5, "bash", 9.0),
+        (3, "grep", 2.0),
+    ]
+    assert "slowest at" in run(str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
