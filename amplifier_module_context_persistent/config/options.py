@@ -13,7 +13,7 @@ FilePath: TypeAlias = str | os.PathLike[str]
 Durability: TypeAlias = Literal["fsync", "write"]
 TokenMeter: TypeAlias = Literal["actual", "estimate"]
 Strategy: TypeAlias = Literal["truncate", "summarize", "sliding_window", "importance"]
-LateSystem: TypeAlias = Literal["system", "reminder"]
+LateSystem: TypeAlias = Literal["auto", "system", "reminder"]
 Boundary: TypeAlias = Literal["line", "char"]
 Verbosity: TypeAlias = Literal["minimal", "normal", "verbose"]
 

@@ -180,11 +180,12 @@ class Config:
     )
     preserve_system: bool = _option(True, "bool", flag, "Whether stored system messages are never compacted.")
     late_system: LateSystem = _option(
-        "system",
-        "`system`, `reminder`",
-        one_of("system", "reminder"),
+        "auto",
+        "`auto`, `system`, `reminder`",
+        one_of("auto", "system", "reminder"),
         "How system messages after the first message of the conversation are shown: as system messages, or in the same "
-        "places as a user's `<system-reminder>`.",
+        "places as a user's `<system-reminder>`. `auto`: as reminders in logs that begin so, as system messages in "
+        "older ones.",
     )
     truncate_chars: int = _option(
         1200, "int ≥ 0", at_least(0), "Characters that stay of an elided tool result, half of them its end."

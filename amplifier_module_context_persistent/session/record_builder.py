@@ -17,7 +17,7 @@ from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..log.reset_writer import NewMessage, ids_in, reset_bodies
 from ..messages.metadata import LINE_KEY, given_id, metadata_of
-from ..view.wire import WIRE, begins_strict
+from ..view.wire import header_marks
 from ..window.ephemeral import Extras
 from .deduplicate import find_by_id, free_id_for
 from .memory_files import is_memory_file
@@ -35,6 +35,7 @@ class RecordBuilder:
         extras: the session's messages that are in no log.
         session_id: named in the header.
         tokenizer: likewise.
+        late_system: how the session shows late system messages; a new log's header says so.
         now: gives ISO 8601 timestamps.
         new_id: gives unique message ids.
     """
@@ -46,11 +47,13 @@ class RecordBuilder:
         *,
         session_id: str | None,
         tokenizer: str,
+        late_system: str,
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
         self._log, self._extras, self.now, self._new_id = log, extras, now, new_id
         self._log_id, self._session_id, self._tokenizer = new_id(), session_id, tokenizer
+        self._late_system = late_system
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
@@ -231,7 +234,7 @@ class RecordBuilder:
             session_id=self._session_id,
             tokenizer=self._tokenizer,
             created=self.now(),
-            **({WIRE: 1} if begins_strict(index.headers) else {}),
+            **header_marks(index.headers, late_system="system" if len(index) else self._late_system),
         )
         return [header]
 

@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..config import Config
 from ..errors import LogCreateError, LogError
@@ -19,6 +20,7 @@ from ..log.not_a_log import check_may_be_written
 from ..messages.message import Message
 from ..tokens.counter import open_counter
 from ..tokens.meter import Meter
+from ..view.wire import late_system_of
 from ..window.ephemeral import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
@@ -176,11 +178,21 @@ class Store:
         name = self._config.tokenizer
         counter = open_counter(name, allow_network=name not in ("auto", "estimate"))
         self._meter.load(log.index.usage)
+        index = log.index
+        is_new = not index.headers and len(index) == 0
+        late_system = late_system_of(self._config.late_system, index.headers, is_new=is_new)
+        config = replace(self._config, late_system=late_system)
         history = RecordBuilder(
-            log, extras, session_id=self._session_id, tokenizer=counter.name, now=self._now, new_id=self._new_id
+            log,
+            extras,
+            session_id=self._session_id,
+            tokenizer=counter.name,
+            late_system=late_system,
+            now=self._now,
+            new_id=self._new_id,
         )
-        requests = ViewService(self._config, counter, extras, history, self._meter, self._new_id)
-        return Session(log, commit, counter, extras, history, requests, self._config)
+        requests = ViewService(config, counter, extras, history, self._meter, self._new_id)
+        return Session(log, commit, counter, extras, history, requests, config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         if self._session is failed:

@@ -174,12 +174,12 @@ def config_of(receipt: Receipt) -> Config:
     Raises:
         ConfigError: one has a value that it cannot have.
     """
-    return Config.load({key: value for key, value in receipt.render.items() if key in RENDERING})
+    return Config.load({key: receipt.render.get(key, usual) for key, usual in RENDERING.items()})
 
 
 def unknown_options(receipt: Receipt) -> set[str]:
     """Options by which a view was rendered and which are not known here."""
-    return {*receipt.render} - RENDERING - {BONDS, LINE, WIRE}
+    return {*receipt.render} - {*RENDERING, BONDS, LINE, WIRE}
 
 
 def window_of(config: Config, receipt: Receipt) -> ViewState:

@@ -27,7 +27,7 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_name, log_path, session_id_of
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
-from ..view.wire import WIRE, begins_strict
+from ..view.wire import header_marks
 from .copy_messages import Carried, NewLog, carry, refused_messages
 from .host_files import write_host_files
 from .importers.account import Loss
@@ -185,7 +185,7 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
         session_id=session_id,
         tokenizer=known.get("tokenizer", "estimate"),
         created=created,
-        **({WIRE: 1} if begins_strict([known] if known else []) else {}),
+        **header_marks([known] if known else []),
         parent_id=_session_id(transcript),
         parent_log_id=known.get("log_id"),
         forked_from=past.message_id,

@@ -18,7 +18,7 @@ from ..log.not_a_log import check_is_log
 from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_writer import ids_in, reset_bodies
-from ..view.wire import WIRE
+from ..view.wire import header_marks
 from .copy_messages import NewLog
 from .drafts import Draft, Drafts
 from .host_files import update_host_files, write_host_files
@@ -140,7 +140,7 @@ class SessionWriter:
             session_id=target.session_id,
             tokenizer="estimate",
             created=self.now(),
-            **{WIRE: 1},
+            **header_marks([], late_system="reminder"),
             **{key: value for key, value in parents.items() if value},
             imported_from=self.format_name,
             source=source,

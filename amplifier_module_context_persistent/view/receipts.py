@@ -29,8 +29,8 @@ _TEXT_DIGEST_BYTES = 8
 _NAME_CHARS = 64
 _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "bound", "hash")
 
-RENDERING = frozenset({"truncate_boundary", "late_system"})
-"""The options that the bytes of a view depend on; what it leaves out is in its plan."""
+RENDERING = {"truncate_boundary": "line", "late_system": "system"}
+"""The options that the bytes of a view depend on, and what a receipt means that does not name them."""
 
 LINE = "line"
 """Among them, the line that the view ends with since its last word is an answer."""
@@ -185,9 +185,8 @@ class Receipt:
 
 
 def render_options(config: Config) -> dict[str, Any]:
-    """The options that a view's bytes depend on beside history, plan and head text, where they are not the default."""
-    options = Config.options()
-    return {key: value for key in RENDERING if (value := getattr(config, key)) != options[key].default}
+    """The options that a view's bytes depend on beside history, plan and head text, as a receipt names them."""
+    return {key: value for key, usual in RENDERING.items() if (value := getattr(config, key)) != usual}
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:

@@ -29,15 +29,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
+from ..config.options import LateSystem
 from ..messages.message import CALL_BLOCKS, Message, call_name_of, calls_of, is_block
 from ..messages.text import well_formed
 from .readers import ANTHROPIC, GEMINI, OPENAI
 
 WIRE = "wire"
+LATE_SYSTEM = "late_system"
 """The name under which plans, headers and receipts say that views follow these rules."""
 
 _ANY = 1 << 40
@@ -121,6 +123,27 @@ def rules_of(family: str, *, strict: bool) -> WireRules:
 def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a log's views keep the strict rules from its beginning, by its headers."""
     return not headers or headers[0].get(WIRE) == 1
+
+
+def late_system_of(
+    configured: LateSystem, headers: Sequence[Mapping[str, Any]], *, is_new: bool
+) -> Literal["system", "reminder"]:
+    """How a log's late system messages are shown, `system` or `reminder`: as configured, or with `auto` as it began."""
+    if configured != "auto":
+        return configured
+    return "reminder" if is_new or (headers and headers[0].get(LATE_SYSTEM) == "reminder") else "system"
+
+
+def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "system") -> dict[str, Any]:
+    """What a new header says of how the log's views began: what the first one said.
+
+    Args:
+        headers: those that the log has.
+        late_system: how a log that begins now shows late system messages.
+    """
+    begun = headers[0].get(LATE_SYSTEM) if headers else late_system
+    reminds = {LATE_SYSTEM: "reminder"} if begun == "reminder" else {}
+    return {**({WIRE: 1} if begins_strict(headers) else {}), **reminds}
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ async def test_no_line_comes_between_what_no_view_ended_with(tmp_path: Path) -> 
 @pytest.mark.parametrize("first", [user(" "), {"role": "system", "content": "Be brief."}], ids=["blank", "system"])
 async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first: Message) -> None:
     """The next message that is, comes after the line."""
-    async with InMemoryContextManager(max_tokens=100_000) as manager:
+    async with InMemoryContextManager(max_tokens=100_000, late_system="system") as manager:
         for message in (user("go"), says()):
             await manager.add_message(message)
         before = await manager.get_messages_for_request()
@@ -206,7 +206,7 @@ async def test_the_line_stays_where_what_comes_next_is_not_shown_after_it(first:
 
 async def test_system_text_after_an_answer_is_no_last_word() -> None:
     """Providers move it to the beginning, and the answer comes last then."""
-    view = await view_of(user("go"), says(), {"role": "system", "content": "Rule."})
+    view = await view_of(user("go"), says(), {"role": "system", "content": "Rule."}, late_system="system")
     assert [message["content"] for message in view] == ["go", "Done.", "Rule.", LINE]
 
 

@@ -42,7 +42,7 @@ def check_view(
     history: Messages | None = None,
     budget_tokens: int | None = None,
     count: Callable[[dict[str, Any]], int] | None = None,
-    late_system: str = "system",
+    late_system: str = "reminder",
 ) -> list[str]:
     """Return what is wrong with a view, one sentence a violation.
 

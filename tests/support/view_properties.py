@@ -64,7 +64,7 @@ async def checked(session: Session, **ask: Any) -> list[Message] | None:
         return None
     head = [{"role": "system", "content": session.head_text}] if (session.head_text or "").strip() else []
     history = [*head, *await session.history()]
-    late_system = session.config.get("late_system", "system")
+    late_system = session.config.get("late_system", "reminder")
     violations = check_view(view, history=history, budget_tokens=budget, count=count, late_system=late_system)
     assert not violations, "\n".join(violations)
     if head:
@@ -140,7 +140,7 @@ policies = st.fixed_dictionaries(
         "truncate_chars": st.sampled_from((0, 1, 60, 5_000)),
         "truncate_boundary": st.just("char"),
         "preserve_system": st.just(False),
-        "late_system": st.just("reminder"),
+        "late_system": st.sampled_from(("system", "reminder")),
         "offload_threshold": st.sampled_from((1, 100, 1_000)),
         "preview_tokens": st.sampled_from((0, 50, 500)),
         "compact_min_gain": st.sampled_from((0.0, 0.5)),

@@ -319,7 +319,7 @@ def test_any_view_with_bodies_is_valid_and_shows_them(
             except ContextLengthError as error:
                 check_floor(str(error), session.budget(**ask))
                 continue
-            late_system = session.config.get("late_system", "system")
+            late_system = session.config.get("late_system", "reminder")
             limit = session.budget(**ask)
             assert not check_view(view, history=told, budget_tokens=limit, count=count, late_system=late_system)
             assert shows_all(view, bodies)
