@@ -12,8 +12,8 @@ Where things are done:
 - a torn tail is saved and cut: `torn_tail`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;
-- a reset takes effect: `resets`; how one is written: `reset_record`, `reset_writer`;
+- a reset takes effect: `resets`; how one is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
 - a later version is refused: `format_version`; a file that is no log: `not_a_log`;
-- messages are read back and verified: `line_blocks`, `read_back`.
+- messages are read back and verified: `read_back`.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import LogUnreadableError
@@ -97,21 +97,6 @@ class OpenLog:
         reason = "the log was removed while it was open; put it back, or begin a new session"
         return LogUnreadableError(errno.ENOENT, reason, self.path)
 
-    def is_still(self, size: int, end: bytes) -> bool:
-        """Whether the path names the open file, and that has this size and these last bytes.
-
-        Raises:
-            LogUnreadableError: as `status`.
-        """
-        files, fd, length = self.files, self.descriptor, len(end)
-        try:
-            status = files.stat(self.path)
-            if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
-                return False
-            return not end or files.read(fd, length, size - length) == end
-        except OSError as error:
-            raise self._lost(error) from error
-
     def read(self, offset: int, size: int) -> bytes:
         """Read `size` bytes from `offset`; fewer only where the file ends.
 
@@ -126,18 +111,6 @@ class OpenLog:
         except OSError as error:
             raise unreadable(error, self.path) from error
         return block
-
-    def holds(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
-        """Whether the file holds bytes at their offsets.
-
-        Raises:
-            LogUnreadableError: the system refuses.
-        """
-        fd, read = self.descriptor, self.files.read
-        try:
-            return all(read(fd, len(content), start) == content for start, content in pieces)
-        except OSError as error:
-            raise unreadable(error, self.path) from error
 
     def before(self, offset: int, size: int) -> bytes:
         """The last `size` bytes before an offset; fewer only where there are no more.

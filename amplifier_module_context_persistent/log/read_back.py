@@ -1,13 +1,14 @@
-"""From the lines of records to messages, checked against what the index was made from.
+"""Reading messages back: fetch their lines, check these against what the index was made from, parse them.
 
-Every log reads through these functions, so what changed in the storage since it was scanned is an error, and is
-never handed out.
+Neighbours are fetched together, as blocks. Every log reads through these functions, so what changed in the storage
+since it was scanned is an error, and is never handed out.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import LogUnreadableError
@@ -15,9 +16,52 @@ from .index import DAMAGED, UNCHAINED, Index
 from .record import CRC_TAIL_BYTES, Message, decode, message_id_of
 
 _FOREIGN = DAMAGED | UNCHAINED
+_GAP_BYTES = 16 << 10  # records closer than this are read together: copying a larger gap takes longer than a call
+_SPAN_BYTES = 4 << 20  # about the most that is read at once
+
+Read = Callable[[int, int], bytes]
+"""Gives so many bytes (the second argument) from an offset on (the first)."""
 
 Line = tuple[int, bytes]
 """A record's ordinal, and its line without LF."""
+
+
+class NumberedLine(NamedTuple):
+    """A line of a log: its number, its offset, and its bytes without LF."""
+
+    number: int
+    offset: int
+    content: bytes
+
+
+def numbered_lines(lines: Iterable[bytes], start: int = 0) -> Iterator[NumberedLine]:
+    """Number lines, each with its LF, from 1, the first of which begins at an offset."""
+    for number, line in enumerate(lines, 1):
+        yield NumberedLine(number, start, line[:-1])
+        start += len(line)
+
+
+def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[Line]:
+    """Fetch the lines of records, in the order asked for.
+
+    Args:
+        index: knows where they lie.
+        ordinals: which ones; any order, repetitions too.
+        read: reads the log.
+    """
+    offsets, lengths = index.offsets, index.lengths
+    at, count = 0, len(ordinals)
+    while at < count:
+        start = end = offsets[ordinals[at]]
+        stop = at
+        while stop < count and end - start < _SPAN_BYTES and 0 <= offsets[ordinals[stop]] - end <= _GAP_BYTES:
+            end = offsets[ordinals[stop]] + lengths[ordinals[stop]]
+            stop += 1
+        block = read(start, end - start)
+        for ordinal in ordinals[at:stop]:
+            begin = offsets[ordinal] - start
+            yield ordinal, block[begin : begin + lengths[ordinal] - 1]
+        at = stop
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:

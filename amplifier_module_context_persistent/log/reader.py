@@ -26,9 +26,8 @@ from .checkpoint_file import discard_checkpoint, read_checkpoint
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
-from .line_blocks import NumberedLine, fetch_lines, numbered_lines
 from .open_log import CHUNK_BYTES, OpenLog
-from .read_back import Line, checked, parsed
+from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .rescan import adopt_index
 from .scanner import Scanner

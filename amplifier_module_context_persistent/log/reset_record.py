@@ -11,12 +11,12 @@ A reset replaces the live history. It is written as `reset_begin`, its new messa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from .record import CRC_TAIL_BYTES, MARK, encode_object, has_crc, name_of
+from .record import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, has_crc, name_of
 
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'
@@ -76,6 +76,55 @@ class Reset:
 def frame(reset: Reset, messages: Sequence[bytes]) -> list[bytes]:
     """The bodies of a whole reset; `messages` are its new ones, encoded as its members."""
     return [reset.encode(BEGIN), *messages, reset.encode(COMMIT)]
+
+
+NewMessage = Callable[[Member], bytes]
+"""Encodes a new message of a reset as its member."""
+
+
+def reset_bodies(
+    live: Sequence[int],
+    items: Sequence[int | NewMessage],
+    ids_of: Callable[[Sequence[int]], Iterable[str]],
+    *,
+    reset_id: str,
+    reason: str,
+    time: str,
+) -> list[bytes]:
+    """The bodies of a reset that makes the live history what `items` say, in their order.
+
+    Args:
+        live: the live history now, under the lock, as ordinals.
+        items: ordinals of live messages that stay, and new messages.
+        ids_of: gives the ids of messages by their ordinals; of a log, `ids_in`.
+        reset_id: a new id.
+        reason: `clear`, `set_messages` or `rewind`.
+        time: ISO 8601.
+    """
+    bodies: list[bytes] = []
+    runs: list[tuple[int, list[int]]] = []
+    positions = {ordinal: position for position, ordinal in enumerate(live)}
+    for item in items:
+        if not isinstance(item, int):
+            bodies.append(item(Member(reset_id, len(bodies))))
+        elif runs and runs[-1][0] == len(bodies) and positions[item] == positions[runs[-1][1][-1]] + 1:
+            runs[-1][1].append(item)
+        else:
+            runs.append((len(bodies), [item]))
+    wanted = [ordinal for _, run in runs for ordinal in (*run[:2], *run[-2:])] + list(live[-1:])
+    ids = dict(zip(wanted, ids_of(wanted), strict=True))
+    described = tuple(
+        Run(position, len(run), tuple(ids[o] for o in run[:2]), tuple(ids[o] for o in run[-2:]))
+        for position, run in runs
+    )
+    upto = ids[live[-1]] if live else ""
+    reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), described)
+    return frame(reset, bodies)
+
+
+def ids_in(read: Callable[[Sequence[int]], Iterable[Message]]) -> Callable[[Sequence[int]], Iterable[str]]:
+    """Give the ids of messages by their ordinals, from what reads a log."""
+    return lambda ordinals: (str(message["metadata"]["message_id"]) for message in read(ordinals))
 
 
 def is_intact(line: bytes) -> bool:

@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .filesystem import FileSystem
-from .line_blocks import fetch_lines
 from .memory import MemoryLog
+from .read_back import fetch_lines
 from .record import MAX_RECORD_BYTES, Message
 
 _BLOCK_BYTES = 1 << 20

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ..log.index import Index
-from ..log.line_blocks import NumberedLine
+from ..log.read_back import NumberedLine
 from ..log.scanner import Scanner
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
-from ..log.line_blocks import NumberedLine
+from ..log.read_back import NumberedLine
 from ..log.record import (
     CRC_TAIL_BYTES,
     Member,
@@ -27,7 +27,7 @@ from ..log.record import (
     name_of,
 )
 from ..log.record_kinds import kind_of
-from ..log.reset_writer import reset_bodies
+from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
 from .ever_live import ScannedLog, was_live
 from .purge_options import Purge, PurgeCounts

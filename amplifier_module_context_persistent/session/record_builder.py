@@ -15,7 +15,7 @@ from ..errors import PinError
 from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
-from ..log.reset_writer import NewMessage, ids_in, reset_bodies
+from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.metadata import LINE_KEY, given_id, metadata_of
 from ..view.wire import header_marks
 from ..window.ephemeral import Extras
@@ -206,7 +206,7 @@ class RecordBuilder:
         self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
     ) -> list[bytes]:
         """The records of a reset: what the live history consists of from then on."""
-        ids = ids_in(self._log)
+        ids = ids_in(self._log.read)
         bodies = reset_bodies(index.live, items, ids, reset_id=reset_id, reason=reason, time=timestamp)
         return [*self._header(index), *bodies]
 

@@ -19,7 +19,7 @@ from ..log.base import Log
 from ..log.index import Index
 from ..log.open import open_log
 from ..log.record import Message, encode_object
-from ..log.reset_writer import ids_in, reset_bodies
+from ..log.reset_record import ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
@@ -127,7 +127,9 @@ def _reset(
         ends = [index.find(first), index.find(past.message_id)]
         if ends != [past.ordinals[0], past.ordinals[-1]]:
             raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
-        bodies = reset_bodies(index.live, past.ordinals, ids_in(log), reset_id=reset_id, reason="rewind", time=time)
+        bodies = reset_bodies(
+            index.live, past.ordinals, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
+        )
         return [*bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare

@@ -17,7 +17,7 @@ from ..log.location import stored_name, without_password
 from ..log.not_a_log import check_is_log
 from ..log.open import open_log, open_reader
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
-from ..log.reset_writer import ids_in, reset_bodies
+from ..log.reset_record import ids_in, reset_bodies
 from ..view.wire import header_marks
 from .copy_messages import NewLog
 from .drafts import Draft, Drafts
@@ -206,7 +206,7 @@ class SessionWriter:
             if earlier.kept == earlier.live:
                 return [header]
             kept, time = live[: earlier.kept], self.now()
-            reset = reset_bodies(live, kept, ids_in(log), reset_id=self.new_id(), reason="rewind", time=time)
+            reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
             return [header, *reset, *self._plan_before(draft, start)]
 
         if earlier.kept == earlier.live:  # what followed the last message then is there already

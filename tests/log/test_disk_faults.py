@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.errors import LogError, LogFailedError,
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.log.reset_writer import ids_in, reset_bodies
+from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
@@ -172,7 +172,7 @@ def test_a_rewind_of_which_any_call_fails_is_in_force_or_not(path: str) -> None:
         log = FileLog(path, files=files)
 
         def rewind(index: Index, log: FileLog = log) -> list[bytes]:
-            ids = ids_in(log)
+            ids = ids_in(log.read)
             return reset_bodies(index.live, index.live[:-2], ids, reset_id="w", reason="rewind", time=STAMP)
 
         files.fail(nth=nth, forever=forever)

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError, Purge
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import Message, encode_control
-from amplifier_module_context_persistent.log.reset_writer import ids_in, reset_bodies
+from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log
@@ -127,7 +127,7 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
 
         def rewind(index: Index) -> list[bytes]:
             rest = index.live[:-1]
-            return reset_bodies(index.live, rest, ids_in(log), reset_id="w", reason="rewind", time=STAMP)
+            return reset_bodies(index.live, rest, ids_in(log.read), reset_id="w", reason="rewind", time=STAMP)
 
         before = live(log)
         log.append([rewind])

@@ -3,8 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.log.index import UNCHAINED
-from amplifier_module_context_persistent.log.line_blocks import fetch_lines
-from amplifier_module_context_persistent.log.read_back import parsed
+from amplifier_module_context_persistent.log.read_back import fetch_lines, parsed
 from amplifier_module_context_persistent.log.record import encode_control, seal
 from tests.support.logs import body, sealed
 from tests.support.scans import found, ids, scan

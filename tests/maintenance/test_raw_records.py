@@ -2,7 +2,7 @@
 
 import json
 
-from amplifier_module_context_persistent.log.line_blocks import NumberedLine
+from amplifier_module_context_persistent.log.read_back import NumberedLine
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.maintenance.raw_records import pieces_of
 from tests.support.logs import body, sealed, write_file

@@ -8,7 +8,7 @@ from amplifier_module_context_persistent.errors import LogUnreadableError, LogVe
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.log.reset_writer import ids_in, reset_bodies
+from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
 from tests.support.logs import STAMP, append, append_bodies, body, giving, numbers
 
 OpenLog = Callable[[], Log]
@@ -89,7 +89,7 @@ class LogContract:
         """What it keeps is live in its order, and its messages are what was given."""
         append(log, 0, 1, 2, 3)
         index = log.index
-        bodies = reset_bodies(index.live, [3, 1], ids_in(log), reset_id="r", reason="rewind", time=STAMP)
+        bodies = reset_bodies(index.live, [3, 1], ids_in(log.read), reset_id="r", reason="rewind", time=STAMP)
         append_bodies(log, *bodies)
         assert numbers(log) == [3, 1]
         append(log, 4)

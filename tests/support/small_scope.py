@@ -28,7 +28,7 @@ from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_plain
-from amplifier_module_context_persistent.log.reset_writer import ids_in, reset_bodies
+from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles, choosers
@@ -137,7 +137,7 @@ class World:
             kept = index.live[-1:]
             new = [lambda m: encode_plain(message, message_id=f"id-{number}", timestamp=STAMP, member=m)]
             return reset_bodies(
-                index.live, [*kept, *new], ids_in(log), reset_id=f"r{number}", reason="rewind", time=STAMP
+                index.live, [*kept, *new], ids_in(log.read), reset_id=f"r{number}", reason="rewind", time=STAMP
             )
 
         return reset

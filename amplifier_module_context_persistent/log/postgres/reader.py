@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...errors import LogUnreadableError
 from ..format_version import check_readable
 from ..index import Index
-from ..line_blocks import NumberedLine, numbered_lines
 from ..location import Location
-from ..read_back import checked
+from ..read_back import NumberedLine, checked, numbered_lines
 from ..reader import count_lost
 from ..scanner import Scanner
 from . import rows

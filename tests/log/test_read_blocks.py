@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.line_blocks import fetch_lines
+from amplifier_module_context_persistent.log.read_back import fetch_lines
 from tests.support.logs import body, sealed
 from tests.support.scans import scan
 
