@@ -1,7 +1,6 @@
 """Drafts: the sessions of an import, as bodies of records, before any log is written.
 
-The header of a log comes first and says what became of every line, which is known last. So bodies wait, in memory while
-they are few, and else in one temporary file; what is held of each message is its id and its size.
+The header of a log comes first and says what became of every line, which is known last. So the bodies wait in memory.
 
 What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
 context with our tokens, for the sizes in plans and for the calibration that the first view of the session begins with.
@@ -9,11 +8,9 @@ context with our tokens, for the sizes in plans and for the calibration that the
 
 from __future__ import annotations
 
-import os
-import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,101 +19,20 @@ from ..log.batch import SEAL_BYTES
 from ..log.plain_json import MAX_DEPTH
 from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..log.reset_record import Reset, frame
-from ..messages.message import is_block
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.calibration import Calibration, actual_tokens
-from ..tokens.counter import CALL_TOKENS, MESSAGE_TOKENS, EstimateCounter, count_message
+from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan
 from ..view.plan_record import keep_runs
 from .copy_messages import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
-from .importers.fields import as_text, iso_time
-
-_MOST_WAITING_CHARS = 1 << 20
-_TEXTS = ("text", "thinking")
-
-
-class ContextSize:
-    """What the model of one session would see, in our tokens, beside what its providers reported.
-
-    Texts are counted together, from one report to the next: much faster than message by message, and as near as the
-    estimate itself.
-    """
-
-    def __init__(self) -> None:
-        self.reports = 0
-        """How many answers say what their request read."""
-        self._counter = EstimateCounter()
-        self._ends: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        """By provider and model, our count and the provider's at the first and the last report."""
-        self._counted = 0
-        self._waiting: list[str] = []
-        self._waiting_chars = 0
-
-    @property
-    def counted_tokens(self) -> int:
-        """The tokens of what the model would see by now."""
-        if self._waiting:
-            self._counted += self._counter.count_text("\n".join(self._waiting))
-            self._waiting, self._waiting_chars = [], 0
-        return self._counted
-
-    def add(self, message: Mapping[str, Any]) -> None:
-        """Count a message."""
-        content = message.get("content")
-        texts = [content] if isinstance(content, str) else []
-        for block in content if isinstance(content, list) else ():
-            if is_block(block, _TEXTS) and isinstance(block.get(block["type"]), str):
-                texts.append(block[block["type"]])
-            else:  # an image, or what only the counter knows
-                self._counted += count_message(dict(message), self._counter)
-                return
-        self._counted += MESSAGE_TOKENS
-        for call in message.get("tool_calls") or ():
-            self._counted += CALL_TOKENS
-            texts += [call["tool"], as_text(call["arguments"])]
-        self._waiting += texts
-        self._waiting_chars += sum(map(len, texts))
-        if self._waiting_chars > _MOST_WAITING_CHARS:
-            _ = self.counted_tokens
-
-    def reset(self, counted_tokens: int) -> None:
-        """Note that from here on the model sees only so much: after a compaction or a clear."""
-        self._waiting, self._waiting_chars = [], 0
-        self._counted = counted_tokens
-
-    def report(self, usage: Mapping[str, Any], provider: str, model: str) -> None:
-        """Take what a provider reported of the request with what was counted so far."""
-        if actual := actual_tokens(usage):
-            ends = self._ends.setdefault((provider, model), [])
-            ends[1:] = [(self.counted_tokens, actual)]
-            self.reports += 1
-
-    def records(self) -> Iterator[bytes]:
-        """For each provider and model, the body of the record from which a session's token meter goes on.
-
-        It names no tokens of a request, so nobody counts it as one.
-        """
-        for (provider, model), ends in self._ends.items():
-            learned = Calibration()
-            for counted, actual in ends:
-                learned = learned.observe(counted, actual, continues=True)
-            yield encode_control(
-                "usage",
-                provider=provider,
-                model=model,
-                ratio=round(learned.ratio, 4),
-                overhead_tokens=learned.overhead_tokens,
-                state=learned.to_record(),
-            )
-
+from .importers.fields import iso_time
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
-_HELD_BYTES = 8 << 20  # of bodies are held in memory
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _NESTED = (dict, list)
 _SYSTEM = frozenset({"system", "developer"})
@@ -124,17 +40,17 @@ _SYSTEM = frozenset({"system", "developer"})
 
 @dataclass(slots=True)
 class Draft:
-    """One session: where its bodies lie in the spool, and what is known of its messages."""
+    """One session: the bodies of its records, and what is known of its messages."""
 
     start: SessionStart
     file: str = ""
     """The file that it comes from, where that is not the one that was named."""
-    offsets: array[int] = field(default_factory=lambda: array("Q"))
-    lengths: array[int] = field(default_factory=lambda: array("Q"))
-    is_message: bytearray = field(default_factory=bytearray)
+    bodies: list[bytes] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    """The positions of messages among the bodies."""
     ids: list[str] = field(default_factory=list)
-    sizes: array[int] = field(default_factory=lambda: array("Q"))
-    """The bytes of each message."""
+    tokens: array[int] = field(default_factory=lambda: array("Q"))
+    """Of each message, as we count."""
     systems: list[int] = field(default_factory=list)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
@@ -145,9 +61,12 @@ class Draft:
     without_timestamp: int = 0
     compactions: int = 0
     known: set[str] = field(default_factory=set)
-    context: ContextSize = field(default_factory=ContextSize)
-    calibrations: int = 0
-    """How many records at the end are what its token meter goes on from; they change with each import."""
+    counted: int = 0
+    """The tokens of what the model would see by now, as we count."""
+    reports: int = 0
+    """How many answers say what their request read."""
+    ends: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
+    """By provider and model, our count and the provider's at the first and the last report."""
     pending: Plan | None = None
     """A compaction after which no person has said anything yet."""
     last_human: int = -1
@@ -165,14 +84,29 @@ class Draft:
 
     def record_after(self, messages: int) -> int:
         """The number of the record that follows so many messages."""
-        at = -1
-        for _ in range(messages):
-            at = self.is_message.index(1, at + 1)
-        return at + 1
+        return self.at[messages - 1] + 1 if messages else 0
+
+    def calibrations(self) -> Iterator[bytes]:
+        """For each provider and model, the record from which a session's token meter goes on, once all are known.
+
+        It names no tokens of a request, so nobody counts it as one.
+        """
+        for (provider, model), ends in self.ends.items():
+            learned = Calibration()
+            for counted, actual in ends:
+                learned = learned.observe(counted, actual, continues=True)
+            yield encode_control(
+                "usage",
+                provider=provider,
+                model=model,
+                ratio=round(learned.ratio, 4),
+                overhead_tokens=learned.overhead_tokens,
+                state=learned.to_record(),
+            )
 
 
 class Drafts:
-    """All sessions of an import; use it in a `with` statement.
+    """All sessions of an import.
 
     Args:
         account: told of messages that cannot be stored.
@@ -180,19 +114,12 @@ class Drafts:
 
     def __init__(self, account: Account) -> None:
         self._account = account
-        self._spool = tempfile.SpooledTemporaryFile(max_size=_HELD_BYTES)  # noqa: SIM115 - closed by __exit__
+        self._counter = EstimateCounter()
         self.sessions: list[Draft] = []
-
-    def __enter__(self) -> Drafts:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close()
 
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
         if isinstance(event, SessionStart):
-            self.finish()
             self.sessions.append(Draft(event, self._account.file))
             return
         draft = self.sessions[-1]
@@ -208,28 +135,10 @@ class Drafts:
             self._kept(draft, event)
 
     def finish(self) -> None:
-        """Write what waits for the end of the last session."""
-        for draft in self.sessions[-1:]:
+        """Write the compactions that wait for the end of a session, and forget sessions without a message."""
+        for draft in self.sessions:
             self._plan(draft)
-            for body in draft.context.records():
-                self._put(draft, body, is_message=False)
-                draft.calibrations += 1
-
-    def drop_empty(self) -> None:
-        """Forget sessions without a message."""
         self.sessions = [draft for draft in self.sessions if draft.ids]
-
-    def bodies(self, draft: Draft, start: int = 0) -> Iterator[tuple[bytes, bool]]:
-        """The bodies of a session's records from record `start` on, and whether each is a message."""
-        for record in range(start, len(draft.offsets)):
-            self._spool.seek(draft.offsets[record])
-            yield self._spool.read(draft.lengths[record]), bool(draft.is_message[record])
-
-    def _put(self, draft: Draft, body: bytes, *, is_message: bool) -> None:
-        draft.offsets.append(self._spool.seek(0, os.SEEK_END))
-        draft.lengths.append(len(body))
-        draft.is_message.append(is_message)
-        self._spool.write(body)
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
         message = _with_typed_blocks(event.message)
@@ -248,10 +157,13 @@ class Drafts:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
         usage = metadata.get("usage")
-        if isinstance(usage, dict) and message["role"] == "assistant":
-            draft.context.report(usage, str(metadata.get("provider") or ""), str(metadata.get("model") or ""))
-        self._add(draft, body, message_id, str(message["role"]))
-        draft.context.add(message)
+        if isinstance(usage, dict) and message["role"] == "assistant" and (actual := actual_tokens(usage)):
+            model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
+            draft.ends.setdefault(model, [])[1:] = [(draft.counted, actual)]
+            draft.reports += 1
+        tokens = count_message(message, self._counter)
+        self._add(draft, body, message_id, str(message["role"]), tokens)
+        draft.counted += tokens
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
@@ -262,15 +174,16 @@ class Drafts:
         draft.derived_ids += event.renamed_from is None and not event.named
         draft.without_timestamp += not event.has_timestamp
         assert event.body is not None  # noqa: S101 - what cannot be copied is no event
-        self._add(draft, event.body, event.message_id, event.role)
+        self._add(draft, event.body, event.message_id, event.role, 0)
 
-    def _add(self, draft: Draft, body: bytes, message_id: str, role: str) -> None:
+    def _add(self, draft: Draft, body: bytes, message_id: str, role: str, tokens: int) -> None:
         if role in _SYSTEM:
             draft.systems.append(len(draft.ids))
-        self._put(draft, body, is_message=True)
+        draft.at.append(len(draft.bodies))
+        draft.bodies.append(body)
         draft.known.add(message_id)
         draft.ids.append(message_id)
-        draft.sizes.append(len(body))
+        draft.tokens.append(tokens)
         draft.roles[role] += 1
 
     def _kept(self, draft: Draft, event: Kept) -> None:
@@ -284,7 +197,7 @@ class Drafts:
         if len(body) > _MOST_BODY_BYTES:
             self._account.lose_part(event.line, f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
             return
-        self._put(draft, body, is_message=False)
+        draft.bodies.append(body)
 
     def _cleared(self, draft: Draft, event: Cleared) -> None:
         """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
@@ -293,9 +206,8 @@ class Drafts:
         self._plan(draft)
         draft.clears.append(len(draft.ids))
         reset = Reset(f"imported-clear-{len(draft.clears)}", "clear", iso_time(event.time), draft.ids[-1], 0, 0)
-        for body in frame(reset, ()):
-            self._put(draft, body, is_message=False)
-        draft.context.reset(0)
+        draft.bodies += frame(reset, ())
+        draft.counted = 0
         draft.last_human = -1
 
     def _compacted(self, draft: Draft, event: Compacted) -> None:
@@ -319,18 +231,17 @@ class Drafts:
             wanted.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
         kept = sorted(wanted)
         notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
-        before, size = draft.context.counted_tokens, sum(draft.sizes[live.start :]) or 1
-        after = before * sum(draft.sizes[position] for position in kept) // size + estimate_tokens(notice)
+        after = estimate_tokens(notice) + sum(draft.tokens[position] for position in kept)
         draft.pending = Plan(
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
             keep=tuple(draft.ids[position] for position in kept),
             notice=notice,
-            tokens_before=event.tokens_before or before,
+            tokens_before=event.tokens_before or draft.counted,
             tokens_after=after,
             strategy=IMPORTED,
         )
-        draft.context.reset(after)
+        draft.counted = after
 
     def _plan(self, draft: Draft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
@@ -350,7 +261,7 @@ class Drafts:
             dropped=upto + 1 - draft.cleared - len(kept),
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
-        self._put(draft, encode_control("plan", **whole.to_record(runs)), is_message=False)
+        draft.bodies.append(encode_control("plan", **whole.to_record(runs)))
 
 
 def _with_typed_blocks(message: dict[str, Any]) -> dict[str, Any]:

@@ -76,16 +76,16 @@ def import_session(
         if importer.name == "log":
             return import_log(opened, to, dry_run=dry_run, now=now)
         account = Account()
-        with Drafts(account) as drafts:
-            _draft(drafts, importer, opened, account, strict=strict)
-            if in_own_directory:
-                to["working_dir"] = directory_of(drafts) or working_dir
-            targets = targets_of(opened.path, importer.name, drafts, **to)
-            writer = SessionWriter(drafts, targets, importer.name, opened.path, account, now, new_id)
-            found = writer.find_earlier()
-            if not dry_run:
-                writer.write(found)
-            return _report(writer, found)
+        drafts = Drafts(account)
+        _draft(drafts, importer, opened, account, strict=strict)
+        if in_own_directory:
+            to["working_dir"] = directory_of(drafts) or working_dir
+        targets = targets_of(opened.path, importer.name, drafts, **to)
+        writer = SessionWriter(drafts, targets, importer.name, opened.path, account, now, new_id)
+        found = writer.find_earlier()
+        if not dry_run:
+            writer.write(found)
+        return _report(writer, found)
 
 
 def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account, *, strict: bool) -> None:
@@ -97,7 +97,6 @@ def _draft(drafts: Drafts, importer: Importer, source: Source, account: Account,
     for event in importer.read(source, account):
         drafts.take(event)
     drafts.finish()
-    drafts.drop_empty()
     if not drafts.sessions:
         raise ImportRefusedError(source.strangeness() or _nothing(account))
     if strict and account.lost_lines + account.lost_parts:
@@ -129,7 +128,7 @@ def _session(target: Target, earlier: EarlierImport | None) -> ImportedSession:
         draft.messages,
         draft.messages - (earlier.common if earlier is not None else 0),
         draft.compactions,
-        draft.context.reports,
+        draft.reports,
         is_older=earlier is not None and earlier.is_older,
     )
 

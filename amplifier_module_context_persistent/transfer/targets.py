@@ -55,7 +55,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
     session_id, path = destination["session_id"], destination["path"]
     working_dir, storage = destination["working_dir"], destination["storage"]
     main = drafts.sessions[0]
-    first = _first_hash(drafts, main)
+    first = _first_hash(main)
     given = main.start.source_id or main.start.parent_source_id
     source_key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     if session_id is None and path is None:
@@ -84,14 +84,15 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
         own = f"{session_id}{mark}{name}" if session_id is not None else None
         place, key = place_of(base, own, f"{mark}{name}", working_dir, storage), f"{source_key}:{name}"
         if mark == "_":  # its file may have been imported before, alone
-            alone = f"{format_name}:{given}:{name}:{_first_hash(drafts, draft)[:16]}"
+            alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
             key = alone if _key_at(place) == alone else key
         targets.append(Target(draft, own, place, key, session_id))
     return targets
 
 
-def _first_hash(drafts: Drafts, draft: Draft) -> str:
-    return hashlib.sha256(next((body for body, is_message in drafts.bodies(draft) if is_message), b"")).hexdigest()
+def _first_hash(draft: Draft) -> str:
+    """Of its first message; a session has one."""
+    return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
 
 def directory_of(drafts: Drafts) -> str | None:

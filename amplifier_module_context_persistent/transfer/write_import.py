@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import islice
 
 from ..errors import ContextPersistentError, LogUnreadableError
 from ..log.atomic_file import check_free, taken_error
@@ -129,7 +128,7 @@ class SessionWriter:
             **({"account": self.account.to_json()} if target is targets[0] else {}),
             "lines": self.account.lines_by_file[draft.file],
             "messages": draft.messages,
-            "records": len(draft.offsets) - draft.calibrations,
+            "records": len(draft.bodies),
             **({"clears": len(draft.clears)} if draft.clears else {}),
         }
         parents = {"parent_id": target.parent_id, "forked_from": start.forked_from or None}
@@ -149,7 +148,7 @@ class SessionWriter:
     def _write_new(self, target: Target) -> None:
         with NewLog(target.path) as log:
             log.append(self._header(target))
-            for body, _ in self.drafts.bodies(target.draft):
+            for body in [*target.draft.bodies, *target.draft.calibrations()]:
                 log.append(body)
             log.finish()
 
@@ -172,7 +171,7 @@ class SessionWriter:
             lines, messages, records, clears = (number if isinstance(number, int) else 0 for number in numbers)
             ends = [0, *draft.clears, draft.messages]
             begin, end = ends[min(clears, len(draft.clears)) :][:2]
-            pairs = zip(self._messages(draft, begin, end), reader.lines(reader.index.live), strict=False)
+            pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
             kept, live = 0, len(reader.index.live)
             for body, (_, line) in pairs:
                 if line[:-CRC_TAIL_BYTES] != body:
@@ -187,11 +186,6 @@ class SessionWriter:
         if kept < live:
             _check_may_be_cut(target, found, is_untouched=is_untouched)
         return found
-
-    def _messages(self, draft: Draft, begin: int, end: int) -> Iterator[bytes]:
-        """The bodies of messages, by their numbers."""
-        records = self.drafts.bodies(draft, draft.record_after(begin))
-        return islice((body for body, is_message in records if is_message), end - begin)
 
     def _add(self, target: Target, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""
@@ -211,10 +205,10 @@ class SessionWriter:
 
         if earlier.kept == earlier.live:  # what followed the last message then is there already
             there = max(0, earlier.records - start)
-            rest = islice(draft.is_message, start, start + there)
-            start += next((number for number, is_message in enumerate(rest) if is_message), there)
+            following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
+            start = min(start + there, following)
         try:
-            append_all(log, begin, (body for body, _ in self.drafts.bodies(draft, start)))
+            append_all(log, begin, [*draft.bodies[start:], *draft.calibrations()])
         finally:
             log.close()
         if earlier.kept < earlier.live and stored_name(target.path) is None:
@@ -223,7 +217,7 @@ class SessionWriter:
     def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
         """The plan in force before a record, which a reset voids."""
         plan: list[bytes] = []
-        for body, _ in islice(self.drafts.bodies(draft), record):
+        for body in draft.bodies[:record]:
             if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
                 plan = [body] if body.startswith(_PLAN_HEAD) else []
         return plan

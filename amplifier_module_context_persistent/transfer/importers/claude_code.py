@@ -111,12 +111,7 @@ def _agent_of(path: str) -> str:
 def session_of(path: str) -> str:
     """The session that the first entry of a file names; empty where it names none."""
     with Source(path) as source:
-        for line in islice(source.lines(), 1):
-            try:
-                return text(mapping(line.parse()).get("sessionId"))
-            except ValueError:
-                return ""
-    return ""
+        return text(mapping(next(source.lines()).value).get("sessionId"))
 
 
 def _sessions(file: SessionFile, account: Account, *, alone: bool) -> Iterator[Event]:

@@ -92,22 +92,22 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 def index_of(source: Source, account: Account, file: SessionFile) -> SessionFile:
     """Read a file, and note each line in the account."""
-    for at, entry in objects_of(source, account):
-        _note_facts(file, entry)
-        data = mapping(entry.get("data"))
-        if text(entry.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
-            _take_progress(file, at, entry, account)
-        elif not _is_repeated(file, at, entry, account):
-            _take(file, at, entry, account)
+    for at in objects_of(source, account):
+        _note_facts(file, at.value)
+        data = mapping(at.value.get("data"))
+        if text(at.value.get("type")) == "progress" and text(data.get("agentId")) and mapping(data.get("message")):
+            _take_progress(file, at, account)
+        elif not _is_repeated(file, at, account):
+            _take(file, at, account)
     return file
 
 
-def _is_repeated(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> bool:
+def _is_repeated(file: SessionFile, at: SourceObject, account: Account) -> bool:
     """Whether an entry is a copy of an earlier one, as resumed sessions hold them; noted if so.
 
     What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
     """
-    uuid = text(entry.get("uuid"))
+    entry, uuid = at.value, text(at.value.get("uuid"))
     number = file.first_of.get(uuid, -1) if uuid else -1
     if number < 0:
         return False
@@ -123,7 +123,8 @@ def _is_repeated(file: SessionFile, at: SourceObject, entry: dict[str, Any], acc
     return True
 
 
-def _take(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
+def _take(file: SessionFile, at: SourceObject, account: Account) -> None:
+    entry = at.value
     kind, message = text(entry.get("type")), mapping(entry.get("message"))
     if _clears(entry):
         account.keep("clear")
@@ -156,13 +157,14 @@ def _take(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: A
     person = held == "user" and _is_person(entry, message)
     session = intern(text(entry.get("sessionId")))
     if held in ("user", "assistant"):
-        at.forget(_READ_ONCE)
+        for key in _READ_ONCE & entry.keys():
+            del entry[key]
     _add(file, Entry(at, held, uuid, parent, is_person=person, agent=agent, session=session), message)
 
 
-def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
+def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> None:
     """Note what an entry tells of a sub-agent; it has its own place among the others besides."""
-    data = mapping(entry.get("data"))
+    entry, data = at.value, mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
     if text(entry.get("uuid")):
@@ -179,7 +181,7 @@ def _take_progress(file: SessionFile, at: SourceObject, entry: dict[str, Any], a
         _add(file, Entry(at, "kept", "", "", agent=agent), {})
     else:
         account.map("progress of a sub-agent")
-        _add(file, Entry(at.inner("data", "message"), kind, uuid, "", agent=agent, is_told=True), message)
+        _add(file, Entry(SourceObject(at.number, inner), kind, uuid, "", agent=agent, is_told=True), message)
 
 
 def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:

@@ -76,13 +76,13 @@ class Rollout:
     """Events that tell what was reasoned, and their texts, until it is known whether an item says the same."""
 
 
-def take(rollout: Rollout, at: SourceObject, entry: dict[str, Any], account: Account) -> None:
+def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
     """Note a line, and put it in its place.
 
     Raises:
         TwoSessionsError: it begins another session.
     """
-    kind, payload = text(entry.get("type")), mapping(entry.get("payload"))
+    kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
     if kind not in ("event_msg", "response_item"):
         settle(rollout, account)
     if kind == "response_item" and payload:
@@ -287,8 +287,8 @@ class Codex:
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session, and turns that were rolled back as branches."""
         rollout = Rollout()
-        for at, entry in objects_of(source, account):
-            take(rollout, at, entry, account)
+        for at in objects_of(source, account):
+            take(rollout, at, account)
         settle(rollout, account)
         find_people(rollout)
         if rollout.parent_id:

@@ -45,11 +45,11 @@ class CopilotCli:
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session and its sub-agents."""
         file = _File()
-        for at, entry in objects_of(source, account):
-            agent = text(entry.get("agentId"))
-            if entry.get("type") == "session.start" and not agent:
-                _check_is_one(file, at.number, text(mapping(entry.get("data")).get("sessionId")))
-            if _take(file, entry, account):
+        for at in objects_of(source, account):
+            agent = text(at.value.get("agentId"))
+            if at.value.get("type") == "session.start" and not agent:
+                _check_is_one(file, at.number, text(mapping(at.value.get("data")).get("sessionId")))
+            if _take(file, at.value, account):
                 file.refs.setdefault(agent, []).append(at)
         model = ""
         for agent in sorted(file.refs):
@@ -57,11 +57,10 @@ class CopilotCli:
                 yield SessionStart("subagent", session_name(agent), dict(file.facts))
             else:
                 yield SessionStart("session", "", file.facts, file.session_id)
-            for at in file.refs[agent]:
-                entry = at.value
+            for number, entry in file.refs[agent]:
                 data = mapping(entry.get("data"))
                 model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-                yield _event(file, at.number, entry, data, model)
+                yield _event(file, number, entry, data, model)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .source import ImportRefusedError, Sample, Source, SourceObject, TwoSessionsError, objects_of
+from .source import ImportRefusedError, Sample, Source, TwoSessionsError, objects_of
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
@@ -39,7 +39,7 @@ class _Ref:
 
     line: int
     id: str
-    source: SourceObject
+    entry: dict[str, Any]
     is_whole: bool = False
     """Whether it stands in a document, where no later version of it can come."""
 
@@ -93,8 +93,8 @@ class GeminiCli:
         if isinstance(mapping(sample.document).get("messages"), list):
             _read_document(chat, sample.document, account)
         else:
-            for at, entry in objects_of(source, account):
-                _take(chat, _Ref(at.number, text(entry.get("id")), at), entry, account)
+            for number, entry in objects_of(source, account):
+                _take(chat, _Ref(number, text(entry.get("id")), entry), account)
         if not chat.live and not chat.rewound:
             raise ImportRefusedError("there is no message in it")
         yield SessionStart("session", "", chat.facts, chat.session_id)
@@ -116,8 +116,7 @@ def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> N
     for number, message in enumerate(document["messages"], 1):
         account.next_line()
         if isinstance(message, dict):
-            ref = _Ref(number, text(message.get("id")), SourceObject(number, message), is_whole=True)
-            _take(chat, ref, message, account)
+            _take(chat, _Ref(number, text(message.get("id")), message, is_whole=True), account)
         else:
             account.lose(number, "no JSON object")
 
@@ -130,7 +129,8 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
             chat.facts[key] = value
 
 
-def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> None:
+def _take(chat: _Chat, ref: _Ref, account: Account) -> None:
+    entry = ref.entry
     kind = text(entry.get("type"))
     if "$rewindTo" in entry:
         account.keep("$rewindTo")
@@ -144,7 +144,7 @@ def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> No
         for number, message in enumerate(items(changed.get("messages"))):
             if isinstance(message, dict) and text(message.get("id")) not in chat.by_id:
                 message_id = text(message.get("id")) or f"gemini-{ref.line}-{number}"
-                chat.add(_Ref(ref.line, message_id, SourceObject(ref.line, message), is_whole=True))
+                chat.add(_Ref(ref.line, message_id, message, is_whole=True))
     elif kind in _TALK and ref.id in chat.by_id:
         if not ref.is_whole:
             account.skip("replaced by a later version")
@@ -167,7 +167,7 @@ def _take(chat: _Chat, ref: _Ref, entry: dict[str, Any], account: Account) -> No
 
 def _messages(refs: Sequence[_Ref]) -> Iterator[Event]:
     for ref in refs:
-        entry = ref.source.value
+        entry = ref.entry
         message_id = ref.id or f"gemini-{ref.line}"
         if not any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
             yield Kept(entry, ref.line, text(entry.get("type")))

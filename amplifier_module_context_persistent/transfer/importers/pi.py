@@ -100,7 +100,8 @@ def _is_own(entry: dict[str, Any]) -> bool:
 def _index(source: Source, account: Account) -> _File:
     file = _File()
     known: dict[str, int] = {}
-    for at, entry in objects_of(source, account):
+    for at in objects_of(source, account):
+        entry = at.value
         kind = text(entry.get("type"))
         if kind == "session":
             account.keep("session")

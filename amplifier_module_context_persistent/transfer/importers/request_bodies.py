@@ -52,8 +52,7 @@ def messages_of(source: Source, account: Account) -> Iterator[tuple[int, dict[st
     if listed is None or (len(sample.entries) == 1 and _is_message(sample.entries[0])):
         if sample.document is not None and not sample.entries:
             raise ImportRefusedError("a JSON document without messages")
-        for at, entry in objects_of(source, account):
-            yield at.number, entry
+        yield from objects_of(source, account)
         return
     account.unit = "entry"
     for number, message in enumerate(listed, 1):

@@ -1,9 +1,10 @@
-"""The file that an import reads: line by line, in bounded memory, decompressed where it is compressed.
+"""The file that an import reads: line by line, decompressed where it is compressed.
 
 Rules:
 - The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
-- A line over `MOST_LINE_BYTES` is passed over in blocks and given as None; a JSON document over `MOST_DOCUMENT_BYTES`
-  is refused, as it has to be parsed as a whole.
+- Each line is read and parsed once, also those by which the format is recognised.
+- A line over `MOST_LINE_BYTES` is passed over in blocks; a JSON document over `MOST_DOCUMENT_BYTES` is refused, as it
+  has to be parsed as a whole.
 - A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
 """
 
@@ -12,6 +13,8 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import io
+import itertools
 import json
 import os
 import sys
@@ -19,7 +22,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -44,6 +47,7 @@ _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 _SAMPLE_LINES = 50
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXT_BYTES = 4096
+_CUT = "; the file ends within this line"
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
@@ -61,28 +65,20 @@ class TwoSessionsError(ImportRefusedError):
 
 
 class Line(NamedTuple):
-    """A line of the file: its number from 1, where it lies, and its bytes without LF; None if it is too long."""
+    """A line of the file: its number from 1, where it begins, and its JSON value, or why it has none."""
 
     number: int
     offset: int
-    length: int
-    content: bytes | None
-    is_cut: bool = False
-    """Whether it is the last one and has no LF."""
+    value: Any = None
+    error: str = ""
+    is_blank: bool = False
 
-    def parse(self) -> Any:
-        """The JSON value of the line.
 
-        Raises:
-            ValueError: it is none; the message says why.
-        """
-        if self.content is None:
-            raise ValueError(f"the line has {self.length:,} bytes; at most {MOST_LINE_BYTES:,} are read")
-        try:
-            return parse_json(self.content)
-        except ValueError as error:
-            cut = "; the file ends within this line" if self.is_cut else ""
-            raise ValueError(f"{error}{cut}") from None
+class SourceObject(NamedTuple):
+    """An object of a source, and its line, or its number in a document."""
+
+    number: int
+    value: dict[str, Any]
 
 
 def parse_json(content: bytes) -> Any:
@@ -122,7 +118,9 @@ class Source:
         self._files = files or FileSystem()
         self._document: list[Any] = []
         self._sample: Sample | None = None
-        self._sampled: dict[int, Any] = {}
+        self._begin: list[Line] = []
+        """The lines that were read for the sample."""
+        self._rest = self._parsed_lines()
         self._temporary: list[str] = []
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Is given each object of a line with its number, and refuses what is of another format."""
@@ -130,12 +128,10 @@ class Source:
         try:
             self._fd = self._spool(_pieces_of(sys.stdin.buffer), MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
             if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
-                size = self.size
+                packed, size = self._fd, self.size
                 most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
-                packed, self._fd = self._fd, -1
-                with os.fdopen(packed, "rb") as file:
-                    file.seek(0)
-                    self._fd = self._spool(_unpacked(unpack(file), size), most)
+                self._fd = self._spool(_unpacked(unpack(self._reader()), size), most)
+                self._files.close(packed)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
         except BaseException:
@@ -171,7 +167,7 @@ class Source:
     def close(self) -> None:
         """Close the file, and forget what was parsed of it."""
         fd, self._fd = self._fd, -1
-        self._document, self._sample, self._sampled = [], None, {}
+        self._document, self._sample, self._begin = [], None, []
         if fd >= 0:
             self._files.close(fd)
         while self._temporary:
@@ -182,46 +178,34 @@ class Source:
         """The file's size, decompressed."""
         return os.fstat(self._fd).st_size
 
+    def _reader(self) -> io.BufferedReader:
+        """The file, from its beginning on."""
+        return io.BufferedReader(_File(self._files, self._fd), _BLOCK_BYTES)
+
     def lines(self) -> Iterator[Line]:
-        """The lines in order; blank ones too."""
-        number, offset, start = 1, 0, 0
-        waiting, is_too_long = bytearray(), False
-        while block := self._files.read(self._fd, _BLOCK_BYTES, offset):
-            offset += len(block)
-            at = 0
-            while (end := block.find(b"\n", at)) >= 0:
-                if is_too_long or len(waiting) + end - at > MOST_LINE_BYTES:
-                    content = None
-                elif waiting:
-                    waiting += block[at:end]
-                    content = bytes(waiting)
-                else:
-                    content = block[at:end]
-                stop = offset - len(block) + end
-                yield Line(number, start, stop - start, content)
-                number, start, at, is_too_long = number + 1, stop + 1, end + 1, False
-                waiting = bytearray()
-            if len(waiting) + len(block) - at > MOST_LINE_BYTES:
-                waiting, is_too_long = bytearray(), True
-            if not is_too_long:
-                waiting += block[at:]
-        if offset > start:
-            yield Line(number, start, offset - start, None if is_too_long else bytes(waiting), is_cut=True)
+        """The lines in order, blank ones too; what was given once is not given again."""
+        begin, self._begin = self._begin, []
+        yield from begin
+        yield from self._rest
 
-    def line_at(self, offset: int, length: int) -> bytes:
-        """The bytes of a line that was read before.
-
-        Raises:
-            LogUnreadableError: they are not there any more.
-        """
-        content = self._files.read(self._fd, length, offset) if length else b""
-        while len(content) < length and (
-            more := self._files.read(self._fd, length - len(content), offset + len(content))
-        ):
-            content += more
-        if len(content) != length:
-            raise LogUnreadableError(errno.EIO, "the file changed while it was read", self.path)
-        return content
+    def _parsed_lines(self) -> Iterator[Line]:
+        file, end = self._reader(), 0
+        for number in itertools.count(1):
+            content = file.readline(MOST_LINE_BYTES + 1)
+            if not content:
+                return
+            start, end = end, end + len(content)
+            if len(content) > MOST_LINE_BYTES and not content.endswith(b"\n"):
+                while content and not content.endswith(b"\n"):
+                    content = file.readline(_BLOCK_BYTES)
+                    end += len(content)
+                size = end - start - len(content[-1:])
+                error = f"the line has {size:,} bytes; at most {MOST_LINE_BYTES:,} are read"
+                yield Line(number, start, error=error)
+            elif not content.strip():
+                yield Line(number, start, is_blank=True)
+            else:
+                yield _parsed(number, start, content)
 
     def document(self) -> Any:
         """The JSON value that the whole file is; parsed once.
@@ -234,59 +218,42 @@ class Source:
                 raise ImportRefusedError(
                     f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
                 )
-            content = self.line_at(0, self.size)
             try:
-                self._document.append(parse_json(content))
+                self._document.append(parse_json(self._reader().read()))
             except ValueError as error:
-                is_cut = _ends_early(error)
+                is_cut = _ends_early(str(error))
                 what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
                 raise ImportRefusedError(f"{what} ({error})") from None
         return self._document[0]
 
-    def parsed(self, line: Line) -> Any:
-        """The JSON value of a line; of one that the sample holds, what was parsed for it.
-
-        Raises:
-            ValueError: it is none; the message says why.
-        """
-        known = self._sampled.pop(line.offset, None)
-        return line.parse() if known is None else known
-
     def sample(self) -> Sample:
         """What the file begins with."""
         if self._sample is None:
-            self._sample = self._sample_of(self.lines())
+            self._sample = self._take_sample()
         return self._sample
 
-    def _sample_of(self, lines: Iterator[Line]) -> Sample:
-        entries: list[dict[str, Any]] = []
-        seen, begins_well, value = 0, True, None
-        for line in lines:
-            if line.content is None:
-                break
-            if line.content.strip():
-                seen += 1
-                try:
-                    value = self._sampled[line.offset] = line.parse()
-                except ValueError:
-                    value, begins_well = None, begins_well and seen > 1
-                if isinstance(value, dict):
-                    entries.append(value)
-            if seen >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
+    def _take_sample(self) -> Sample:
+        said: list[Line] = []
+        for line in self._rest:
+            self._begin.append(line)
+            if not line.is_blank:
+                said.append(line)
+            if len(said) >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 break
         else:
-            if seen == 1 and begins_well:
-                self._document = [value]
+            if len(said) == 1 and not said[0].error:
+                self._document = [said[0].value]
+        entries = tuple(line.value for line in said if isinstance(line.value, dict))
         start = self._files.read(self._fd, 64, 0).removeprefix(_BOM).lstrip()[:1]
-        if start not in (b"{", b"[") or (seen > 1 and begins_well):
-            return Sample(tuple(entries))
+        if start not in (b"{", b"[") or (len(said) > 1 and not said[0].error):
+            return Sample(entries)
         try:
             document = self.document()
         except ImportRefusedError:
             if not entries and self.size > MOST_DOCUMENT_BYTES:
                 raise
-            return Sample(tuple(entries))
-        return Sample(tuple(entries) if seen == 1 else (), document)
+            return Sample(entries)
+        return Sample(entries if len(said) == 1 else (), document)
 
     def strangeness(self) -> str:
         """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
@@ -301,12 +268,10 @@ class Source:
             return "there are only blank lines in it"
         if text.lstrip()[:1] not in ("{", "["):
             return "this is no JSON"
-        line = next(self.lines())
-        try:
-            line.parse()
-        except ValueError as error:
-            if line.is_cut and _ends_early(error):
-                return f"the file is cut: it ends within its only line ({error})"
+        error = next(self._parsed_lines()).error
+        if _CUT in error and _ends_early(error):
+            return f"the file is cut: it ends within its only line ({error})"
+        if error:
             try:
                 self.document()
             except ImportRefusedError as refused:
@@ -314,16 +279,39 @@ class Source:
         return ""
 
 
-def _ends_early(error: ValueError) -> bool:
+class _File(io.RawIOBase):
+    """An open file that is read by system calls which may be watched."""
+
+    def __init__(self, files: FileSystem, fd: int) -> None:
+        self._files, self._fd, self._offset = files, fd, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        block = self._files.read(self._fd, len(buffer), self._offset)
+        self._offset += len(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+def _parsed(number: int, offset: int, content: bytes) -> Line:
+    try:
+        return Line(number, offset, parse_json(content.removesuffix(b"\n")))
+    except ValueError as error:
+        return Line(number, offset, error=str(error) if content.endswith(b"\n") else f"{error}{_CUT}")
+
+
+def _ends_early(error: str) -> bool:
     """Whether what was wrong with JSON is its end, as `orjson` says."""
-    return "end of data" in str(error)
+    return "end of data" in error
 
 
-class _Reader(Protocol):
+class _Unpacked(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def _unpacked(packed: _Reader, size: int) -> Iterator[bytes]:
+def _unpacked(packed: _Unpacked, size: int) -> Iterator[bytes]:
     try:
         yield from _pieces_of(packed)
     except EOFError:
@@ -332,20 +320,15 @@ def _unpacked(packed: _Reader, size: int) -> Iterator[bytes]:
         raise ImportRefusedError(f"cannot be decompressed: {error}") from error
 
 
-def _pieces_of(file: _Reader) -> Iterator[bytes]:
+def _pieces_of(file: _Unpacked) -> Iterator[bytes]:
     while piece := file.read(_BLOCK_BYTES):
         yield piece
 
 
-def _zstd(file: IO[bytes]) -> _Reader:
-    return zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
-
-
-def _gzip(file: IO[bytes]) -> _Reader:
-    return gzip.GzipFile(fileobj=file)
-
-
-_UNPACKERS = {b"\x1f\x8b": _gzip, b"\x28\xb5": _zstd}
+_UNPACKERS: dict[bytes, Callable[[io.BufferedReader], _Unpacked]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\x28\xb5": lambda file: zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}),
+}
 """By the first bytes of a compressed file, what reads it."""
 
 
@@ -357,89 +340,14 @@ class Sample:
     document: Any = None
 
 
-MOST_HELD_BYTES = 256 << 20
-"""The objects of a larger file are read again where they are needed, so that memory does not grow with it."""
-
-
-class SourceObject:
-    """An object of a source: its line (or its number in a document), and its value.
-
-    Args:
-        number: from 1.
-        value: what was parsed; None where it is to be read again.
-        line: where it lies then.
-        source: the file.
-        inside: the keys that lead to the value in the object of the line.
-    """
-
-    __slots__ = ("_inside", "_line", "_source", "_value", "number")
-
-    def __init__(
-        self,
-        number: int,
-        value: dict[str, Any] | None,
-        line: Line | None = None,
-        source: Source | None = None,
-        inside: tuple[str, ...] = (),
-    ) -> None:
-        self.number, self._value, self._line, self._source, self._inside = number, value, line, source, inside
-
-    def inner(self, *keys: str) -> SourceObject:
-        """An object in this one."""
-        value: Any = self._value
-        for key in keys if value is not None else ():
-            value = value[key]
-        return SourceObject(self.number, value, self._line, self._source, (*self._inside, *keys))
-
-    def forget(self, keys: frozenset[str]) -> None:
-        """Let go of parts of an object that is held; nobody reads them again."""
-        held = self._value or {}
-        for key in keys & held.keys():
-            del held[key]
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """The object; of a large file it is parsed anew each time.
-
-        Raises:
-            LogUnreadableError: the file changed meanwhile.
-        """
-        if self._value is not None:
-            return self._value
-        assert self._source is not None  # noqa: S101 - what is not held can be read
-        assert self._line is not None  # noqa: S101 - likewise
-        try:
-            value = parse_json(self._source.line_at(self._line.offset, self._line.length))
-            for key in self._inside:
-                value = value[key]
-        except (ValueError, TypeError, KeyError):
-            value = None
-        if not isinstance(value, dict):
-            raise LogUnreadableError(errno.EIO, "the file changed while it was read", self._source.path)
-        return value
-
-
-def objects_of(source: Source, account: Account) -> Iterator[tuple[SourceObject, dict[str, Any]]]:
-    """Each line that is a JSON object; blank lines are counted, others are lost.
-
-    The caller notes the lines that it gets. Each line is parsed once, if the file has at most `MOST_HELD_BYTES`.
-    """
-    is_held = source.size <= MOST_HELD_BYTES
+def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
+    """Each line that is a JSON object, which the caller notes; blank lines are counted, others are lost."""
     for line in source.lines():
         account.next_line()
-        if line.content is not None and not line.content.strip():
+        if line.is_blank:
             account.skip("blank line")
-            continue
-        try:
-            entry = source.parsed(line)
-        except ValueError as error:
-            account.lose(line.number, str(error))
-            continue
-        if not isinstance(entry, dict):
-            account.lose(line.number, "no JSON object")
-            continue
-        source.check(line.number, entry)
-        if is_held:
-            yield SourceObject(line.number, entry), entry
+        elif line.error or not isinstance(line.value, dict):
+            account.lose(line.number, line.error or "no JSON object")
         else:
-            yield SourceObject(line.number, None, line._replace(content=None), source), entry
+            source.check(line.number, line.value)
+            yield SourceObject(line.number, line.value)

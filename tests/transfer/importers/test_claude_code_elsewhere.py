@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.transfer.import_ import ImportRefusedError, import_session
-from amplifier_module_context_persistent.transfer.importers import source as source_module
 from tests.support.claude_entries import Entry, answers, calls, entry, results, says, text
 from tests.support.imports import contents, history_and_view, imported, records, texts, write_jsonl
 
@@ -69,16 +68,6 @@ async def test_a_sub_agent_is_not_doubled(tmp_path: Path) -> None:
         said = texts((await history_and_view(chained.sessions[1].path))[0])
         assert sorted(said) == ["assistant: I look Read", "tool: seen", "user: look"]
         assert not chained.lost
-
-
-async def test_a_large_file_is_read_again_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a limit no object is held; what is imported is the same."""
-    source = write_jsonl(tmp_path / "s.jsonl", told_of_an_agent())
-    held = imported(source, tmp_path / "held" / "log")
-    monkeypatch.setattr(source_module, "MOST_HELD_BYTES", 0)
-    read_again = imported(source, tmp_path / "again" / "log")
-    for one, other in zip(held.sessions, read_again.sessions, strict=True):
-        assert (await history_and_view(one.path)) == (await history_and_view(other.path))
 
 
 CLEAR = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>"
