@@ -21,7 +21,7 @@ from statistics import median
 from amplifier_module_context_persistent.transfer.import_ import import_session
 from fixtures.generate import generate_session
 
-MOST_RATIO, MOST_MB = 5.0, 200
+MOST_RATIO, MOST_MB = 7.0, 200
 SEED, MESSAGES, MEAN_BYTES = 5, 1_000, 1_000
 REPEATS = 25
 

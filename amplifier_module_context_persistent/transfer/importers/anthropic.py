@@ -131,7 +131,7 @@ class Anthropic:
             else:
                 account.skip(f"{role} without content")
             for one in read:
-                yield MessageRead(one, number, str(role))
+                yield MessageRead(one, number)
 
 
 def _has_own_blocks(message: dict[str, Any]) -> bool:

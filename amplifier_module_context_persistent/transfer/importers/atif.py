@@ -121,7 +121,6 @@ class _Steps:
         said = _content(step.get("message"))
         time = step.get("timestamp")
         if managed.get("boundary") == "replace":
-            details = {key: value for key, value in managed.items() if key != "boundary"}
             keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
             yield Compacted(
                 said if isinstance(said, str) else as_text(said),
@@ -129,7 +128,6 @@ class _Steps:
                 message_id=message_id,
                 time=time,
                 keep_runs=keep,
-                details=details,
             )
             yield from self._observed(number, step, message_id, [])
             return
@@ -139,7 +137,7 @@ class _Steps:
                 role, named = "user", named or "atif:system"
             role = text(own.get("role")) if own.get("role") in ("system", "developer", "user") else role
             given = metadata(message_id, time, source=named or None, imported=_rest(step, own))
-            yield MessageRead({"role": role, "content": said, "metadata": given}, number, f"{source} step")
+            yield MessageRead({"role": role, "content": said, "metadata": given}, number)
         self._talks = self._talks or source == "user"
         yield from self._observed(number, step, message_id, [])
 
@@ -182,7 +180,7 @@ class _Steps:
             imported={**_rest(step, own), **({"metrics": more} if more else {})},
         )
         if (message := assistant(blocks, calls, given)) is not None:
-            yield MessageRead(message, number, "agent step")
+            yield MessageRead(message, number)
         yield from self._observed(number, step, message_id, calls)
 
     def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:

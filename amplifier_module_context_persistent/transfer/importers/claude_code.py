@@ -19,7 +19,7 @@ from typing import Any
 from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
 from .claude_index import NOT_A_PERSON, Entry, SessionFile, index_of, is_entry, queued_prompt
-from .events import MOST_BRANCHES, Cleared, Compacted, Event, Kept, MessageRead, SessionStart, branch
+from .events import Branch, Cleared, Compacted, Event, Kept, MessageRead, SessionStart, branches
 from .fields import assistant, items, mapping, metadata, session_name, text
 from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
@@ -137,15 +137,16 @@ def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agen
         start = SessionStart("subagent", session_name(agent), file.facts, "", parent_source_id=file.session_id)
     yield start
     yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] < 0])
-    left = [at for at in range(len(talk)) if roots[at] == at]
-    for root in left[:MOST_BRANCHES]:
-        first = file.entries[talk[root]]
-        name = session_name(first.uuid[:13]) or f"line{first.line}"
-        start = SessionStart("branch", name, dict(file.facts), file.session_id)
-        common = messages_of(file, [talk[at] for at in common_with(root, roots, parents)])
-        yield from branch(start, common, messages_of(file, [talk[at] for at in range(len(talk)) if roots[at] == root]))
-    for root in left[MOST_BRANCHES:]:
-        account.lose_part(file.entries[talk[root]].line, f"a branch; at most {MOST_BRANCHES} are imported")
+    left = [at for at, root in enumerate(roots) if root == at]
+    yield from branches((_branch(file, root, talk, roots, parents) for root in left), account)
+
+
+def _branch(file: SessionFile, root: int, talk: Sequence[int], roots: Sequence[int], parents: Sequence[int]) -> Branch:
+    first = file.entries[talk[root]]
+    name = session_name(first.uuid[:13]) or f"line{first.line}"
+    start = SessionStart("branch", name, dict(file.facts), file.session_id)
+    common = messages_of(file, [talk[at] for at in common_with(root, roots, parents)])
+    return Branch(first.line, start, common, messages_of(file, [talk[at] for at, r in enumerate(roots) if r == root]))
 
 
 def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
@@ -190,9 +191,9 @@ def messages_of(file: SessionFile, indices: Sequence[int]) -> Iterator[Event]:
         if entry.kind == "assistant":
             group = [other for other in file.groups.get(entry.message_id, [index]) if other in shown]
             if index == group[0] and (message := _answer(file, group)) is not None:
-                yield MessageRead(message, entry.line, "assistant")
+                yield MessageRead(message, entry.line)
             continue
-        parsed = entry.source.value
+        parsed = entry.value
         if entry.kind in ("kept", "clear"):
             if parsed.get("subtype") == "compact_boundary":
                 file.compaction = mapping(parsed.get("compactMetadata"))
@@ -217,7 +218,7 @@ def _answer(file: SessionFile, group: Sequence[int]) -> dict[str, Any] | None:
     reported: dict[str, Any] = {}
     first: dict[str, Any] = {}
     for index in group:
-        entry = file.entries[index].source.value
+        entry = file.entries[index].value
         first = first or entry
         message = mapping(entry.get("message"))
         more, called = assistant_parts(message.get("content"))
@@ -256,7 +257,7 @@ def _user(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Iterator[E
     for message in user_messages(
         content, _id_of(entry), parsed.get("timestamp"), file.names, source=source, imported=rest
     ):
-        yield MessageRead(message, entry.line, "user")
+        yield MessageRead(message, entry.line)
 
 
 def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
@@ -270,7 +271,7 @@ def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
     from_person = mode in (None, "prompt") and not NOT_A_PERSON.match(said)
     source = None if from_person else "claude-code:queued"
     for message in user_messages(prompt, _id_of(entry), parsed.get("timestamp"), {}, source=source):
-        yield MessageRead(message, entry.line, "queued command")
+        yield MessageRead(message, entry.line)
 
 
 def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Compacted:
@@ -285,14 +286,10 @@ def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Comp
         message_id=_id_of(entry),
         time=parsed.get("timestamp"),
         tokens_before=before if isinstance(before, int) else 0,
-        details=details,
     )
 
 
 def _rest(file: SessionFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
     """What a message keeps beside what all formats have; directory and branch where they are not the session's."""
-    rest = {key: value for key, value in more.items() if isinstance(value, str) and value}
-    for key, named in (("cwd", "cwd"), ("git_branch", "gitBranch")):
-        if (value := text(entry.get(named))) and value != file.facts.get(key):
-            rest[key] = value
-    return rest
+    told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
+    return {key: value for key, value in told.items() if text(value) and value != file.facts.get(key)}

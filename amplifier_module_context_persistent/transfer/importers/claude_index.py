@@ -9,7 +9,7 @@ from sys import intern
 from typing import Any
 
 from .account import Account
-from .fields import items, mapping, session_name, text
+from .fields import items, mapping, named, session_name, text
 from .source import Source, SourceObject, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
@@ -22,19 +22,16 @@ NOT_A_PERSON = re.compile(
 )
 
 _OWN_KEYS = frozenset({"parentUuid", "sessionId", "isSidechain", "uuid", "leafUuid", "snapshot", "attachment"})
-_READ_ONCE = frozenset(
-    {"uuid", "parentUuid", "logicalParentUuid", "isSidechain", "userType", "sessionId", "version", "toolUseResult"}
-)
-"""Keys of a message's entry that are read when it is indexed, and then no more."""
 _SILENT = ("tree", "kept", "clear")
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is held of an entry: the object, and what the order of messages depends on."""
+    """An entry: its line, what it says, and what the order of messages depends on."""
 
-    source: SourceObject
+    line: int
+    value: dict[str, Any]
     kind: str
     """`user`, `assistant`, `queued`; `clear`, `kept` as metadata; `tree`, if only its place among the others counts."""
     uuid: str
@@ -45,11 +42,6 @@ class Entry:
     is_told: bool = False
     """Whether it is what a `progress` entry tells of a sub-agent."""
     session: str = ""
-
-    @property
-    def line(self) -> int:
-        """Its line."""
-        return self.source.number
 
     @property
     def speaks(self) -> bool:
@@ -116,7 +108,7 @@ def _is_repeated(file: SessionFile, at: SourceObject, account: Account) -> bool:
         file.entries[number] = replace(first, uuid="", kind="tree" if first.is_told else first.kind)
         del file.first_of[uuid]
         return False
-    if first.source.value.get("message") == entry.get("message"):
+    if first.value.get("message") == entry.get("message"):
         account.skip("copy of an earlier entry")
     else:
         account.lose(at.number, "an earlier entry has the same uuid, with other content")
@@ -148,18 +140,16 @@ def _take(file: SessionFile, at: SourceObject, account: Account) -> None:
         account.keep(kind or "without a type")
         held = "kept"
     uuid = text(entry.get("uuid"))
-    if held == "tree":
-        if not uuid:
-            return
-        at = SourceObject(at.number, {})  # nobody reads it again
+    if held == "tree" and not uuid:
+        return
     parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
     agent = _agent_of(file, entry, uuid, parent)
     person = held == "user" and _is_person(entry, message)
     session = intern(text(entry.get("sessionId")))
     if held in ("user", "assistant"):
-        for key in _READ_ONCE & entry.keys():
-            del entry[key]
-    _add(file, Entry(at, held, uuid, parent, is_person=person, agent=agent, session=session), message)
+        entry.pop("toolUseResult", None)  # nobody reads it any more: the result stands in the message
+    value = {} if held == "tree" else entry  # what says nothing is not read again
+    _add(file, Entry(at.number, value, held, uuid, parent, is_person=person, agent=agent, session=session), message)
 
 
 def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> None:
@@ -170,7 +160,7 @@ def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> Non
     if text(entry.get("uuid")):
         parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
         session = intern(text(entry.get("sessionId")))
-        _add(file, Entry(SourceObject(at.number, {}), "tree", entry["uuid"], parent, session=session), {})
+        _add(file, Entry(at.number, {}, "tree", entry["uuid"], parent, session=session), {})
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):
         account.skip("progress of a sub-agent that has a file of its own")
@@ -178,10 +168,10 @@ def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> Non
         account.skip("copy of an earlier entry")
     elif kind not in ("user", "assistant") or not message.get("content"):
         account.keep(f"progress of a sub-agent: {kind or 'without a type'}")
-        _add(file, Entry(at, "kept", "", "", agent=agent), {})
+        _add(file, Entry(at.number, entry, "kept", "", "", agent=agent), {})
     else:
         account.map("progress of a sub-agent")
-        _add(file, Entry(SourceObject(at.number, inner), kind, uuid, "", agent=agent, is_told=True), message)
+        _add(file, Entry(at.number, inner, kind, uuid, "", agent=agent, is_told=True), message)
 
 
 def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:
@@ -213,9 +203,8 @@ def _agent_of(file: SessionFile, entry: dict[str, Any], uuid: str, parent: str) 
 
 def _note_facts(file: SessionFile, entry: dict[str, Any]) -> None:
     file.session_id = file.session_id or text(entry.get("sessionId"))
-    for key, named in (("cwd", "cwd"), ("git_branch", "gitBranch"), ("version", "version"), ("slug", "slug")):
-        if key not in file.facts and (value := text(entry.get(named))):
-            file.facts[key] = value
+    for key, found in named(entry, cwd="cwd", git_branch="gitBranch", version="version", slug="slug").items():
+        file.facts.setdefault(key, found)
     kind = entry.get("type")
     if kind in ("summary", "ai-title", "custom-title"):
         title = text(entry.get("summary")) or text(entry.get("aiTitle")) or text(entry.get("customTitle"))

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
-from .events import MOST_BRANCHES, Compacted, Event, Kept, MessageRead, SessionStart, branch
+from .events import Branch, Compacted, Event, Kept, MessageRead, SessionStart, branches
 from .fields import (
     Message,
     assistant,
     items,
     mapping,
     metadata,
+    named,
     plain_content,
     result,
     session_name,
@@ -231,22 +232,16 @@ def find_people(rollout: Rollout) -> None:
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     rollout.session_id, rollout.started = text(meta.get("id")), text(meta.get("timestamp"))
-    names = (
-        ("cwd", "cwd"),
-        ("version", "cli_version"),
-        ("originator", "originator"),
-        ("forked_from_session", "forked_from_id"),
+    rollout.facts = named(
+        meta, cwd="cwd", version="cli_version", originator="originator", forked_from_session="forked_from_id"
     )
-    for key, named in (*names, ("provider", "model_provider")):
-        if value := text(meta.get(named)):
-            rollout.facts[key] = value
     git = mapping(meta.get("git"))
-    if branch := text(git.get("branch")):
-        rollout.facts["git_branch"] = branch
-    if git:
-        rollout.facts["git"] = git
-    if tools := items(meta.get("dynamic_tools")):
-        rollout.facts["tools"] = tools
+    rollout.facts |= {
+        **named(meta, provider="model_provider"),
+        **named(git, git_branch="branch"),
+        "git": git,
+        "tools": items(meta.get("dynamic_tools")),
+    }
     spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
     rollout.parent_id = text(spawned.get("parent_thread_id"))
     if rollout.parent_id:
@@ -297,20 +292,18 @@ class Codex:
         else:
             yield SessionStart("session", "", rollout.facts, rollout.session_id)
         yield from _events(rollout, rollout.live)
-        for number, (line, common, taken) in enumerate(rollout.rolled_back):
-            if number >= MOST_BRANCHES:
-                account.lose_part(
-                    line, f"turns that were rolled back; at most {MOST_BRANCHES} such branches are imported"
-                )
-                continue
-            start = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
-            yield from branch(start, _events(rollout, common), _events(rollout, taken, heads=False))
+        yield from branches((_rolled_back(rollout, *taken) for taken in rollout.rolled_back), account)
+
+
+def _rolled_back(rollout: Rollout, line: int, common: Sequence[Part], taken: Sequence[Part]) -> Branch:
+    start = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
+    return Branch(line, start, _events(rollout, common), _events(rollout, taken, heads=False))
 
 
 def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> Iterator[Event]:
     if heads and rollout.instructions:
         given = metadata("codex-instructions", source="codex:base-instructions")
-        yield MessageRead({"role": "system", "content": rollout.instructions, "metadata": given}, 1, "session_meta")
+        yield MessageRead({"role": "system", "content": rollout.instructions, "metadata": given}, 1)
     people: dict[str, list[str]] = {}
     for part in parts:
         number, entry = part.lines[0].number, part.lines[0].value

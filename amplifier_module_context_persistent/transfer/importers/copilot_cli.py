@@ -13,8 +13,23 @@ from typing import Any
 
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
-from .fields import as_text, assistant, call, items, mapping, metadata, result, session_name, text, usage_of
-from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
+from .fields import (
+    as_text,
+    assistant,
+    call,
+    items,
+    mapping,
+    metadata,
+    named,
+    result,
+    session_name,
+    text,
+    text_block,
+    thinking_block,
+    usage_of,
+    user,
+)
+from .source import Sample, Source, SourceObject, objects_of, one_session
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
@@ -25,7 +40,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 @dataclass(slots=True)
 class _File:
-    refs: dict[str, list[SourceObject]] = field(default_factory=dict)
+    entries: dict[str, list[SourceObject]] = field(default_factory=dict)
     """By sub-agent, empty for the session itself, the lines that matter."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
@@ -48,16 +63,16 @@ class CopilotCli:
         for at in objects_of(source, account):
             agent = text(at.value.get("agentId"))
             if at.value.get("type") == "session.start" and not agent:
-                _check_is_one(file, at.number, text(mapping(at.value.get("data")).get("sessionId")))
+                one_session(at.number, file.session_id, text(mapping(at.value.get("data")).get("sessionId")))
             if _take(file, at.value, account):
-                file.refs.setdefault(agent, []).append(at)
+                file.entries.setdefault(agent, []).append(at)
         model = ""
-        for agent in sorted(file.refs):
+        for agent in sorted(file.entries):
             if agent:
                 yield SessionStart("subagent", session_name(agent), dict(file.facts))
             else:
                 yield SessionStart("session", "", file.facts, file.session_id)
-            for number, entry in file.refs[agent]:
+            for number, entry in file.entries[agent]:
                 data = mapping(entry.get("data"))
                 model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
                 yield _event(file, number, entry, data, model)
@@ -65,11 +80,6 @@ class CopilotCli:
 
 def _is_own(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
-
-
-def _check_is_one(file: _File, line: int, session_id: str) -> None:
-    if session_id and file.session_id not in ("", session_id):
-        raise TwoSessionsError(line, file.session_id, session_id)
 
 
 def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
@@ -81,13 +91,8 @@ def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
     if kind == "session.start":
         file.session_id = file.session_id or text(data.get("sessionId"))
         context = mapping(data.get("context"))
-        for key, value in (
-            ("version", data.get("copilotVersion")),
-            ("cwd", context.get("cwd")),
-            ("git_branch", context.get("branch")),
-        ):
-            if text(value):
-                file.facts.setdefault(key, value)
+        facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch")}
+        file.facts = {**facts, **file.facts}
     for asked in items(data.get("toolRequests")) if kind == "assistant.message" else ():
         file.names[text(mapping(asked).get("toolCallId"))] = text(mapping(asked).get("name"))
     says = kind != "assistant.message" or data.get("content") or data.get("toolRequests") or data.get("reasoningText")
@@ -106,7 +111,7 @@ def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any]
         source = "copilot:system" if kind == "system.message" else text(data.get("source")) or None
         source = None if source == "user" else source
         given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
-        return MessageRead({"role": "user", "content": said, "metadata": given}, number, kind)
+        return MessageRead(user(said, given), number)
     if kind == "tool.execution_complete":
         call_id = text(data.get("toolCallId"))
         failed = data.get("success") is False
@@ -115,13 +120,10 @@ def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any]
         if output is None:
             output = mapping(data.get("error")).get("message", "")
         told = metadata(message_id, time, is_error=True if failed else None)
-        return MessageRead(result(call_id, file.names.get(call_id, ""), as_text(output), told), number, kind)
+        return MessageRead(result(call_id, file.names.get(call_id, ""), as_text(output), told), number)
     if kind == "assistant.message":
-        blocks = []
-        if thought := text(data.get("reasoningText")):
-            blocks.append({"type": "thinking", "thinking": thought, "signature": None})
-        if said := text(data.get("content")):
-            blocks.append({"type": "text", "text": said})
+        thought, said = text(data.get("reasoningText")), text(data.get("content"))
+        blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]
         asked = [mapping(one) for one in items(data.get("toolRequests"))]
         calls = [call(text(one.get("toolCallId")), text(one.get("name")), one.get("arguments")) for one in asked]
         usage = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
@@ -129,5 +131,5 @@ def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any]
         told = metadata(message_id, time, provider="github-copilot", model=named, usage=usage)
         message = assistant(blocks, [one for one in calls if one["id"]], told)
         if message is not None:
-            return MessageRead(message, number, kind)
+            return MessageRead(message, number)
     return Kept(entry, number, kind)

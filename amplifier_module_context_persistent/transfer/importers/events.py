@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -44,8 +44,6 @@ class MessageRead(NamedTuple):
 
     message: Message
     line: int = 0
-    kind: str = ""
-    """Under which type the account counts the line, where the message being refused is to be noted as lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,6 @@ class Compacted:
     keep_runs: Sequence[tuple[str, str]] = ()
     keep_from: str = ""
     tokens_before: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Cleared(NamedTuple):
@@ -86,14 +83,27 @@ class Kept(NamedTuple):
 Event = SessionStart | MessageRead | Compacted | Cleared | Kept | Carried
 
 
-def branch(start: SessionStart, common: Iterable[Event], own: Iterable[Event]) -> Iterator[Event]:
-    """A branch: what it has in common with the session that it left, whose last message it names, then its own."""
-    yield start
-    for event in common:
-        if isinstance(event, MessageRead):
-            start.forked_from = event.message["metadata"]["message_id"]
-        yield event
-    yield from own
+class Branch(NamedTuple):
+    """A branch that was left: its line, its start, what it has in common with the session, and what is its own."""
+
+    line: int
+    start: SessionStart
+    common: Iterable[Event]
+    own: Iterable[Event]
+
+
+def branches(found: Iterable[Branch], account: Account) -> Iterator[Event]:
+    """The sessions of branches; each names the last message that it has in common with the session that it left."""
+    for number, one in enumerate(found):
+        if number >= MOST_BRANCHES:
+            account.lose_part(one.line, f"a branch; at most {MOST_BRANCHES} are imported")
+            continue
+        yield one.start
+        for event in one.common:
+            if isinstance(event, MessageRead):
+                one.start.forked_from = event.message["metadata"]["message_id"]
+            yield event
+        yield from one.own
 
 
 class Importer(Protocol):

@@ -32,6 +32,11 @@ def items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def named(entry: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """The texts of an object by other names: `named(entry, ours="theirs")`; what is no text, or empty, is left out."""
+    return {ours: found for ours, theirs in names.items() if (found := text(entry.get(theirs)))}
+
+
 def session_name(value: str) -> str:
     """A text as a part of a session's id: letters, digits, dots and hyphens. An id with `_` is a sub-session's."""
     return _NOT_IN_IDS.sub("-", value).strip("-.")[:_MOST_ID_CHARS]
@@ -71,6 +76,26 @@ def metadata(message_id: str, time: Any = None, **more: Any) -> dict[str, Any]:
     """A message's metadata without what is None or empty; zero and False stay."""
     given = {**more, "timestamp": iso_time(time), "message_id": message_id}
     return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
+
+
+def text_block(said: str) -> Message:
+    """A text as a content block."""
+    return {"type": "text", "text": said}
+
+
+def thinking_block(said: str, signature: str | None = None) -> Message:
+    """What was reasoned as a content block."""
+    return {"type": "thinking", "thinking": said, "signature": signature}
+
+
+def image_block(data: str, media_type: str) -> Message:
+    """An image, in base64, as a content block."""
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def user(content: Any, message_metadata: Mapping[str, Any]) -> Message:
+    """A message of the role of a user."""
+    return {"role": "user", "content": content, "metadata": dict(message_metadata)}
 
 
 def assistant(

@@ -12,22 +12,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .account import Account
-from .events import MOST_BRANCHES, Event, Kept, MessageRead, SessionStart, branch
+from .events import Branch, Event, Kept, MessageRead, SessionStart, branches
 from .fields import (
     Message,
     as_text,
     assistant,
     call,
+    image_block,
     items,
     mapping,
     metadata,
+    named,
     plain_content,
     result,
     text,
+    text_block,
+    thinking_block,
     total,
     usage_of,
+    user,
 )
-from .source import ImportRefusedError, Sample, Source, TwoSessionsError, objects_of
+from .source import ImportRefusedError, Sample, Source, objects_of, one_session
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
@@ -66,8 +71,7 @@ class _Chat:
         """Take away a message and all after it; everything where there is no such message."""
         stay = self.by_id.get(to, 0) if isinstance(to, str) else 0
         if taken := self.live[stay:]:
-            if len(self.rewound) < MOST_BRANCHES:
-                self.rewound.append((line, self.live[:stay], taken))
+            self.rewound.append((line, self.live[:stay], taken))
             del self.live[stay:]
             for ref in taken:
                 self.by_id.pop(ref.id, None)
@@ -99,9 +103,12 @@ class GeminiCli:
             raise ImportRefusedError("there is no message in it")
         yield SessionStart("session", "", chat.facts, chat.session_id)
         yield from _messages(chat.live)
-        for line, common, taken in chat.rewound:
-            start = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
-            yield from branch(start, _messages(common), _messages(taken))
+        yield from branches((_rewound(chat, *rewound) for rewound in chat.rewound), account)
+
+
+def _rewound(chat: _Chat, line: int, common: Sequence[_Ref], taken: Sequence[_Ref]) -> Branch:
+    start = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
+    return Branch(line, start, _messages(common), _messages(taken))
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -123,10 +130,7 @@ def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> N
 
 def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
     chat.session_id = text(given.get("sessionId")) or chat.session_id
-    names = (("project_hash", "projectHash"), ("title", "summary"), ("started", "startTime"), ("kind", "kind"))
-    for key, named in names:
-        if value := text(given.get(named)):
-            chat.facts[key] = value
+    chat.facts |= named(given, project_hash="projectHash", title="summary", started="startTime", kind="kind")
 
 
 def _take(chat: _Chat, ref: _Ref, account: Account) -> None:
@@ -134,8 +138,6 @@ def _take(chat: _Chat, ref: _Ref, account: Account) -> None:
     kind = text(entry.get("type"))
     if "$rewindTo" in entry:
         account.keep("$rewindTo")
-        if len(chat.rewound) == MOST_BRANCHES:
-            account.lose_part(ref.line, f"what a rewind took away; at most {MOST_BRANCHES} such branches are imported")
         chat.rewind(ref.line, entry["$rewindTo"])
     elif "$set" in entry:
         account.keep("$set")
@@ -157,8 +159,7 @@ def _take(chat: _Chat, ref: _Ref, account: Account) -> None:
         chat.add(ref)
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
-        if text(entry["sessionId"]) and chat.session_id not in ("", entry["sessionId"]):
-            raise TwoSessionsError(ref.line, chat.session_id, entry["sessionId"])
+        one_session(ref.line, chat.session_id, text(entry["sessionId"]))
         _note_facts(chat, entry)
     else:
         account.keep(kind or "without a type")
@@ -172,13 +173,11 @@ def _messages(refs: Sequence[_Ref]) -> Iterator[Event]:
         if not any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
             yield Kept(entry, ref.line, text(entry.get("type")))
         elif entry.get("type") == "user":
-            said = plain_content(_blocks(entry.get("content")))
-            given = metadata(message_id, entry.get("timestamp"))
-            if said:
-                yield MessageRead({"role": "user", "content": said, "metadata": given}, ref.line, "user")
+            if said := plain_content(_blocks(entry.get("content"))):
+                yield MessageRead(user(said, metadata(message_id, entry.get("timestamp"))), ref.line)
         elif entry.get("type") == "gemini":
             for message in _answer(entry, message_id):
-                yield MessageRead(message, ref.line, "gemini")
+                yield MessageRead(message, ref.line)
         else:
             yield Kept(entry, ref.line, text(entry.get("type")))
 
@@ -189,7 +188,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         for one in items(entry.get("thoughts"))
         if isinstance(one, dict)
     )
-    blocks: list[Message] = [{"type": "thinking", "thinking": thoughts, "signature": None}] if thoughts else []
+    blocks: list[Message] = [thinking_block(thoughts)] if thoughts else []
     blocks += _blocks(entry.get("content"))
     asked = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
     ids = [text(one.get("id")) or f"{message_id}-call{number}" for number, one in enumerate(asked, 1)]
@@ -248,17 +247,16 @@ def _output(asked: dict[str, Any]) -> Any:
 def _blocks(content: Any) -> list[Message]:
     """Content blocks of text or of the parts of Google's API."""
     if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
+        return [text_block(content)] if content else []
     blocks: list[Message] = []
     for part in content if isinstance(content, list) else [content] if isinstance(content, dict) else []:
         if isinstance(part, str):
-            blocks.append({"type": "text", "text": part})
+            blocks.append(text_block(part))
         elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            blocks.append({"type": "text", "text": part["text"]})
+            blocks.append(text_block(part["text"]))
         elif isinstance(part, dict) and isinstance(part.get("inlineData"), dict):
             inline = part["inlineData"]
-            source = {"type": "base64", "media_type": text(inline.get("mimeType")), "data": text(inline.get("data"))}
-            blocks.append({"type": "image", "source": source})
+            blocks.append(image_block(text(inline.get("data")), text(inline.get("mimeType"))))
         elif isinstance(part, dict):
             blocks.append({"type": "part", **part})
     return blocks

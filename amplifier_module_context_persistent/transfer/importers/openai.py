@@ -204,14 +204,14 @@ class _Reader:
             call_id = text(message.get("call_id"))
             content, failed = output_of(message)
             given = metadata(f"openai-{number}", None, is_error=True if failed else None)
-            yield MessageRead(result(call_id, self._names.get(call_id, ""), content, given), number, kind)
+            yield MessageRead(result(call_id, self._names.get(call_id, ""), content, given), number)
         elif text(message.get("role")) in ROLES:
             read = self._message(number, message)
             if read is None:
                 self._account.skip(f"{message['role']} without content")
             else:
                 self._account.map(str(message["role"]))
-                yield MessageRead(read, number, str(message["role"]))
+                yield MessageRead(read, number)
         elif kind:
             self._account.keep(kind)
             yield Kept(message, number, kind)
@@ -227,7 +227,7 @@ class _Reader:
         message = assistant(self._blocks, self._calls, given)
         self._blocks, self._calls, self._first = [], [], None
         if message is not None:
-            yield MessageRead(message, number, "message")
+            yield MessageRead(message, number)
 
     def _message(self, number: int, message: dict[str, Any]) -> Message | None:
         given = mapping(message.get("metadata"))

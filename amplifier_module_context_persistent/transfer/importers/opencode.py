@@ -81,7 +81,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         if blocks:
             own = f"{message_id}-2" if synthetic and said[False] else message_id
             given = metadata(own, time, source="opencode:synthetic" if synthetic else None)
-            yield MessageRead({"role": "user", "content": plain_content(blocks), "metadata": given}, number, "user")
+            yield MessageRead({"role": "user", "content": plain_content(blocks), "metadata": given}, number)
 
 
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
@@ -136,7 +136,7 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
     message = assistant(blocks, calls, given)
     if message is None:
         return
-    yield MessageRead(message, number, "assistant")
+    yield MessageRead(message, number)
     for at, part in enumerate(asked, 1):
         state = mapping(part.get("state"))
         failed = state.get("status") == "error"
@@ -145,4 +145,4 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
             told = metadata(
                 f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None
             )
-            yield MessageRead(result(part["callID"], text(part.get("tool")), output, told), number, "assistant")
+            yield MessageRead(result(part["callID"], text(part.get("tool")), output, told), number)

@@ -11,50 +11,50 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import MOST_BRANCHES, Compacted, Event, Kept, MessageRead, SessionStart, branch
+from .events import Branch, Compacted, Event, Kept, MessageRead, SessionStart, branches
 from .fields import (
     Message,
     assistant,
     call,
+    image_block,
     iso_time,
     items,
     mapping,
     metadata,
+    named,
     plain_content,
     result,
     session_name,
     text,
+    text_block,
+    thinking_block,
     total,
     usage_of,
-)  # fmt: skip
-from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
+    user,
+)
+from .source import Sample, Source, objects_of, one_session
 from .tree import branches_of, common_with, parents_of
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
+_TALK = frozenset({"message", "compaction", "branch_summary", "custom_message"})
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary"})
 
 
 class _Entry(NamedTuple):
-    source: SourceObject
+    line: int
     kind: str
     id: str
     parent: str
-    speaks: bool
-
-    @property
-    def line(self) -> int:
-        """Its line."""
-        return self.source.number
+    value: dict[str, Any]
 
 
 @dataclass(slots=True)
 class _File:
     entries: list[_Entry] = field(default_factory=list)
+    """In their order, the header among them: older versions name entries by their number."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    at_number: list[int] = field(default_factory=list)
-    """By number of entry, the header being 0, its index in `entries`; -1 for the header."""
 
 
 class Pi:
@@ -70,22 +70,12 @@ class Pi:
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session and its branches."""
         file = _index(source, account)
-        entries = file.entries
-        parents = parents_of([entry.id for entry in entries], [entry.parent for entry in entries])
+        parents = parents_of([entry.id for entry in file.entries], [entry.parent for entry in file.entries])
         roots = branches_of(parents, lambda at: True)
         yield SessionStart("session", "", file.facts, file.session_id)
-        yield from _messages(file, [at for at in range(len(entries)) if roots[at] < 0])
-        left = [at for at in range(len(entries)) if roots[at] == at]
-        said = {roots[at] for at, entry in enumerate(entries) if entry.speaks}
-        left = [at for at in left if at in said]
-        for root in left[:MOST_BRANCHES]:
-            name = session_name(entries[root].id) or f"line{entries[root].line}"
-            start = SessionStart("branch", name, dict(file.facts), file.session_id)
-            common = _messages(file, common_with(root, roots, parents))
-            own = _messages(file, [at for at in range(len(entries)) if roots[at] == root])
-            yield from branch(start, common, own)
-        for root in left[MOST_BRANCHES:]:
-            account.lose_part(entries[root].line, f"a branch; at most {MOST_BRANCHES} are imported")
+        yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
+        said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in {*_TALK, "empty"}}
+        yield from branches((_branch(file, root, roots, parents) for root in sorted(said - {-1})), account)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -100,41 +90,46 @@ def _is_own(entry: dict[str, Any]) -> bool:
 def _index(source: Source, account: Account) -> _File:
     file = _File()
     known: dict[str, int] = {}
-    for at in objects_of(source, account):
-        entry = at.value
-        kind = text(entry.get("type"))
+    for line, entry in objects_of(source, account):
+        kind, entry_id = text(entry.get("type")), text(entry.get("id"))
         if kind == "session":
             account.keep("session")
-            if text(entry.get("id")) and file.session_id not in ("", entry["id"]):
-                raise TwoSessionsError(at.number, file.session_id, entry["id"])
-            _note_facts(file, entry)
-            file.at_number.append(-1)
+            file.session_id = one_session(line, file.session_id, entry_id)
+            facts = named(entry, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
+            version = {"version": entry["version"]} if isinstance(entry.get("version"), int) else {}
+            file.facts = {**facts, **version, **file.facts}
+            file.entries.append(_Entry(line, "header", "", "", {}))
             continue
-        entry_id = text(entry.get("id"))
         if (first := known.get(entry_id, -1)) >= 0:
             if file.entries[first].kind != "lost":
-                account.lose(at.number, "an earlier entry has the same id")
+                account.lose(line, "an earlier entry has the same id")
                 continue
             file.entries[first] = file.entries[first]._replace(id="")  # what says nothing takes no message its id
-        speaks = kind in ("message", "compaction", "branch_summary", "custom_message")
-        if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
-            account.lose(at.number, "a message of an unknown role")
-            speaks, kind = False, "lost"
-        elif kind == "message" and not _says(mapping(entry.get("message"))):
+        message = mapping(entry.get("message"))
+        if kind == "message" and text(message.get("role")) not in _ROLES:
+            account.lose(line, "a message of an unknown role")
+            kind = "lost"
+        elif kind == "message" and not _says(message):
             account.keep("message without content")
             kind = "empty"
-        elif speaks:
+        elif kind in _TALK:
             account.map(kind)
         else:
             account.keep(kind or "without a type")
         if entry_id:
             known[entry_id] = len(file.entries)
-        if kind == "session_info" and (title := text(entry.get("name"))):
-            file.facts["title"] = title
-        file.at_number.append(len(file.entries))
-        parent = text(entry.get("parentId"))
-        file.entries.append(_Entry(at, kind, entry_id, parent, speaks))
+        if kind == "session_info":
+            file.facts |= named(entry, title="name")
+        file.entries.append(_Entry(line, kind, entry_id, text(entry.get("parentId")), entry))
     return file
+
+
+def _branch(file: _File, root: int, roots: Sequence[int], parents: Sequence[int]) -> Branch:
+    first = file.entries[root]
+    name = session_name(first.id) or f"line{first.line}"
+    start = SessionStart("branch", name, dict(file.facts), file.session_id)
+    own = [at for at, other in enumerate(roots) if other == root]
+    return Branch(first.line, start, _messages(file, common_with(root, roots, parents)), _messages(file, own))
 
 
 def _says(message: dict[str, Any]) -> bool:
@@ -143,48 +138,34 @@ def _says(message: dict[str, Any]) -> bool:
     return bool(given) or message.get("role") == "toolResult"
 
 
-def _note_facts(file: _File, entry: dict[str, Any]) -> None:
-    file.session_id = file.session_id or text(entry.get("id"))
-    for key, named in (("cwd", "cwd"), ("parent_session", "parentSession"), ("branched_from", "branchedFrom")):
-        if value := text(entry.get(named)):
-            file.facts.setdefault(key, value)
-    if isinstance(version := entry.get("version"), int):
-        file.facts.setdefault("version", version)
-
-
 def _messages(file: _File, indices: Sequence[int]) -> Iterator[Event]:
     names: dict[str, str] = {}
-    for index in indices:
-        entry = file.entries[index]
-        if entry.kind == "lost":
-            continue
-        parsed = entry.source.value
+    for entry in (file.entries[index] for index in indices):
         if entry.kind == "message":
-            message = _message(mapping(parsed.get("message")), _id_of(entry), parsed, names)
+            message = _message(mapping(entry.value.get("message")), _id_of(entry), entry.value, names)
             if message is not None:
-                yield MessageRead(message, entry.line, "message")
+                yield MessageRead(message, entry.line)
         elif entry.kind == "compaction":
-            yield _compaction(file, parsed, entry)
-        elif entry.kind == "branch_summary":
-            yield MessageRead(_noted(text(parsed.get("summary")), entry, parsed, "branch-summary"), entry.line)
-        elif entry.kind == "custom_message":
-            yield MessageRead(_noted(parsed.get("content"), entry, parsed, "custom"), entry.line)
-        else:
-            yield Kept(parsed, entry.line, entry.kind)
+            yield _compaction(file, entry)
+        elif entry.kind in _TALK:
+            said = text(entry.value.get("summary")) if entry.kind == "branch_summary" else entry.value.get("content")
+            source = f"pi:{entry.kind.removesuffix('_message').replace('_', '-')}"
+            given = metadata(_id_of(entry), entry.value.get("timestamp"), source=source)
+            yield MessageRead(user(_content(said), given), entry.line)
+        elif entry.kind not in ("header", "lost"):
+            yield Kept(entry.value, entry.line, entry.kind)
 
 
 def _id_of(entry: _Entry) -> str:
     return entry.id or f"pi-{entry.line}"
 
 
-def _noted(content: Any, entry: _Entry, parsed: dict[str, Any], what: str) -> Message:
-    said = content if isinstance(content, str) else plain_content(_blocks(content))
-    given = metadata(_id_of(entry), parsed.get("timestamp"), source=f"pi:{what}")
-    return {"role": "user", "content": said, "metadata": given}
+def _content(content: Any) -> Any:
+    return content if isinstance(content, str) else plain_content(_blocks(content))
 
 
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], names: dict[str, str]) -> Message | None:
-    role, content = message.get("role"), message.get("content")
+    role, said = message.get("role"), message.get("content")
     time = iso_time(entry.get("timestamp")) or iso_time(message.get("timestamp"))
     if role == "assistant":
         return _answer(message, message_id, time, names)
@@ -192,25 +173,20 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], na
         call_id = text(message.get("toolCallId"))
         name = text(message.get("toolName")) or names.get(call_id, "")
         failed = True if message.get("isError") is True else None
-        given = metadata(message_id, time, is_error=failed)
-        return result(call_id, name, content if isinstance(content, str) else plain_content(_blocks(content)), given)
-    if role == "user":
-        said = content if isinstance(content, str) else plain_content(_blocks(content))
-        return {"role": "user", "content": said, "metadata": metadata(message_id, time)}
-    source, said = f"pi:{role}", content if isinstance(content, str) else plain_content(_blocks(content))
+        return result(call_id, name, _content(said), metadata(message_id, time, is_error=failed))
     if role == "bashExecution":
         code = message.get("exitCode")
         end = f"\nexit code {code}" if isinstance(code, int) and code else ""
         said = f"$ {text(message.get('command'))}\n{text(message.get('output'))}{end}"
     elif role == "branchSummary":
         said = text(message.get("summary"))
-    return {"role": "user", "content": said, "metadata": metadata(message_id, time, source=source)}
+    return user(_content(said), metadata(message_id, time, source=None if role == "user" else f"pi:{role}"))
 
 
 def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str, str]) -> Message | None:
     calls = []
     content = message.get("content")
-    given = [{"type": "text", "text": content}] if isinstance(content, str) else items(content)
+    given = [text_block(content)] if isinstance(content, str) else items(content)
     for block in given:
         if isinstance(block, dict) and block.get("type") == "toolCall" and text(block.get("id")):
             calls.append(call(block["id"], text(block.get("name")), block.get("arguments")))
@@ -225,7 +201,6 @@ def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str
         cost_usd=mapping(reported.get("cost")).get("total"),
     )
     stop = text(message.get("stopReason"))
-    error = text(message.get("errorMessage"))
     return assistant(
         _blocks([block for block in given if not (isinstance(block, dict) and block.get("type") == "toolCall")]),
         calls,
@@ -237,54 +212,41 @@ def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str
             stop_reason=stop,
             usage=usage,
             is_error=True if stop == "error" else None,
-            error=error,
+            error=text(message.get("errorMessage")),
         ),
     )
 
 
 def _blocks(content: Any) -> list[Message]:
     """Content blocks as hosts keep them."""
-    blocks: list[Message] = []
-    for block in items(content):
-        if not isinstance(block, dict):
-            blocks.append({"type": "text", "text": str(block)})
-        elif block.get("type") == "thinking" and block.get("redacted") is True:
-            blocks.append({"type": "redacted_thinking", "data": text(block.get("thinkingSignature"))})
-        elif block.get("type") == "thinking":
-            signed = text(block.get("thinkingSignature")) or None
-            blocks.append({"type": "thinking", "thinking": text(block.get("thinking")), "signature": signed})
-        elif block.get("type") == "image" and isinstance(block.get("data"), str):
-            source = {"type": "base64", "media_type": text(block.get("mimeType")), "data": block["data"]}
-            blocks.append({"type": "image", "source": source})
-        elif block.get("type") == "text":
-            blocks.append({"type": "text", "text": text(block.get("text"))})
-        else:
-            blocks.append(block)
-    return blocks
+    return [_block(block) for block in items(content)]
 
 
-def _compaction(file: _File, parsed: dict[str, Any], entry: _Entry) -> Compacted:
-    keep_from = text(parsed.get("firstKeptEntryId"))
-    number = parsed.get("firstKeptEntryIndex")
-    if not keep_from and isinstance(number, int) and 0 <= number < len(file.at_number):
-        following = (file.at_number[at] for at in range(number, len(file.at_number)))
-        messages = (at for at in following if at >= 0 and file.entries[at].kind == "message")
-        first = next(messages, -1)
-        keep_from = _id_of(file.entries[first]) if first >= 0 else ""
-    elif keep_from:
-        keep_from = _first_message_from(file, keep_from)
-    before = parsed.get("tokensBefore")
+def _block(block: Any) -> Message:
+    if not isinstance(block, dict):
+        return text_block(str(block))
+    signed = text(block.get("thinkingSignature"))
+    if block.get("type") == "thinking" and block.get("redacted") is True:
+        return {"type": "redacted_thinking", "data": signed}
+    if block.get("type") == "thinking":
+        return thinking_block(text(block.get("thinking")), signed or None)
+    if block.get("type") == "image" and isinstance(block.get("data"), str):
+        return image_block(block["data"], text(block.get("mimeType")))
+    return text_block(text(block.get("text"))) if block.get("type") == "text" else block
+
+
+def _compaction(file: _File, entry: _Entry) -> Compacted:
+    """What stays begins with the first message from an entry on, which is named by its id or its number."""
+    start, first = entry.value.get("firstKeptEntryIndex"), text(entry.value.get("firstKeptEntryId"))
+    if first:
+        start = next((at for at, other in enumerate(file.entries) if other.id == first), -1)
+    following = file.entries[start:] if isinstance(start, int) and start >= 0 else []
+    before = entry.value.get("tokensBefore")
     return Compacted(
-        text(parsed.get("summary")),
+        text(entry.value.get("summary")),
         entry.line,
         message_id=_id_of(entry),
-        time=parsed.get("timestamp"),
-        keep_from=keep_from,
+        time=entry.value.get("timestamp"),
+        keep_from=next((_id_of(other) for other in following if other.kind == "message"), ""),
         tokens_before=before if isinstance(before, int) else 0,
     )
-
-
-def _first_message_from(file: _File, entry_id: str) -> str:
-    """The entry of that id, or the first message after it."""
-    start = next((at for at, entry in enumerate(file.entries) if entry.id == entry_id), len(file.entries))
-    return next((_id_of(entry) for entry in file.entries[start:] if entry.kind == "message"), "")

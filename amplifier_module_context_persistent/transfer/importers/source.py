@@ -64,6 +64,17 @@ class TwoSessionsError(ImportRefusedError):
         )
 
 
+def one_session(line: int, known: str, named: str) -> str:
+    """The id of a file's session, of what is known and what a line names.
+
+    Raises:
+        TwoSessionsError: these are two.
+    """
+    if known and named not in ("", known):
+        raise TwoSessionsError(line, known, named)
+    return known or named
+
+
 class Line(NamedTuple):
     """A line of the file: its number from 1, where it begins, and its JSON value, or why it has none."""
 
