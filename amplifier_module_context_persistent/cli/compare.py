@@ -36,6 +36,7 @@ _HEADS = (
     "share of\nfull bill",
     "needed:\nkept",
     "needed:\nfound",
+    "reasoning\nleft out",
     "invalid\nviews",
 )
 _READER_HEADS = ("stale\nviews", "last words\nkept", "people\nalone", "gaps not\nmarked", "put in")
@@ -51,6 +52,7 @@ _LEGEND = (
     "billed tokens: input x 1.25, or x 0.1 if read from the cache; full bill: if everything were sent every time",
     "needed: names that the next action uses, last seen over 20 messages before it. Kept: in the view. Found: or by "
     "one recall",
+    "reasoning left out: requests that show an answer without its reasoning, as what stood before it had changed",
     f"{CLIPPED} on a bar: higher than the chart",
 )
 
@@ -184,6 +186,7 @@ def _table(found: Comparison, prices: Prices | None) -> Table:
             f"{measures.billed_ratio or 0:.3f}",
             f"{measures.far:.3f}",
             f"{measures.recoverable:.3f}",
+            f"{measures.unbound:,}",
             f"{measures.invalid:,}",
         ]
         if prices is not None:

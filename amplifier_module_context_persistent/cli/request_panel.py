@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..replay import Seen
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
-from .terminal import one_line
+from .terminal import counted, one_line
 
 LETTERS = {KEPT: "K", ELIDED: "E", DROPPED: "D", SUMMARISED: "S"}
 _STYLES = {KEPT: "green", ELIDED: "yellow", DROPPED: "red", SUMMARISED: "magenta"}
@@ -46,6 +46,7 @@ class Stage:
         if seen.marks is not None:
             shown.append_text(strip(seen.marks, width)).append("\n")
             shown.append_text(counts_text(seen.marks)).append("\n")
+        shown.append(_left_out(seen), "dim")
         return shown.append(_proof(seen), "bold red" if seen.proved is False else "dim")
 
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
@@ -97,6 +98,13 @@ def _proof(seen: Seen) -> str:
     lacks = "; ".join(map(one_line, seen.lacks)) or "the log was altered since, or its hash was"
     verdict = "proved" if seen.proved else f"NOT proved: {lacks}"
     return f"hash {one_line(seen.hash)} {verdict}"
+
+
+def _left_out(seen: Seen) -> str:
+    """What the view lacks of reasoning, on a line of its own; empty where it lacks none."""
+    if not seen.unbound:
+        return ""
+    return f"{counted(seen.unbound, 'answer')} without reasoning, as what stood before it had changed\n"
 
 
 def _bucketed(marks: Marks, cells: int) -> list[str]:

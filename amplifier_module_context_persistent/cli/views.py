@@ -29,9 +29,9 @@ NO_RECEIPTS = (
 )
 _AT_ONCE = 200
 _GAP = 2
-_NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "in full")
+_NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "reasoning", "whole")
 _RIGHT = (0, 2, 3)
-_LEAST = {"time": 16, "messages": 7, "tokens": 9, "plan": 17, "provider": 10}
+_LEAST = {"time": 16, "messages": 7, "tokens": 7, "plan": 17, "provider": 10, "reasoning": 9}
 
 
 @click.command()
@@ -40,8 +40,9 @@ _LEAST = {"time": 16, "messages": 7, "tokens": 9, "plan": 17, "provider": 10}
 def views(path: str, *, as_json: bool) -> None:
     """List the requests of SESSION.
 
-    For each: number, time, messages, tokens, plan and provider, and whether `view` can show all of it. A request is
-    listed if its view left a receipt in the log.
+    For each: number, time, messages, tokens, plan and provider, how many answers it shows without their reasoning since
+    what stood before them had changed, and whether `view` can show all of it. A request is listed if its view left a
+    receipt in the log.
     """
     with open_transcript(path) as transcript:
         try:
@@ -93,7 +94,9 @@ def print_requests(listed: RequestList, output: Console) -> None:
 def _cells(one: Listed) -> list[str]:
     receipt = one.receipt
     cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
-    return [f"{one.number:,}", *map(escaped, [*cells, receipt.plan, receipt.provider]), "no" if one.lacks else "yes"]
+    named = map(escaped, [*cells, receipt.plan, receipt.provider])
+    reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
+    return [f"{one.number:,}", *named, reasoning, "no" if one.lacks else "yes"]
 
 
 def _print_long(
@@ -125,6 +128,7 @@ def _widths(rows: Sequence[Sequence[str]], most: int, last_number: str) -> list[
     fixed = sum(width for name, width in widths.items() if name not in ("plan", "provider"))
     left = max(0, most - _GAP * (len(_NAMES) - 1) - fixed)
     if widths["plan"] + widths["provider"] > left:
-        widths["plan"] = max(len("plan"), min(widths["plan"], max(left // 2, left - widths["provider"])))
+        most_plan = min(left - len("provider"), max(left // 2, left - widths["provider"]))
+        widths["plan"] = max(len("plan"), min(widths["plan"], most_plan))
         widths["provider"] = max(len("provider"), left - widths["plan"])
     return [widths[name] for name in _NAMES]

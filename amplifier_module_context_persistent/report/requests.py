@@ -96,6 +96,7 @@ def _row(number: int, position: int, time_ms: int, tokens: int, billed: Billed) 
         "reason": -1,
         "provider": "",
         "inserted": 0,
+        "unbound": 0,
         "actual": billed.input_tokens,
         "cached": billed.cached_tokens,
         "output": billed.output_tokens,
@@ -147,6 +148,7 @@ class RequestReader:
             position = latest - self._start
             row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, billed.get(position, NOTHING))
             row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
+            row["unbound"] = one.receipt.unbound
             self._show(row, one, past, total, made)
             self._found.rows.append(row)
             progress("making views again", number, len(noted))

@@ -17,7 +17,12 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import views
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.cli.terminal import escaped
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_message
+from amplifier_module_context_persistent.view.receipts import Receipt
+from tests.support.logs import STAMP, append_bodies
 from tests.support.messages import user
+from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded, controls
 from tests.support.sessions_of_a_home import PLAIN, TERMINAL, without_colours
 
@@ -62,7 +67,7 @@ async def test_requests_are_listed(session: Recorded) -> None:
     assert "\x1b" not in done.output
     assert "\x9b" not in done.output
     whole = " ".join(done.output.split())
-    assert "in full" in whole
+    assert "whole" in whole
     assert "[red]p" in whole
     rows = [line for line in done.output.splitlines() if line[:7].strip().isdigit()]
     assert [line.rstrip().endswith("no") for line in rows] == [False, True, False]
@@ -88,6 +93,28 @@ async def test_in_a_pipe_no_id_is_broken(session: Recorded, monkeypatch: pytest.
         lines = run("views", session.path).output.splitlines()
         assert len(lines) == 4
         assert escaped(HOSTILE.replace("\n", " ")) in lines[1]
+
+
+async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:
+    """By the list, by `view`, `replay`, `stats` and the report: the receipt of each request counts it."""
+    log = FileLog(str(tmp_path / "log.jsonl"))
+    message = encode_message(user("go"), message_id="m1", timestamp=STAMP)
+    receipts = [
+        Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, f"{number:032x}", unbound=number).encode()
+        for number in (0, 3)
+    ]
+    append_bodies(log, message, *receipts)
+    log.close()
+    said = [row.split()[-2:] for row in run("views", tmp_path / "log.jsonl").output.splitlines()[1:]]
+    assert said[0] == ["valid", "yes"]
+    assert said[1] == ["out", "yes"]
+    told = "3 answers without reasoning, as what stood before it had changed"
+    assert told in run("view", tmp_path / "log.jsonl", "--request", "2").output
+    assert told in " ".join(run("replay", tmp_path / "log.jsonl", "--views", "--speed", "100000").output.split())
+    assert "1 view left out reasoning" in run("stats", tmp_path / "log.jsonl").output
+    page = tmp_path / "page.html"
+    run("report", tmp_path / "log.jsonl", "-o", str(page))
+    assert read_page(page).head["requests"]["columns"]["unbound"] == [0, 3]
 
 
 async def test_the_list_as_json(session: Recorded) -> None:

@@ -99,12 +99,18 @@ function drawSeen() {
   }
   const budget = requests.budget[request];
   if (requests.tokens[request] >= 0) head.append(make("span", "tokens", `${count(requests.tokens[request])}${budget ? ` of ${count(budget)}` : ""} tokens`));
+  const unbound = requests.unbound[request];
+  if (unbound > 0) head.append(make("span", "why", withoutReasoning(unbound)));
   const close = button("quiet close", () => showRequest(-1), "Close");
   close.setAttribute("aria-label", "Close: what the model saw");
   head.append(close);
   panel.replaceChildren(head, ...(state.fates ? seenBody() : [make("p", "why", whyUnknown())]));
   drawStrip();
   return undefined;
+}
+
+function withoutReasoning(answers) {
+  return `${count(answers)} ${answers === 1 ? "answer" : "answers"} without reasoning, as what stood before it had changed`;
 }
 
 function whyUnknown() {

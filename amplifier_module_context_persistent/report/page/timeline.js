@@ -58,6 +58,7 @@ const timeline = {
     }
     if (requests.actual[request] > 0 && requests.receipts) parts.push(`${count(requests.actual[request])} billed`);
     if (requests.cached[request] > 0) parts.push(`${percent(requests.cached[request], requests.actual[request])} cached`);
+    if (requests.unbound[request] > 0) parts.push(withoutReasoning(requests.unbound[request]));
     if (requests.model[request]) parts.push(requests.model[request]);
     if (requests.time[request]) parts.push(timeOf(requests.time[request]));
     return parts.join(" · ");
