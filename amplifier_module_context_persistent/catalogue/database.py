@@ -54,7 +54,6 @@ _TABLES = (
     live_crc32 INTEGER NOT NULL DEFAULT 0,
     forked_from TEXT NOT NULL DEFAULT '',
     is_copying INTEGER NOT NULL DEFAULT 0,
-    parent TEXT NOT NULL DEFAULT '',
     is_whole INTEGER NOT NULL DEFAULT 0,
     glance TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE covered (
@@ -254,14 +253,17 @@ def in_memory() -> Iterator[sqlite3.Connection]:
     """A catalogue that ends with the block: of a log that has none, or where its own cannot be used. It has no words.
 
     Raises:
-        CatalogueError: Python has no SQLite.
+        CatalogueError: Python has no SQLite, or a query of the block fails.
     """
     if sqlite3 is None:
         raise CatalogueError("Python was built without SQLite, in which figures are added up")
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statement in _TABLES:
             connection.execute(statement)
-        yield connection
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise CatalogueError(f"figures cannot be added up: {error}") from error
 
 
 def remove_catalogue(log: str | os.PathLike[str]) -> None:

@@ -100,20 +100,12 @@ def _fill_at_once(found: Figures, reader: ReadableLog, counter: TokenCounter) ->
     for line in reader.records():
         met.meet(line)
         records.take(line)
+    records.finish()
     messages = MessagePass(found.connection, found.session, count)
     live = reader.index.live
     for ordinal, message in zip(live, reader.read(live), strict=True):
         messages.take(ordinal, message)
     messages.finish()
-    _note_parent(found.connection, found.session, reader)
-
-
-def _note_parent(connection: sqlite3.Connection, session: int, reader: ReadableLog) -> None:
-    """Note whose sub-agent a session is, as its header says."""
-    headers = reader.index.headers
-    parent = headers[-1].get("parent_id") if headers else None
-    told = parent.encode("utf-8", "replace").decode() if isinstance(parent, str) else ""
-    connection.execute("UPDATE sessions SET parent = ? WHERE id = ?", (told, session))
 
 
 def _kept_counter(catalogue: Catalogue, reader: LogReader) -> TokenCounter | None:
@@ -195,7 +187,6 @@ def _go_on(connection: sqlite3.Connection, name: str, reader: LogReader, counter
         "UPDATE sessions SET (tokenizer, live, live_crc32, is_whole) = (?, ?, ?, ?) WHERE id = ?",
         (counter.name, messages.position, _live_crc32(index, messages.position), is_whole, session),
     )
-    _note_parent(connection, session, reader)
     cover(connection, session, FIGURES, Covered.up_to(reader, end, stamp))
 
 

@@ -24,10 +24,11 @@ from ..transcript.overview import Overview, look_at
 from ..transcript.sessions import SessionFile
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .list_ import Since, age, scaled, sessions_of
+from .list_ import age, scaled, sessions_of
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import complete, path_of, sessions_here, storage, storage_option
+from .since import Since
 from .terminal import UnusableError, ask, counted, cut, one_line, reason, say
 
 _LINE_CELLS = 70

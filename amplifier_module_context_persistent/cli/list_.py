@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -31,6 +28,7 @@ from ..transcript.sessions import SessionFile, files_in, sessions_above, where_e
 from ..transcript.transcript import Transcript
 from .progress import progress
 from .session_argument import sessions_here, storage, storage_option
+from .since import Since
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
 _COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
@@ -38,31 +36,8 @@ _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 """How many of each unit make the next one; after days come years."""
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LEAST_ID = 8  # characters of an id that is shortened
 _INDENT = " " * 5
-
-if TYPE_CHECKING:
-    _TimeBase = click.ParamType[float]
-else:
-    _TimeBase = click.ParamType  # older versions of click have no generic one
-
-
-class Since(_TimeBase):
-    """A time: how long ago (`3d`, `12h`), or a date with or without a time of day, here."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it as seconds since 1970."""
-        if isinstance(value, float):
-            return value
-        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
-            return time.time() - int(found[1]) * _SECONDS[found[2]]
-        try:
-            return datetime.fromisoformat(value).timestamp()
-        except (ValueError, OverflowError, OSError):
-            self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
 
 
 @click.command("list")

@@ -1,6 +1,6 @@
-"""Progress bars for what takes long, on the error stream if that is a terminal: reading a log, and stages of work.
+"""Progress bars for what takes long, on the error stream if that is a terminal: reading logs, and stages of work.
 
-A bar is removed before anything else is printed there, and does not appear for a file that is read at once.
+A bar is removed before anything else is printed there, and does not appear for what is read within a second.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -17,35 +18,49 @@ from ..log.filesystem import FileSystem
 from .terminal import one_line
 
 LONG_BYTES = 32 << 20
+"""For so much a bar is shown at once."""
+LATE_S = 1.0
 
 
 class WatchedFiles(FileSystem):
     """The real file system; every read advances a progress bar."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
-        self._bar, self._task = bar, task
+        self._bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
         block = super().read(fd, size, offset)
+        if not self._bar.live.is_started and monotonic() > self._late_s:
+            self._bar.start()
         self._bar.advance(self._task, len(block))
         return block
 
 
 @contextmanager
-def progress(path: str, *, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
-    """A file system to read a log with; while a long one is read, `passes` times, a bar is shown."""
-    try:
-        size = os.stat(path).st_size
-    except OSError:
-        size = 0  # the code that opens the file reports it
-    if size < LONG_BYTES or not sys.stderr.isatty():
+def progress(*paths: str, title: str = "reading", passes: int = 1) -> Iterator[FileSystem]:
+    """A file system to read logs with; while long ones are read, `passes` times, a bar is shown."""
+    if not paths or not sys.stderr.isatty():
         yield FileSystem()
         return
+    size = sum(map(_size_of, paths))
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     screen = Console(file=sys.stderr)
-    with Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+    bar = Progress(*columns, console=screen, transient=True, redirect_stdout=False, redirect_stderr=False)
+    if size >= LONG_BYTES:
+        bar.start()
+    try:
         yield WatchedFiles(bar, bar.add_task(title, total=size * passes))
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _size_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0  # the code that opens the file reports it
 
 
 Tell = Callable[[str, int, int], None]

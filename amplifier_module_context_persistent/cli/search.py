@@ -16,7 +16,6 @@ from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
-from ..paths import project_slug
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
 from ..transcript.search import search
@@ -24,7 +23,7 @@ from ..transcript.sessions import SessionFile
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .match_printer import MatchPrinter
 from .progress import progress
-from .session_argument import complete, complete_tool, last_path, path_of, sessions_here, storage, storage_option
+from .session_argument import all_sessions, complete, complete_tool, last_path, path_of, storage, storage_option
 from .terminal import UnusableError, check_tool, one_line, open_transcript, reason
 
 FindPlaces = Callable[[LogReader], list[int] | None]
@@ -87,7 +86,7 @@ def search_command(
     if hidden and tool is not None:
         raise click.UsageError("give one of --hidden and --tool")
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
-    files = [] if sessions or last else _all_sessions(everywhere=everywhere)
+    files = [] if sessions or last else all_sessions(everywhere=everywhere)
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
     printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
     one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines, hidden=hidden)
@@ -148,18 +147,6 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
 
 def _paths(sessions: Iterable[str], *, last: bool) -> list[str]:
     return [last_path()] if last else list(dict.fromkeys(path_of(name) for name in sessions))
-
-
-def _all_sessions(*, everywhere: bool) -> list[SessionFile]:
-    """The sessions of this project, or of all.
-
-    Raises:
-        UnusableError: there is none, or the database cannot be asked.
-    """
-    if found := sessions_here(None if everywhere else project_slug(".")):
-        return found
-    where = "there is no session" if everywhere else "this project has no session; --all searches all projects"
-    raise UnusableError(where)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from .terminal import UnusableError, one_line, reason, say
 
 R = TypeVar("R")
 
+NAME_ONE = "name one SESSION: a path, an id, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
 _MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
 
@@ -115,6 +116,19 @@ def sessions_here(project: str | None) -> list[SessionFile]:
         raise UnusableError(reason(error)) from error
 
 
+def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[SessionFile]:
+    """The sessions of this project, or of all, the one that was written last first; only what was written since a time.
+
+    Raises:
+        UnusableError: there is none, or the database cannot be asked.
+    """
+    found = sessions_here(None if everywhere else project_slug("."))
+    if not found:
+        where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
+        raise UnusableError(where)
+    return [one for one in found if since_s is None or one.modified_s >= since_s]
+
+
 def session_name(path: str) -> str:
     """What a log's session is called: its id, or the path of a file that is not named by one."""
     return session_id_of(path) or path
@@ -171,8 +185,8 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
         return []
 
 
-def session_argument(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`.
+def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`, None without.
 
     With `--storage` it gets the log's location instead.
     """
@@ -182,8 +196,22 @@ def session_argument(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
     @functools.wraps(command)
     def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
-        if (session is None) != last:
-            raise click.UsageError("name one SESSION: a path, an id, the beginning of one, or --last")
-        return command(*arguments, path=path_of(session) if session is not None else last_path(), **options)
+        if session is not None and last:
+            raise click.UsageError(NAME_ONE)
+        path = last_path() if last else path_of(session) if session is not None else None
+        return command(*arguments, path=path, **options)
+
+    return named
+
+
+def session_argument(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the same; one of the two must be given."""
+
+    @optional_session_argument
+    @functools.wraps(command)
+    def named(*arguments: Any, path: str | None, **options: Any) -> R:
+        if path is None:
+            raise click.UsageError(NAME_ONE)
+        return command(*arguments, path=path, **options)
 
     return named

@@ -9,25 +9,29 @@ import json
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from ..catalogue.database import CatalogueError
 from ..catalogue.figures import figures_of
 from ..errors import LogError
 from ..tokens.on_demand import named_counter
-from ..transcript.cost import PRICES_AS_OF, Bill, Cost, Prices, cost_of, costs_by_turn
+from ..transcript.cost import PRICES_AS_OF, Cost, Prices, cost_of, costs_by_turn
 from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
 from ..transcript.stats import Statistics, ToolShare, Usage, Views, statistics_of
+from ..transcript.totals import BY
+from .cost_table import cost_notes, money, percent, show_cost
 from .progress import progress
-from .session_argument import session_argument
-from .tables import table
+from .session_argument import NAME_ONE, all_sessions, optional_session_argument
+from .since import Since
+from .stats_of_many import show_many
+from .tables import show_table
 from .terminal import UnusableError, console, counted, duration, one_line, open_transcript, reason
-
-_LEAST_COST = 0.00005  # less is rounding
 
 
 @click.command()
-@session_argument
+@optional_session_argument
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects together.")
+@click.option("--since", type=Since(), help="Of many sessions, what happened since then: 12h, 3d, 2026-01-31.")
+@click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
@@ -41,17 +45,39 @@ _LEAST_COST = 0.00005  # less is rounding
     help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
 )
 @click.option("--no-catalogue", is_flag=True, help="Neither use nor write the catalogue.")
-def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_json: bool, no_catalogue: bool) -> None:
-    """Show where the tokens, the time and the money of SESSION went.
+def stats(
+    path: str | None,
+    tokenizer: str,
+    turns: int,
+    prices_path: str | None,
+    *,
+    everywhere: bool,
+    since: float | None,
+    by: str | None,
+    as_json: bool,
+    no_catalogue: bool,
+) -> None:
+    """Show where the tokens, the time and the money of SESSION went, or of many sessions.
 
-    Tokens by role, tool and turn; the largest messages; the compactions; what providers reported and what it cost, by
-    model; and how the counts compare with those that the provider reported. Only live messages are counted, but the
-    cost is that of all requests. A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3,
-    "write": 3.75}}.
+    Tokens by role, tool and turn; the largest messages and the slowest calls; the compactions; what providers reported
+    and what it cost, by model; and how the counts compare with those that the provider reported. Only live messages are
+    counted, but the cost is that of all requests.
+
+    With --all, --by or --since, what the sessions of this project come to together, or with --all those of all
+    projects; sub-agents' sessions are among them.
+
+    A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
+    is_of_many = everywhere or since is not None or by is not None
+    if is_of_many == (path is not None):
+        raise click.UsageError(f"{NAME_ONE}; or give --all, --by or --since, for many sessions")
     try:
         counter = named_counter(tokenizer)
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
+        if path is None:
+            sessions = all_sessions(everywhere=everywhere, since_s=since)
+            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json, keeps=not no_catalogue)
+            return
         with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
             reader = transcript.reader
             with figures_of(reader, counter, keeps=not no_catalogue) as figures:
@@ -68,7 +94,7 @@ def stats(path: str, tokenizer: str, turns: int, prices_path: str | None, *, as_
         click.echo(json.dumps(told))
         return
     hidden = cost.total.cost - sum(costs.values())
-    show(found, course, largest, cost, _notes(cost, prices, hidden))
+    show(found, course, largest, cost, cost_notes(cost, prices, hidden))
 
 
 def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
@@ -86,7 +112,7 @@ def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost,
     _show_largest(output, found)
     _show_slowest(output, found)
     _show_plans(output, found)
-    _show_cost(output, cost, notes)
+    show_cost(output, cost, notes)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
 
@@ -103,15 +129,15 @@ def _show_course(output: Console, course: Course) -> None:
 
 def _show_shares(output: Console, found: Statistics) -> None:
     """Print where the tokens are, by role and by tool."""
-    _table(
+    show_table(
         output,
         ("role", "messages", "tokens", "share"),
         [
-            (role, f"{part.messages:,}", f"{part.tokens:,}", _percent(part.tokens, found.total.tokens))
+            (role, f"{part.messages:,}", f"{part.tokens:,}", percent(part.tokens, found.total.tokens))
             for role, part in sorted(found.roles.items(), key=lambda item: -item[1].tokens)
         ],
     )
-    _table(
+    show_table(
         output,
         ("tool", "calls", "results", "failed", "tokens of results", "took"),
         [
@@ -123,7 +149,7 @@ def _show_shares(output: Console, found: Statistics) -> None:
 
 def _show_turns(output: Console, largest: list[TurnLine]) -> None:
     paid = any(line.cost for line in largest)
-    _table(
+    show_table(
         output,
         ("turn", "messages", "tokens", "took", *["cost"] * paid),
         [
@@ -132,7 +158,7 @@ def _show_turns(output: Console, largest: list[TurnLine]) -> None:
                 f"{line.last - line.first + 1:,}",
                 f"{line.tokens:,}",
                 duration(line.duration_s) if line.duration_s is not None else "",
-                *[_money(line.cost)] * paid,
+                *[money(line.cost)] * paid,
             )
             for line in largest
         ],
@@ -140,7 +166,7 @@ def _show_turns(output: Console, largest: list[TurnLine]) -> None:
 
 
 def _show_largest(output: Console, found: Statistics) -> None:
-    _table(
+    show_table(
         output,
         ("largest at", "role", "tokens", "id"),
         [(f"{large.place:,}", large.role, f"{large.tokens:,}", large.message_id) for large in found.largest],
@@ -148,7 +174,7 @@ def _show_largest(output: Console, found: Statistics) -> None:
 
 
 def _show_slowest(output: Console, found: Statistics) -> None:
-    _table(
+    show_table(
         output,
         ("slowest at", "tool", "turn", "took"),
         [(f"{call.place:,}", call.tool, f"{call.turn:,}", duration(call.duration_s)) for call in found.slowest],
@@ -160,7 +186,7 @@ def _took(tool: ToolShare) -> str:
 
 
 def _show_plans(output: Console, found: Statistics) -> None:
-    _table(
+    show_table(
         output,
         ("compaction", "step", "before", "after", "dropped", "cut"),
         [
@@ -177,43 +203,11 @@ def _show_plans(output: Console, found: Statistics) -> None:
     )
 
 
-def _show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
-    """Print what providers reported by model, and what it cost."""
-    if not cost.total.requests:
-        return
-    rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
-    heads = ("model", "requests", "input", "cached", "written", "output", "cost")
-    _table(output, heads, [_bill(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"])
-    output.print(Text("; ".join(notes), "dim"))
-
-
-def _notes(cost: Cost, prices: Prices, hidden: float) -> list[str]:
-    """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
-    notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
-    if cost.total.unpriced_requests:
-        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
-    if cost.estimated_outputs:
-        notes.append(f"the output of {counted(cost.estimated_outputs, 'request')} was counted here, not reported")
-    if hidden > _LEAST_COST:
-        notes.append(f"{_money(hidden)} went to requests whose answers are no longer live")
-    return notes
-
-
-def _bill(name: str, bill: Bill) -> tuple[str, ...]:
-    cost = "" if bill.unpriced_requests == bill.requests else _money(bill.cost)
-    cached, written = _percent(bill.cached_tokens, bill.input_tokens), _percent(bill.written_tokens, bill.input_tokens)
-    return (name, f"{bill.requests:,}", f"{bill.input_tokens:,}", cached, written, f"{bill.output_tokens:,}", cost)
-
-
-def _money(cost: float) -> str:
-    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
-
-
 def _show_views(output: Console, views: Views) -> None:
     if views.requests:
         output.print(
             f"\n{counted(views.requests, 'view')} of {counted(views.tokens, 'token')} in all; "
-            f"{_percent(views.shared_tokens, views.tokens)} of the tokens continued an earlier view, "
+            f"{percent(views.shared_tokens, views.tokens)} of the tokens continued an earlier view, "
             f"{counted(views.breaks, 'view')} started a new prefix"
         )
         if views.unbound:
@@ -225,20 +219,9 @@ def _show_usage(output: Console, usage: Usage) -> None:
         output.print(
             f"\n{counted(usage.reports, 'usage report')} of providers: predictions off by {usage.error_median:.1%} "
             f"(median) and {usage.error_95:.1%} (95th percentile); "
-            f"{_percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
+            f"{percent(usage.cached_tokens, usage.actual_tokens)} of the input came from the cache"
         )
         for name, learned in usage.models.items():
             shown, ratio = one_line(name), learned["ratio"]
             more = round(learned["overhead_tokens"])
             output.print(f"  {shown}: {ratio:.2f} provider tokens for each token counted here, plus {more:,}")
-
-
-def _table(output: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    if not rows:
-        return
-    output.print()
-    output.print(table(heads, rows))
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else "0%"

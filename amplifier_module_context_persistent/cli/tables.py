@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -40,3 +41,10 @@ def table(
     for row in rows:
         made.add_row(*(Text(escaped(one_line(cell))) for cell in row))
     return made
+
+
+def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a blank line and a table; nothing if it has no rows."""
+    if rows:
+        output.print()
+        output.print(table(heads, rows))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -204,6 +204,16 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     if is_directory:
         raise SessionNameError(_NO_LOG)
     raise SessionNameError(f"there is no such file or session{_there(storage)}; see `context-persistent list --all`")
+
+
+def root_of(session_id: str, roots: Container[str]) -> str | None:
+    """The session whose sub-agent another one is, by their ids; None if it is of no other.
+
+    The id of a sub-agent's session is that of its parent, `-` or `_`, and something with a `_`: the host takes every id
+    with a `_` for a sub-session's. A fork or a branch, whose id may look so, is a session of its own.
+    """
+    ends = (at for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
+    return next((session_id[:at] for at in ends if session_id[:at] in roots), None)
 
 
 def _there(storage: str | None) -> str:

@@ -19,6 +19,7 @@ from ..log.location import stored_name
 from ..maintenance.delete import delete_log, files_of
 from ..paths import LOG_NAME
 from ..transcript.overview import Overview
+from ..transcript.sessions import root_of
 from ..transcript.transcript import Transcript
 from .host_files import hosts_files, is_held, own_files
 
@@ -54,19 +55,17 @@ class Deletion:
 
 
 def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
-    """Give each session together with the sub-agents' sessions that belong to it; the session itself comes first.
-
-    The id of a sub-agent's session is that of its parent, `-` or `_`, and something with a `_`: the host takes every id
-    with a `_` for a sub-session's. A fork or a branch is a session of its own.
-    """
+    """Give each session together with the sub-agents' sessions that belong to it; the session itself comes first."""
     groups: dict[tuple[str, str], list[Overview]] = {}
+    roots: dict[str, set[str]] = {}
     for one in sorted(sessions, key=lambda seen: (seen.session.project, len(seen.session.id), seen.session.id)):
         project, name = one.session.project, one.session.id
-        ends = [at for at, sign in enumerate(name) if sign in "-_" and "_" in name[at:]] if project else []
-        parent = next((name[:at] for at in ends if (project, name[:at]) in groups), None)
+        known = roots.setdefault(project, set())
+        parent = root_of(name, known) if project else None
         if parent is not None and not _is_fork(one):
             groups[project, parent].append(one)
         else:
+            known.add(name)
             groups[project, name if project else str(one.session.path)] = [one]
     yield from groups.values()
 

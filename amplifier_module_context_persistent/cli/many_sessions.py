@@ -1,0 +1,69 @@
+"""The figures of many sessions, for the commands that ask them, and from what they were gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ..catalogue.database import CatalogueError
+from ..log.filesystem import FileSystem
+from ..tokens.counter import TokenCounter
+from ..transcript.gathered import Gathered, gathered
+from ..transcript.sessions import SessionFile
+from .progress import progress
+from .terminal import UnusableError, counted, one_line, reason
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_NAMED = 3
+
+
+@contextmanager
+def gathering(sessions: Sequence[SessionFile], counter: TokenCounter, *, keeps: bool) -> Iterator[Gathered]:
+    """Gather the figures of sessions, with a bar where it takes long; arguments as `gathered`.
+
+    Raises:
+        UnusableError: Python has no SQLite, or the figures cannot be added up.
+    """
+    try:
+        with gathered(sessions, counter, _watched, keeps=keeps) as found:
+            yield found
+    except CatalogueError as error:
+        raise UnusableError(reason(error)) from error
+
+
+def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
+    return progress(*paths, title="adding up", passes=2)
+
+
+def source_of(found: Gathered) -> dict[str, Any]:
+    """From what figures were gathered, as plain JSON types."""
+    last = _last(found)
+    return {
+        "sessions": found.sessions,
+        "sub_agents": found.sub_agents,
+        "up_to": last.isoformat(timespec="milliseconds") if last is not None else None,
+        "unreadable": [{"path": path, "error": said} for path, said in found.unreadable.items()],
+    }
+
+
+def source_line(found: Gathered) -> str:
+    """The same in one line."""
+    below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
+    last = _last(found)
+    up_to = f", up to {last.astimezone():%Y-%m-%d %H:%M}" if last is not None else ""
+    said = [f"{counted(found.sessions, 'session')}{below}{up_to}"]
+    if found.unreadable:
+        named = [f"{path} ({why})" for path, why in list(found.unreadable.items())[:_MOST_NAMED]]
+        more = ["..."] * (len(found.unreadable) > _MOST_NAMED)
+        said.append(f"{len(found.unreadable):,} could not be read: {', '.join([*named, *more])}")
+    return one_line("; ".join(said))
+
+
+def _last(found: Gathered) -> datetime | None:
+    last = found.up_to_us
+    try:
+        return _EPOCH + timedelta(microseconds=last) if last is not None else None
+    except OverflowError:
+        return None

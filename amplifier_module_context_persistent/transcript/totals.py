@@ -1,0 +1,147 @@
+"""What many sessions come to, by day, project, session, model or tool.
+
+Sub-agents' sessions count with the others: their work was paid for, too. A turn belongs to the day on which it began, a
+call to the day on which it was made, a request to the day of its answer; days are those of this machine's time zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .cost import Bill, Prices
+from .gathered import Gathered
+
+BY = ("day", "project", "session", "model", "tool")
+SLOWEST = 10
+_DAY = "date({0} / 1000000, 'unixepoch', 'localtime')"
+_TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
+_KEYS = {"project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
+
+
+@dataclass(slots=True)
+class Total:
+    """What some sessions come to, or a part of them."""
+
+    sessions: int = 0
+    """With those of sub-agents."""
+    sub_agents: int = 0
+    """Sessions of sub-agents among them."""
+    turns: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    open_calls: int = 0
+    result_tokens: int = 0
+    calls_s: float = 0.0
+    """From calls to their results, as far as both tell a time."""
+    slowest_s: float = 0.0
+    bill: Bill = field(default_factory=Bill)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "bill"}
+        return plain | self.bill.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A call that took long, and where it is: the number of its message in the live history of its session."""
+
+    session: str
+    project: str
+    turn: int
+    place: int
+    tool: str
+    duration_s: float
+
+
+def total_of(found: Gathered, prices: Prices, since_s: float | None = None) -> Total:
+    """What all come to, since a time."""
+    return totals(found, prices, "", since_s).get("", Total())
+
+
+def totals(found: Gathered, prices: Prices, by: str, since_s: float | None = None) -> Mapping[str, Total]:
+    """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
+
+    Args:
+        found: the sessions.
+        prices: prices of models.
+        by: one of `BY`, or `""` for the sum of all.
+        since_s: only what happened since then, in seconds since 1970; what tells no time is left out.
+    """
+    query = _Query(found, by, since_s)
+    told: dict[str, Total] = {}
+    if by not in ("model", "tool"):
+        for key, turns in query.rows("turns", "count(*)"):
+            told.setdefault(key, Total()).turns = turns
+    if by != "model":
+        took = "max(0, answered_us - called_us) / 1e6"
+        columns = (
+            "count(position), total(failed), total(result_position IS NULL), total(result_tokens),"
+            f" total({took}), ifnull(max({took}), 0.0)"
+        )
+        for key, calls, failed, left_open, tokens, took_s, slowest_s in query.rows("calls", columns):
+            one = told.setdefault(key, Total())
+            one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
+            one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_s, slowest_s
+    if by != "tool":
+        sums = "count(*), total(uncached_tokens), total(cached_tokens), total(written_tokens), total(output_tokens)"
+        for key, model, requests, *tokens in query.rows("requests", f"model, {sums}", ", model"):
+            uncached, cached, written, output = map(int, tokens)
+            price = prices.of(model)
+            cost = price.of_tokens(uncached, cached, written, output) if price is not None else 0.0
+            bill = Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
+            told.setdefault(key, Total()).bill.add(bill)
+    for key, sessions, sub_agents in query.sessions(by):
+        if key in told:
+            told[key].sessions, told[key].sub_agents = sessions, sub_agents
+    if by in ("day", ""):
+        return dict(sorted(told.items()))
+    return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
+
+
+def slowest_calls(found: Gathered, since_s: float | None = None, most: int = SLOWEST) -> list[Slow]:
+    """The calls that took longest, since a time."""
+    rows = found.connection.execute(
+        "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
+        " FROM calls JOIN logs USING (session)"
+        " WHERE position IS NOT NULL AND took > 0 AND (? IS NULL OR called_us >= ?)"
+        " ORDER BY took DESC, session, position, calls.id LIMIT ?",
+        (*_since(since_s), most),
+    )
+    return [Slow(*row) for row in rows]
+
+
+def _since(since_s: float | None) -> tuple[int | None, int | None]:
+    since_us = int(since_s * 1e6) if since_s is not None else None
+    return since_us, since_us
+
+
+class _Query:
+    """Asks the tables by a key."""
+
+    def __init__(self, found: Gathered, by: str, since_s: float | None) -> None:
+        self._connection, self._by, self._since = found.connection, by, _since(since_s)
+
+    def _source(self, table: str) -> str:
+        """What is counted of a table, with its key."""
+        key = _DAY.format(_TIMES[table]) if self._by == "day" else _KEYS[self._by]
+        counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
+        return (
+            f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
+            f" JOIN logs USING (session) WHERE (? IS NULL OR {_TIMES[table]} >= ?){counts}"
+        )
+
+    def rows(self, table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
+        """Add columns up by the key."""
+        query = f"SELECT key, {columns} FROM ({self._source(table)}) GROUP BY key{also}"
+        return self._connection.execute(query, self._since).fetchall()
+
+    def sessions(self, by: str) -> list[tuple[str, int, int]]:
+        """How many sessions each key has, and how many of these are of sub-agents."""
+        tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
+        parts = " UNION ".join(f"SELECT key, log, is_below FROM ({self._source(table)})" for table in tables)
+        query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
+        rows = self._connection.execute(query, self._since * len(tables))
+        return [(key, sessions, int(below)) for key, sessions, below in rows]

@@ -1,0 +1,125 @@
+"""`context-persistent stats` of many sessions: whose, since when, by what, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.record import encode_message
+from tests.support.logs import sealed
+from tests.support.sessions_of_a_home import TERMINAL, log_of, run, without_colours
+
+MODEL = "claude-sonnet-4-5"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with two projects; in the first, a session with a sub-agent."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    session(log_of("main"), "2026-01-05", 100_000)
+    session(log_of("main-0a1b_helper"), "2026-01-06", 200_000)
+    session(log_of("other", tmp_path / "there"), "2026-01-06", 400_000, model="[m]\x1b")
+    return tmp_path
+
+
+def session(log: Path, day: str, tokens: int, model: str = MODEL) -> None:
+    """A session of one turn with a call of nine seconds that fails, and one request."""
+    call = {"id": "c", "tool": "bash", "arguments": {}}
+    metadata = {"usage": {"input_tokens": tokens, "output_tokens": 0}, "model": model}
+    messages: Sequence[dict[str, Any]] = (
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": metadata},
+        {"role": "tool", "tool_call_id": "c", "content": "Error: no"},
+    )
+    log.parent.mkdir(parents=True)
+    stamps = (f"{day}T09:00:00.000Z", f"{day}T09:00:01.000Z", f"{day}T09:00:10.000Z")
+    bodies = [
+        encode_message(message, message_id=f"m{at}", timestamp=stamp)
+        for at, (message, stamp) in enumerate(zip(messages, stamps, strict=True))
+    ]
+    log.write_bytes(b"".join(sealed(bodies)))
+
+
+def told(*arguments: str) -> Any:
+    done = run("stats", *arguments, "--json", "--tokenizer", "estimate")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.output)
+
+
+def test_those_of_this_project_or_of_all() -> None:
+    """--all takes those of all projects; sub-agents' sessions count, and are said."""
+    here, everywhere = told("--by", "day"), told("--all")
+    assert (here["sessions"], here["sub_agents"], here["up_to"]) == (2, 1, "2026-01-06T09:00:10.000+00:00")
+    assert here["total"]["cost"] == pytest.approx(0.9)
+    assert (everywhere["sessions"], everywhere["total"]["input_tokens"]) == (3, 700_000)
+    assert (everywhere["total"]["calls"], everywhere["total"]["failed_calls"]) == (3, 3)
+    assert [(call["tool"], call["duration_s"], call["place"]) for call in everywhere["slowest"]] == [
+        ("bash", 9.0, 2)
+    ] * 3
+
+
+@pytest.mark.parametrize(
+    ("by", "rows"),
+    [
+        ("day", [("2026-01-05", 1, 100_000), ("2026-01-06", 2, 600_000)]),
+        ("session", [("main", 2, 300_000), ("other", 1, 400_000)]),
+        ("model", [(MODEL, 2, 300_000), ("[m]\x1b", 1, 400_000)]),
+        ("tool", [("bash", 3, 0)]),
+    ],
+)
+def test_by_what_is_asked_for(by: str, rows: list[tuple[str, int, int]]) -> None:
+    """A session with its sub-agents; days of this machine's time zone."""
+    found = told("--all", "--by", by)[f"by_{by}"]
+    assert [(one[by], one["sessions"], one["input_tokens"]) for one in found] == rows
+
+
+def test_by_project(home: Path) -> None:
+    found = told("--all", "--by", "project")["by_project"]
+    assert [(one["project"][-5:], one["turns"]) for one in found] == [("-here", 2), ("there", 1)]
+
+
+def test_what_happened_since() -> None:
+    """Turns, calls and requests of that time alone."""
+    found = told("--all", "--since", "2026-01-06")
+    assert (found["total"]["turns"], found["total"]["calls"], found["total"]["input_tokens"]) == (2, 2, 600_000)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--all"], ["--all", "--by", "day"], ["--by", "tool"], ["--all", "--by", "model"]]
+)
+def test_the_text_is_harmless_and_fits(arguments: list[str]) -> None:
+    """Names are shown as text; at 80 columns nothing is wider."""
+    done = run("stats", *arguments, "--tokenizer", "estimate", env=TERMINAL)
+    assert done.exit_code == 0, done.output
+    shown = without_colours(done.output)
+    assert "\x1b" not in shown
+    assert shown.startswith(("3 sessions (1 of sub-agents), up to 2026-01-06 ", "2 sessions (1 of sub-agents), up to "))
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+@pytest.mark.parametrize("arguments", [["main", "--all"], ["--last", "--by", "day"], [], ["main", "--since", "1d"]])
+def test_one_session_or_many(arguments: list[str]) -> None:
+    done = run("stats", *arguments)
+    assert done.exit_code == 2
+    assert "or give --all, --by or --since" in " ".join(done.output.split())
+
+
+def test_without_sessions_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    done = run("stats", "--by", "day")
+    assert (done.exit_code, "--all takes all projects" in done.output) == (2, True)
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    log_of("broken").mkdir(parents=True)
+    assert [Path(one["path"]).parent.name for one in told("--by", "day")["unreadable"]] == ["broken"]
+    assert "; 1 could not be read: " in run("stats", "--by", "day").output

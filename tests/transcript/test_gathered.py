@@ -1,0 +1,132 @@
+"""What many sessions come to is the same with and without their catalogues."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.catalogue import database
+from amplifier_module_context_persistent.catalogue.database import catalogue_of
+from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.cost import Prices
+from amplifier_module_context_persistent.transcript.gathered import gathered
+from amplifier_module_context_persistent.transcript.totals import BY, slowest_calls, total_of, totals
+from tests.support.busy_homes import BusyHome, sessions_of_home
+
+TABLES = ("logs", "turns", "calls", "requests", "plans")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def all_told(*, keeps: bool = True, opened: list[str] | None = None) -> Any:
+    """All rows in their order, and all that is added up of them."""
+
+    def watch(paths: Any) -> Any:
+        if opened is not None:
+            opened.extend(paths)
+        return nullcontext(FileSystem())
+
+    with gathered(sessions_of_home(), EstimateCounter(), watch, keeps=keeps) as found:
+        rows = {table: found.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
+        sums = {by: {key: one.to_json() for key, one in totals(found, Prices(), by).items()} for by in BY}
+        since = total_of(found, Prices(), 1_767_700_000.0).to_json()
+        return rows, sums, since, slowest_calls(found), found.unreadable, found.sessions, found.up_to_us
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_catalogues_change_no_answer(home: Path, seed: int) -> None:
+    """Whatever is in the logs, while they grow, and whichever was added up before."""
+    busy = BusyHome(home, seed)
+    for _ in range(3):
+        busy.grow()
+        expected = all_told(keeps=False)
+        for told, of in zip(all_told(), expected, strict=True):
+            assert told == of
+    assert all_told() == expected
+
+
+def test_only_what_changed_is_opened(home: Path) -> None:
+    busy = BusyHome(home, 1, damage=0.0)
+    busy.grow()
+    first: list[str] = []
+    expected = all_told(opened=first)
+    assert len(first) == 10
+    again: list[str] = []
+    assert all_told(opened=again) == expected
+    assert again == []
+    changed = sessions_of_home()[2].path
+    with open(changed, "ab") as file:
+        file.write(b'{"role":"user","content":"more"}\n')
+    assert all_told(opened=again) != expected
+    assert again == [str(changed)]
+
+
+def test_sub_agents_count_with_the_session_that_started_them(home: Path) -> None:
+    """By their ids; what only looks so, and a fork, is a session of its own."""
+    BusyHome(home, 2, damage=0.0).grow()
+    rows = all_told()[0]["logs"]
+    assert {(name, root) for _, name, _, _, is_fork, root in rows if not is_fork} >= {
+        ("one-0a_helper", "one"),
+        ("three_x", "three_x"),
+    }
+
+
+def test_a_log_that_cannot_be_read_is_named(home: Path) -> None:
+    """The others are added up."""
+    BusyHome(home, 3).grow()
+    broken = home / ".amplifier" / "projects" / "-here" / "sessions" / "odd"
+    broken.mkdir()
+    (broken / "context-messages.jsonl").write_bytes(b"\0\1\2 no record\n" * 9)
+    (broken.with_name("gone") / "context-messages.jsonl").mkdir(parents=True)
+    for keeps in (True, False):
+        told = all_told(keeps=keeps)
+        assert sorted(Path(path).parent.name for path in told[4]) == ["gone", "odd"]
+        assert told[5] == 10
+
+
+def test_a_catalogue_in_use_is_waited_for_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all its sessions are added up from their logs."""
+    BusyHome(home, 4).grow()
+    expected = all_told(keeps=False)
+    waits: list[float] = []
+    monkeypatch.setattr(database, "COMMAND_WAIT_S", 0.0)
+    opened = sqlite3.connect
+
+    def connect(*given: Any, **more: Any) -> Any:
+        if "timeout" in more:
+            waits.append(more["timeout"])
+            more["timeout"] = 0.0
+        return opened(*given, **more)
+
+    all_told()
+    for one in sessions_of_home():
+        with open(one.path, "ab") as file:
+            file.write(b'{"role":"user","content":"more"}\n')
+    expected = all_told(keeps=False)
+    places = {catalogue_of(one.path) for one in sessions_of_home()}
+    with closing(opened(min(places), isolation_level=None)) as first, closing(opened(max(places))) as second:
+        for held in (first, second):
+            held.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(sqlite3, "connect", connect)
+        assert all_told() == expected
+    assert len(waits) <= 6
+
+
+def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> None:
+    """Nothing is written there."""
+    BusyHome(home, 5).grow()
+    expected = all_told(keeps=False)
+
+    places = {catalogue_of(one.path) for one in sessions_of_home()}
+    for place in places:
+        place.mkdir()  # no file can take its place
+    assert all_told() == expected
