@@ -38,7 +38,9 @@ SECTIONS = {
         "show": Entry("cli.show:show", "Show the messages of SESSION, its turns, or the calls that failed."),
         "tail": Entry("cli.tail:tail", "Show the last messages of SESSION."),
         "search": Entry("cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."),
-        "stats": Entry("cli.stats:stats", "Show where the tokens, the time and the money of SESSION went."),
+        "stats": Entry(
+            "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
+        ),
     },
     "What the model saw": {
         "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),

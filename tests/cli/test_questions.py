@@ -1,4 +1,4 @@
-"""The ten questions of docs/cli.md, asked of 200 sessions: each has a command, to which `--help` leads."""
+"""The questions of docs/cli.md, asked of 200 sessions: each has a command, to which `--help` leads."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ QUESTIONS = {question: re.findall(r"`context-persistent ([^`]+)`", commands) for
 ANSWERS = {
     "Which session was about refunds?": ["5f2c-long"],
     "What did it cost?": ["claude-opus-4-5-20251101", "cost"],
+    "What did all of them cost this week?": ["200 sessions", "cost"],
     "Where did the time go?": ["turn", "took", "And refunds?"],
     "What did the model not see?": ["Refund number 9.", "Proved: its hash equals"],
     "Which commands failed?": ["NO RESULT"],
@@ -33,6 +34,7 @@ ANSWERS = {
 WORDS = {
     "Which session was about refunds?": "Search messages of this project's sessions",
     "What did it cost?": "the money of SESSION went",
+    "What did all of them cost this week?": "or of many sessions",
     "Where did the time go?": "its turns",
     "What did the model not see?": "saw, and did not see",
     "Which commands failed?": "the calls that failed",
@@ -64,7 +66,7 @@ async def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await manager.close()
 
 
-def test_there_are_ten() -> None:
+def test_each_has_an_answer() -> None:
     """Each with what its answer holds."""
     assert list(QUESTIONS) == list(ANSWERS) == list(WORDS)
 
