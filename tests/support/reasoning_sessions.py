@@ -658,11 +658,14 @@ async def import_request(session: GeneratedSession) -> None:
     if not bodies:
         return
     source, new = session.directory / f"body-{session.serial}.json", session.new_path()
-    source.write_text(json.dumps(_body(session.rng.choice(bodies[-4:]))), encoding="utf-8")
+    request = session.rng.choice(bodies[-4:])
+    source.write_text(json.dumps(_body(request)), encoding="utf-8")
     if await session.run_command(
         "import", source, "--format", "anthropic", "-o", new, "--session", f"i{session.serial}"
     ):
         await session.replace_log(new)
+        reader = request.provider, request.model  # a body has no reasoning of others
+        session.last = {one: number for one, number in session.last.items() if one == reader}
 
 
 async def clear(session: GeneratedSession) -> None:
