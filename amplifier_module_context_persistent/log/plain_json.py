@@ -4,63 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import RecordError
 
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
-_PLAIN_TYPES = frozenset({str, int, bool, type(None)})  # and floats that are finite
-
-
-class NotFinite(float):
-    """NaN or an infinity. `orjson` writes those of the plain type as null; one of this class it refuses to write."""
+_PLAIN_TYPES = frozenset({str, int, bool, float, type(None)})
 
 
 def to_plain_json(message: Any) -> Any:
     """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
 
-    A float that is not finite becomes a `NotFinite`.
-
     Raises:
         RecordError: a key is no string, or a value has no JSON form; names the path to it.
     """
     try:
-        return _copy(message, 0)
-    except _NotPlainError:
-        pass
-    try:
         return _plain(message, 0)
     except _RefusedError as refused:
         raise RecordError(f"{refused.path()}: {refused.reason}") from None
-
-
-class _NotPlainError(Exception):
-    """Something has to be converted, or refused."""
-
-
-def _copy(value: Any, depth: int) -> Any:
-    """Copy dictionaries and lists of nothing but plain types, which nearly every message is."""
-    kind = type(value)
-    if depth <= MAX_DEPTH and kind is dict:
-        plain = {**value}
-        for key, item in value.items():
-            if type(key) is not str:
-                raise _NotPlainError
-            kind = type(item)
-            if kind is not str and kind not in _PLAIN_TYPES:
-                plain[key] = _copy(item, depth + 1)
-        return plain
-    if depth <= MAX_DEPTH and kind is list:
-        items = [*value]
-        for at, item in enumerate(value):
-            if type(item) not in _PLAIN_TYPES:
-                items[at] = _copy(item, depth + 1)
-        return items
-    if kind is float and math.isfinite(value):
-        return value
-    raise _NotPlainError
 
 
 class _RefusedError(Exception):
@@ -79,16 +41,11 @@ def _plain(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind in _PLAIN_TYPES:
         return value
-    if kind is float:
-        return value if math.isfinite(value) else NotFinite(value)
     if depth > MAX_DEPTH:
         raise _RefusedError(f"nested deeper than {MAX_DEPTH} levels")
     if kind is dict or isinstance(value, Mapping):
         plain = {}
         for key, item in value.items():
-            if type(item) in _PLAIN_TYPES and type(key) is str:
-                plain[key] = item
-                continue
             if not isinstance(key, str):
                 raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
             try:
@@ -101,14 +58,14 @@ def _plain(value: Any, depth: int) -> Any:
         items = []
         for item in value:
             try:
-                items.append(item if type(item) in _PLAIN_TYPES else _plain(item, depth + 1))
+                items.append(_plain(item, depth + 1))
             except _RefusedError as refused:
                 refused.steps.append(f"[{len(items)}]")
                 raise
         return items
     for base in (str, int, float):  # an enum of strings is a string
         if isinstance(value, base):
-            return base.__str__(value) if base is str else _plain(base(value), depth)
+            return base.__str__(value) if base is str else base(value)
     return _plain(_dump(value), depth + 1)
 
 

@@ -104,7 +104,6 @@ def encode_plain(
     message_id: str,
     timestamp: str | None,
     member: Member | None = None,
-    is_copied: bool = False,
 ) -> bytes:
     """Encode a message of plain JSON types, as `encode_message` does; without a `timestamp`, none is stamped.
 
@@ -113,7 +112,6 @@ def encode_plain(
         message_id: stamped as its id.
         timestamp: likewise.
         member: the reset that it belongs to.
-        is_copied: whether it is what `to_plain` gave: then what is written is not searched for floats that were lost.
     """
     stamped = {"role": plain["role"], **plain}
     metadata = stamped.pop("metadata", None)  # it comes last
@@ -128,7 +126,7 @@ def encode_plain(
     stamped["metadata"] = metadata
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
-    return _encode_copied(stamped) if is_copied else encode_object(stamped)
+    return encode_object(stamped)
 
 
 def _put_last(metadata: Message, timestamp: Any) -> None:
@@ -158,14 +156,6 @@ def encode_object(value: Mapping[str, Any]) -> bytes:
         return _encode_stdlib(value)
     # orjson writes NaN and infinities as null.
     return encoded[:-1] if b"null" not in encoded or _finite(value) else _encode_stdlib(value)
-
-
-def _encode_copied(value: Mapping[str, Any]) -> bytes:
-    """Encode an object in which every float that is not finite is a `NotFinite`, as `encode_object`."""
-    try:
-        return orjson.dumps(value)[:-1]
-    except TypeError:
-        return _encode_stdlib(value)
 
 
 def _encode_stdlib(value: Mapping[str, Any]) -> bytes:

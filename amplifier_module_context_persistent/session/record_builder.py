@@ -110,7 +110,7 @@ class RecordBuilder:
                     claimed.append(replayed)
                     return []
             added = self._with_line(message, index)
-            body = encode_plain(added, message_id=message_id, timestamp=timestamp, is_copied=True)
+            body = encode_plain(added, message_id=message_id, timestamp=timestamp)
             is_begun = self._headed and len(index.offsets)
             return [body] if is_begun else [*self._preamble(index), body]
 
