@@ -7,8 +7,8 @@ damaged, the log is no file), all lines are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import compress
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress
 from operator import add, lt
 from typing import NamedTuple, TypeGuard
 
@@ -63,15 +63,9 @@ class ControlPlaces:
         Raises:
             LogUnreadableError: the log cannot be read.
         """
-        most = _FIRST_BYTES
-        for first in range(start, self._count + 1, _BLOCK):
-            stretches = self._stretches(first, first + _BLOCK)
-            while stretches:
-                size = 1
-                while size < len(stretches) and self._are_near(stretches[: size + 1], most):
-                    size += 1
-                yield from self._read(stretches[:size])
-                stretches, most = stretches[size:], min(2 * most, _MOST_BYTES)
+        blocks = (self._stretches(first, first + _BLOCK) for first in range(start, self._count + 1, _BLOCK))
+        for group in self._groups(chain.from_iterable(blocks)):
+            yield from self._read(group)
 
     def backward(self, stop: int | None = None) -> Iterator[ControlLine]:
         """Give the control records up to a stretch, or all, newest first.
@@ -79,29 +73,33 @@ class ControlPlaces:
         Raises:
             LogUnreadableError: the log cannot be read.
         """
-        most, end = _FIRST_BYTES, self._count + 1 if stop is None else stop + 1
-        for last in range(end, 0, -_BLOCK):
-            stretches = self._stretches(max(0, last - _BLOCK), last)
-            while stretches:
-                size = 1
-                while size < len(stretches) and self._are_near(stretches[-size - 1 :], most):
-                    size += 1
-                yield from reversed(list(self._read(stretches[-size:])))
-                stretches, most = stretches[:-size], min(2 * most, _MOST_BYTES)
+        end = self._count + 1 if stop is None else stop + 1
+        blocks = (self._stretches(max(0, last - _BLOCK), last)[::-1] for last in range(end, 0, -_BLOCK))
+        for group in self._groups(chain.from_iterable(blocks)):
+            yield from reversed(list(self._read(group[::-1])))
 
     def _stretches(self, first: int, stop: int) -> list[int]:
-        """The stretches from one to before another, of which there may be none."""
+        """The stretches from one to before another that hold any bytes."""
         offsets, lengths = self._index.offsets, self._index.lengths
         begins = list(map(add, offsets[max(0, first - 1) : stop - 1], lengths[max(0, first - 1) : stop - 1]))
         ends = offsets[first:stop].tolist()
         begins, ends = [0, *begins] if not first else begins, [*ends, self._end] if stop > self._count else ends
         return list(compress(range(first, stop), map(lt, begins, ends)))
 
-    def _are_near(self, stretches: Sequence[int], most: int) -> bool:
-        """Whether the first two and the last two stretches are near each other, and all not too much."""
-        bounds = self._bounds
-        near = all(bounds(b)[0] - bounds(a)[1] <= _GAP_BYTES for a, b in (stretches[:2], stretches[-2:]))
-        return near and bounds(stretches[-1])[1] - bounds(stretches[0])[0] <= most
+    def _groups(self, stretches: Iterable[int]) -> Iterator[list[int]]:
+        """Put stretches together, in either order, that are near each other and not too much to be read at once."""
+        most, group, bounds = _FIRST_BYTES, list[int](), self._bounds
+        for one in stretches:
+            begin, end = bounds(one)
+            if group:
+                (first_begin, first_end), (last_begin, last_end) = bounds(group[0]), bounds(group[-1])
+                is_far = max(begin - last_end, last_begin - end) > _GAP_BYTES
+                if is_far or max(end, first_end) - min(begin, first_begin) > most:
+                    yield group
+                    most, group = min(2 * most, _MOST_BYTES), []
+            group.append(one)
+        if group:
+            yield group
 
     def _bounds(self, records: int) -> tuple[int, int]:
         """Where a stretch begins and ends."""
