@@ -157,7 +157,7 @@ def test_the_durable_half_knows_no_tokens_and_no_policy(name: str) -> None:
 
 
 LOGS = {"FileLog", "LogReader", "MemoryLog", "TemporaryLog", "PostgresLog", "PostgresReader"}
-ABILITIES = {"FindsBytes", "SharesMessages", "KeepsCheckpoint"}
+ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
 
 
 @pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room != "log"))

@@ -4,8 +4,7 @@
 `TemporaryLog` (a file that goes with its process) implement it, and so does a log over SQLite rows in the tests; each
 runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that suite against it, and let
 `log/open.py` choose it: that is the one place that knows them all. Nothing outside of `log/` asks of which kind a log
-is; what only some can do is asked for by the functions `finds_bytes` and `shares_messages` here, and `file_reader` in
-`log/open.py`.
+is; what only some can do is asked for by `finds_bytes` here, and `file_reader` in `log/open.py`.
 
 Records
     A log is a sequence of records, oldest first. A record is either a message record or a control record; a control
@@ -177,24 +176,9 @@ class FindsBytes(Protocol):
         ...
 
 
-@runtime_checkable
-class SharesMessages(Protocol):
-    """A log for those who alter nothing: what was read not long ago may be given out as the same object."""
-
-    @property
-    def shares_messages(self) -> bool:
-        """Whether it does so now; then views of it may share messages too."""
-        ...
-
-
 def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
     """Whether a log's storage can search lines."""
     return isinstance(log, FindsBytes)
-
-
-def shares_messages(log: ReadableLog) -> bool:
-    """Whether a log gives out what it read not long ago as the same object."""
-    return isinstance(log, SharesMessages) and log.shares_messages
 
 
 @runtime_checkable

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from .filesystem import FileSystem
 from .memory import MemoryLog
 from .read_back import fetch_lines
-from .record import MAX_RECORD_BYTES, Message
+from .record import MAX_RECORD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()
-_SHARED_BYTES = 8 << 20  # of the lines of messages that are held
 
 FindIn = Callable[[bytes], Iterable[bytes]]
 """Gives those of the bytes that are watched that a line, in small letters, holds."""
@@ -34,8 +33,6 @@ class TemporaryLog(MemoryLog):
 
     def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         super().__init__(max_record_bytes=max_record_bytes)
-        self._shared: dict[int, Message] | None = None
-        self._shared_bytes = 0
         self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
         self._written = True
         self._holders: dict[bytes, array[int]] = {}
@@ -43,15 +40,6 @@ class TemporaryLog(MemoryLog):
         self._find_in: FindIn = lambda _line: ()
         self._searched = 0
         """So many messages were looked through for the bytes that are watched."""
-
-    @property
-    def shares_messages(self) -> bool:
-        """Whether `share_messages` was called."""
-        return self._shared is not None
-
-    def share_messages(self) -> None:
-        """Give out a message that was read not long ago as the same object, to those who alter nothing."""
-        self._shared = {}
 
     def watch(self, needles: Iterable[bytes], find_in: FindIn) -> None:
         """Note from the first search on which lines hold some bytes, in small letters: then none is read to find them.
@@ -72,19 +60,6 @@ class TemporaryLog(MemoryLog):
             self._file.flush()
             self._written = True
         return _FILES.read(self._file.fileno(), size, offset)
-
-    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records, in the given order."""
-        shared = self._shared
-        if shared is None:
-            return super().read(ordinals)
-        new = [ordinal for ordinal in dict.fromkeys(ordinals) if ordinal not in shared]
-        shared.update(zip(new, super().read(new), strict=True))
-        self._shared_bytes += sum(map(self.index.lengths.__getitem__, new))
-        if self._shared_bytes > _SHARED_BYTES:
-            self._shared = {ordinal: shared[ordinal] for ordinal in ordinals}
-            self._shared_bytes = sum(map(self.index.lengths.__getitem__, self._shared))
-        return map(shared.__getitem__, ordinals)
 
     def _lines_of(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         return fetch_lines(self.index, ordinals, self._read)

@@ -129,8 +129,6 @@ class Player:
             policy.read_from(self.session.messages)
         elif isinstance(policy, Managed):
             policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
-            if not with_views:
-                policy.share_messages()
         found: set[str] = set()
         try:
             for position, message in enumerate(self.session.messages):

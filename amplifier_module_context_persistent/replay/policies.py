@@ -96,10 +96,6 @@ class Managed:
             message = {**message, "metadata": {k: v for k, v in message["metadata"].items() if k != BOUND_KEY}}
         await self._manager.add_message(message)
 
-    def share_messages(self) -> None:
-        """Give out the same objects in every view, which is quicker; who gets them must not alter them."""
-        self._log.share_messages()
-
     def expect_recalls(self, terms: Iterable[str]) -> None:
         """Be ready to search these terms, without reading the history for each of them."""
         small = {term.lower() for term in terms if term.isascii()}

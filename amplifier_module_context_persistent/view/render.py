@@ -52,27 +52,6 @@ def render(
     return view
 
 
-class SharedRendering:
-    """Writes the views of one window in their order; a message that stands as it stood before is the same object.
-
-    It is for those who alter nothing, as when a session is played again: neither a view nor what the log holds. Then a
-    view that goes on costs what is new in it.
-    """
-
-    def __init__(self) -> None:
-        self._items: Sequence[Item] = ()
-        self._view: list[Message] = []
-
-    def render(
-        self, arrangement: Arrangement, fetch: Fetch, *, head: Sequence[Message] = (), boundary: str = "line"
-    ) -> list[Message]:
-        """Write the messages of a view, as the function of this name; `boundary` is the same for all views."""
-        items, same = arrangement.items, common_length(self._items, arrangement.items)
-        new_ones = render(arrangement.part(same, len(items)), fetch, boundary=boundary)
-        self._items, self._view = items, self._view[:same] + new_ones
-        return [*copy.deepcopy(list(head)), *self._view]
-
-
 def _copied(inserted: Message) -> Message:
     """A copy of an inserted message. It holds texts and its metadata alone, and a view may have hundreds."""
     copied = inserted.copy()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..log.base import Log, shares_messages
+from ..log.base import Log
 from ..log.index import Index
 from ..log.read_back import Line, parsed
 from ..messages.message import Message
@@ -29,14 +29,10 @@ class ShownLines:
 
     def read(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse messages afresh, in the order asked for; errors as `Log.read`."""
-        if shares_messages(log):
-            return log.read(ordinals)
         return parsed(log.index, self._lines_of(log, ordinals), log.describe().location)
 
     def show(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse the messages of a view, as `read`, and keep their lines and no others."""
-        if shares_messages(log):
-            return log.read(ordinals)
         lines, size = list(self._lines_of(log, ordinals)), 0
         self._lines = {}
         for ordinal, line in lines:

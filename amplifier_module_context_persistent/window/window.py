@@ -22,7 +22,7 @@ from ..compaction.summary_span import Span
 from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
-from ..log.base import Log, shares_messages
+from ..log.base import Log
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
@@ -32,7 +32,7 @@ from ..view.plan import Plan
 from ..view.plan_record import plan_record
 from ..view.readers import Reader, family_of
 from ..view.receipts import Chain
-from ..view.render import SharedRendering, render
+from ..view.render import render
 from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import WireRules, begins_strict, rules_of
 from .ephemeral import Extras
@@ -90,7 +90,6 @@ class ViewState:
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._keeps_wire_rules = wire
         self._breaker, self._sums = Breaker(config), RunningSums()
-        self._sharing = SharedRendering()
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
@@ -133,9 +132,8 @@ class ViewState:
         return replace(result, bound=self._bound.bound, unbound=self._bound.left_out)
 
     def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
-        writes = self._sharing.render if shares_messages(log) else render
         boundary = self._config.truncate_boundary
-        return writes(arrangement, lambda wanted: self._source.show(log, wanted), head=request.head, boundary=boundary)
+        return render(arrangement, lambda wanted: self._source.show(log, wanted), head=request.head, boundary=boundary)
 
     def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
         """Make a plan, and where its view still has too many bytes, a smaller one."""

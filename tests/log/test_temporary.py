@@ -79,17 +79,3 @@ def test_no_line_is_read_to_find_bytes_that_are_watched(log: TemporaryLog, monke
         assert seen == [*lines.values()]
     monkeypatch.setattr(log, "_read", lambda *_: pytest.fail("read a line"))
     assert log.find_bytes(range(180), b"id-77", ignores_case=True) == {77}
-
-
-def test_messages_are_shared_if_asked_for(log: TemporaryLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the same object is given out, as long as it is among those that were read last."""
-    append(log, *range(6))
-    assert next(log.read([1])) is not next(log.read([1]))
-    log.share_messages()
-    first = list(log.read([0, 1, 2]))
-    assert all(one is other for one, other in zip(first, log.read([0, 1, 2]), strict=True))
-    assert first == list(TemporaryLog.__mro__[1].read(log, [0, 1, 2]))
-    monkeypatch.setattr(temporary, "_SHARED_BYTES", 1)
-    assert [one is other for one, other in zip([*first[1:], None], log.read([1, 2, 3]), strict=True)] == [1, 1, 0]
-    assert list(log.read([1])) == [first[1]]
-    assert next(log.read([0])) is not first[0]

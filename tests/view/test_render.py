@@ -6,7 +6,7 @@ from typing import Any
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.render import SharedRendering, render, shorten
+from amplifier_module_context_persistent.view.render import render, shorten
 
 Message = dict[str, Any]
 
@@ -80,35 +80,3 @@ def test_late_system_text_is_a_reminder_of_the_users_role() -> None:
         "role": "user",
         "content": "<system-reminder>\nRule.\n</system-reminder>",
     }
-
-
-def test_views_that_share_messages_are_those_that_are_made_afresh() -> None:
-    """Of a view that goes on, only what is new is fetched and written; one that differs is written from there on."""
-    messages = [{"role": "user", "content": f"message {at} " + "word " * 200} for at in range(12)]
-    entries = [
-        classify(at, {**message, "metadata": {"message_id": f"m{at}"}}, count) for at, message in enumerate(messages)
-    ]
-    fetched: list[int] = []
-
-    def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
-        fetched.extend(entry.ordinal for entry in wanted)
-        return (messages[entry.ordinal] for entry in wanted)
-
-    shared, head = SharedRendering(), [{"role": "system", "content": "h"}]
-    cuts = {"m3": Cut(20, 0)}
-    views = []
-    for size, how, new in [
-        (6, {}, [0, 1, 2, 3, 4, 5]),
-        (8, {}, [6, 7]),
-        (8, {}, []),
-        (9, {"cuts": cuts}, [3, 4, 5, 6, 7, 8]),
-        (11, {"cuts": cuts}, [9, 10]),
-        (4, {"cuts": cuts}, []),
-    ]:
-        arrangement = arrange(entries[:size], count, **how)
-        fetched.clear()
-        views.append(shared.render(arrangement, fetch, head=head))
-        assert fetched == new
-        assert views[-1] == render(arrangement, fetch, head=head)
-    assert all(one is other for one, other in zip(views[3][1:], views[4][1:], strict=False))
-    assert [len(view) for view in views] == [7, 9, 9, 10, 12, 5]
