@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..view.rules import last_human
+from itertools import compress
+
 from .draft import Draft
 
 OTHER_MESSAGES = "other messages"
@@ -10,7 +11,7 @@ OTHER_MESSAGES = "other messages"
 
 def floor(draft: Draft) -> dict[str, int]:
     """What a draft still holds, in tokens by name: what may not be compacted, and what is left of the rest."""
-    groups, last = draft.groups, last_human(draft.groups)
+    groups, last = draft.view.groups, draft.view.turn
     parts = {"system prompt, tools and overhead": draft.fixed_tokens}
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0, OTHER_MESSAGES: 0}
     for position in sorted(draft.fixed):
@@ -23,15 +24,20 @@ def floor(draft: Draft) -> dict[str, int]:
             names["last human message"] += tokens
         else:
             names["newest messages"] += tokens
-    names[OTHER_MESSAGES] = draft.total_tokens - draft.fixed_tokens - sum(names.values())
+    names[OTHER_MESSAGES] = own_tokens(draft) - sum(names.values())
     return parts | names
+
+
+def own_tokens(draft: Draft) -> int:
+    """What the messages come to that stay, without what is inserted."""
+    return sum(compress(draft.sizes, draft.kept))
 
 
 def pinned(draft: Draft) -> list[tuple[str, int]]:
     """The pinned messages of a draft, each with the tokens of the tool group that it holds."""
     found = []
     for position in draft.left():
-        if draft.groups[position].pinned:
-            named = next((entry.id for entry in draft.members[position] if entry.pinned and entry.id), "")
-            found.append((named or draft.groups[position].head.id or "a message in no log", draft.sizes[position]))
+        if draft.view.groups[position].pinned:
+            named = next((entry.id for entry in draft.view.members[position] if entry.pinned and entry.id), "")
+            found.append((named or draft.view.groups[position].head.id or "a message in no log", draft.sizes[position]))
     return found

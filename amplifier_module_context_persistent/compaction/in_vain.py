@@ -14,7 +14,6 @@ from ..messages.command_outcome import answers_no, answers_with_1
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
 from ..view.entry import Entry
-from ..view.group_table import FAILED, RUNS
 from ..view.rules import Group
 from .draft import Draft
 
@@ -27,22 +26,24 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The commands, the newest last; `known` are those of what earlier plans left out."""
     left_out: list[tuple[int, list[int]]] = []
-    for position in draft.table.calling(FAILED):
+    for position in draft.view.with_tool(RUN):
         if draft.kept[position]:
             continue
-        group = draft.groups[position]
+        group = draft.view.groups[position]
         pairs = zip(group.head.uses, group.results, strict=False)
         failed = [number for number, (use, result) in enumerate(pairs) if use.kind == RUN and _failed(result)]
         if failed:
             left_out.append((position, failed))
     found = list(known)
-    asked = {draft.groups[position].head.calls[number].asks for position, numbers in left_out for number in numbers}
+    asked = {
+        draft.view.groups[position].head.calls[number].asks for position, numbers in left_out for number in numbers
+    }
     results = _results(draft, asked) if left_out else []
     last = {asks: result for _, asks, result in results}
     succeeded = {asks: position for position, asks, result in results if not result.failed_run}
     in_vain: list[tuple[Group, list[int]]] = []
     for position, numbers in left_out:
-        group = draft.groups[position]
+        group = draft.view.groups[position]
         failed = [number for number in numbers if succeeded.get(group.head.calls[number].asks, -1) < position]
         if failed:
             in_vain.append((group, failed))
@@ -63,8 +64,10 @@ def _results(draft: Draft, asked: AbstractSet[bytes]) -> list[tuple[int, bytes, 
     """The results of some calls, by what these asked, each with the position of its group."""
     return [
         (position, call.asks, result)
-        for position in draft.table.calling(RUNS)
-        for call, result in zip(draft.groups[position].head.calls, draft.groups[position].results, strict=True)
+        for position in draft.view.with_tool(RUN)
+        for call, result in zip(
+            draft.view.groups[position].head.calls, draft.view.groups[position].results, strict=True
+        )
         if call.asks in asked and result is not None
     ]
 

@@ -13,11 +13,12 @@ from ..view.entry import Entry
 from ..view.plan import Plan
 from ..view.readers import Reader
 from ..view.wire import WireRules
-from .draft import Draft
+from .draft import GAP_TOKENS, Draft
+from .groups import Groups
 from .summary_span import Summary
 
 FALLBACK = "truncate"  # where there is no summary
-LEAVES_OUT = 3  # the first step of the ladder that leaves messages out
+LEAVES_OUT = 3  # the step of plans that leave messages out
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
 
 
@@ -87,20 +88,23 @@ class PlanRequest:
 
     def draft(self) -> Draft:
         """A draft that begins with all entries, cut as they were so far."""
-        arranged = self.arranged if self.arranged is not None else Arrangement()
-        table = arranged.table_of(self.entries)
-        cuts, cut_tokens = self._unmarked({entry.id for entry in table.offloaded()})
-        return Draft.of(
-            self.entries,
-            config=self.config,
-            count=self.count,
-            fetch=self.fetch,
+        view = Groups.of(self.entries, self.count)
+        offloaded = {entry.id for members in view.members for entry in members if entry.offload is not None}
+        cuts, cut_tokens = self._unmarked(offloaded)
+        gaps = self.previous.gaps if self.previous is not None and self.previous.gaps else ()
+        known = {gap.before for gap in gaps}
+        return Draft(
+            view,
+            self.config,
+            self.count,
+            self.fetch,
             fixed_tokens=self.fixed_tokens,
             target_tokens=int(self.budget_tokens * self.config.target_usage),
             cuts=cuts,
             cut_tokens=cut_tokens,
             silent=self.silent | self.unbound,
-            table=table,
+            gap_tokens=GAP_TOKENS if self.config.compaction_notice_enabled else 0,
+            gap_before=[group.head.id in known for group in view.groups],
         )
 
     def _unmarked(self, offloaded: AbstractSet[str]) -> tuple[dict[str, Cut], dict[str, int]]:

@@ -9,39 +9,46 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, compress, takewhile
-from operator import attrgetter
+from itertools import accumulate, takewhile
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, media_left_out
-from ..view.group_table import PLANS
 from ..view.inserted import inserted_message
 from ..view.plan import Plan
 from ..view.render import shorten
-from ..view.rules import closed_calls, last_human
+from ..view.rules import closed_calls
+from .choose import choose, use_room
+from .consequences import close_turn, leave_nobody_unanswered, markers_room, merge_gaps
 from .draft import Draft
-from .floor import floor, pinned
-from .gap_markers import Marked, close_turn, drop_opening, hold_turn_start, mark_gaps, merge_gaps
-from .gaps import GapFinder
-from .inserted_text import write_inserted
-from .interrupted_turns import hold_interrupted_turns
-from .ladder import shorten_largest
-from .last_words import hold_last_words, leave_nobody_unanswered
-from .notice import place_notice, says_what_is_gone
+from .floor import floor, own_tokens, pinned
+from .forms import SHORTENING, Forms
+from .insertions import Gone, Inserted, what_is_gone, write_inserted
+from .losses import SEALED_SHARE, FirstPersonLast, Largest, Least, Loss
 from .plan_request import PlanRequest
-from .room import use_room
+from .promises import Bounds, Stage, newest_groups
 from .stale_reads import FileUses, replace_stale_reads
-from .strategies import STRATEGIES
+from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span, summary_text
 
-MARKERS_SHARE = 0.03  # of the target is left free for what marks gaps
+NOTICE_SHARE = 0.01  # of the target is left free for the notice
+NEWEST_SHARE = 0.5  # of the room, for the newest results, and for a newest group that does not fit alone
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
 RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back,
 UNTOUCHED_SHARE = 0.1  # by as much as the newest ones take beyond this share of the target
-SEALED_SHARE = 0.4  # of what the plan before kept; its beginning stays as it is while that costs little
+
+STEPS = {
+    Stage.FREE: 3,
+    Stage.TEXTS: 4,
+    Stage.RECENT: 5,
+    Stage.SHORTEN: 5,
+    Stage.PEOPLE: 5,
+    Stage.HELD: 5,
+    Stage.LAST: 6,
+}
+"""By stage, the number that a plan's record has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,81 +64,122 @@ class Compaction:
     """What of its view cannot be compacted, in tokens by name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What a view is to come to, in tokens."""
+
+    tokens: int
+    """The target, or somewhat more where the newest messages would push out all older ones."""
+    with_people: int
+    """Before people's messages go for it; no later plan can bring them back."""
+    limit: int
+    """From here on the next request would need a plan again."""
+
+    @classmethod
+    def of(cls, draft: Draft, request: PlanRequest) -> Goals:
+        """The goals of a draft in which everything is kept."""
+        target, limit = draft.target_tokens, int(request.budget_tokens * request.config.compact_threshold)
+        above, untouched = limit - target, sum([draft.sizes[position] for position in draft.fixed])
+        wanted = untouched + draft.fixed_tokens + int(OLDER_SHARE * max(0, target - draft.fixed_tokens))
+        large = min(untouched - int(UNTOUCHED_SHARE * target), int(RAISED_FOR_PEOPLE * above))
+        tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
+        return cls(tokens, max(tokens, target + large), limit)
+
+
 def compact(request: PlanRequest) -> Compaction:
     """Make a plan.
 
     Raises:
         FloorError: what may not be compacted is larger than the budget.
     """
-    draft = request.draft()
+    draft, strategy = request.draft(), STRATEGIES[request.strategy]
     before = draft.total_tokens
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", summary_text(request.summary_so_far))))
-    limit = int(request.budget_tokens * request.config.compact_threshold)
-    above, untouched = limit - draft.target_tokens, sum([draft.sizes[position] for position in draft.fixed])
-    draft.goal_tokens = _goal(draft, untouched, draft.target_tokens + int(RAISED_SHARE * above))
-    large = min(untouched - int(UNTOUCHED_SHARE * draft.target_tokens), int(RAISED_FOR_PEOPLE * above))
-    draft.people_goal_tokens = draft.target_tokens + max(0, large)
-    draft.sealed = _sealed(draft, request.previous)
-    room = int(MARKERS_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
+    goals, bounds = Goals.of(draft, request), Bounds.of(draft, strategy.promises)
+    room = int(NOTICE_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
     draft.reserve(room)
-    _hold(draft, request)
-    step = _run_steps(draft, request)
-    finder = GapFinder(draft, request)
-    _mend(draft, request, finder)
+    forms = Forms(draft, bounds)
+    stage = _choose(draft, request, forms, strategy, goals)
+    _follow(draft, bounds, strategy)
     draft.reserve(-room)
-    if draft.total_tokens > limit:
-        draft.goal_tokens = (draft.target_tokens + limit) // 2
+    goal = (draft.target_tokens + goals.limit) // 2 if draft.total_tokens > goals.limit else draft.total_tokens
+    step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
     try:
-        fitted = _fit(draft, request, step, finder)
+        fitted = _fit(draft, request, forms, goal, step)
     except FloorError:
-        if not drop_opening(draft):
+        opening = [p for p in draft.left() if bounds.leave[p] == Stage.OPENING and p not in draft.fixed]
+        if not opening:
             raise
-        fitted = _fit(draft, request, step, finder)
+        for position in opening:
+            draft.drop(position)
+        fitted = _fit(draft, request, forms, goal, step)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,
         cut_tokens=fitted.cut_tokens,
-        kept_ordinals=fitted.kept,
+        kept_ordinals=frozenset(entry.ordinal for entry in fitted.alive),
         floor=floor(draft),
     )
 
 
-def _run_steps(draft: Draft, request: PlanRequest) -> int:
-    """Run the steps of the strategy as far as they are needed; the last one that was."""
-    reached = 0
+def _choose(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
+    """Choose down to the goals, stage by stage; the last stage that was needed."""
+    reached = Stage.FREE
     if request.summary is not None:
         drop_span(draft, request.summary)
-        reached = 3
-    for step, apply in STRATEGIES[request.strategy]:
-        if draft.fits:
+    if draft.fits(goals.tokens):
+        return reached
+    for position in strategy.goes(draft):
+        draft.drop(position)
+    _shorten_newest(draft, forms, goals)
+    for stage in Stage:
+        if stage > Stage.LAST:
             break
-        apply(draft)
-        reached = 1 if step == 3 and all(draft.kept) else step
+        goal = goals.tokens if stage < Stage.SHORTEN else goals.with_people
+        if not draft.fits(goal) and choose(draft, forms, _loss(draft, request, forms, strategy, stage), goal):
+            reached = stage
     return reached
 
 
-def _hold(draft: Draft, request: PlanRequest) -> None:
-    """Hold what goes only when nothing else is left: last words, the list of what to do, the start of the turn."""
-    hold_turn_start(draft)
-    if request.strategy == "sliding_window":
-        return
-    hold_interrupted_turns(draft, hold_last_words(draft))
-    todo = [position for position in draft.table.calling(PLANS) if draft.kept[position]]
-    draft.held.update(todo[-1:])
+def _loss(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
+    """What decides at a stage."""
+    if stage in SHORTENING:
+        return Largest(draft, forms, stage)
+    if stage == Stage.PEOPLE:
+        return FirstPersonLast(draft, forms, stage)
+    if stage == Stage.HELD:
+        return Loss(draft, forms, stage)
+    if strategy.loss is Least:
+        return Least(draft, forms, stage, _sealed(draft, request.previous) if stage == Stage.FREE else 0)
+    return strategy.loss(draft, forms, stage)
 
 
-def _mend(draft: Draft, request: PlanRequest, finder: GapFinder) -> None:
+def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
+    """Shorten the newest results to half of the room, and so a newest group that does not fit alone."""
+    loss = Largest(draft, forms, Stage.SHORTEN)
+    fixed = [position for position in draft.fixed if draft.kept[position]]
+    untouched = sum([draft.sizes[position] for position in fixed])
+    room = max(0, draft.target_tokens - draft.fixed_tokens)
+    if untouched > goals.tokens - draft.fixed_tokens:
+        excess = untouched - int(NEWEST_SHARE * room)
+        choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), fixed)
+    newest = [position for position in newest_groups(draft) if forms.holds(position)]
+    excess = sum([draft.sizes[p] for p in newest]) - int(NEWEST_SHARE * max(0, room - untouched))
+    if excess > 0:
+        choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), newest)
+
+
+def _follow(draft: Draft, bounds: Bounds, strategy: Strategy) -> None:
     """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used."""
     uses = FileUses.of(draft)
     if not all(draft.kept):
-        if request.config.compaction_notice_enabled:
-            merge_gaps(draft, finder)
-        if request.strategy != "sliding_window":
-            leave_nobody_unanswered(draft)
-        close_turn(draft)
+        if draft.gap_tokens:
+            merge_gaps(draft, bounds)
+        leave_nobody_unanswered(draft)
+        close_turn(draft, bounds)
         replace_stale_reads(draft, uses)
-    if request.strategy == "truncate" and use_room(draft):
+    if strategy.uses_room and use_room(draft):
         replace_stale_reads(draft, uses)
 
 
@@ -142,15 +190,11 @@ class _Fitted:
     step: int
     alive: list[Entry]
     """The kept messages."""
-    kept: frozenset[int]
-    """Their ordinals."""
     cuts: dict[str, Cut]
     cut_tokens: dict[str, int]
-    silent: frozenset[str]
-    marked: Marked
+    gone: Gone
+    inserted: Inserted
     dropped: int
-    notice: str
-    notice_before: str
     arrangement: Arrangement
     tokens: int
 
@@ -159,87 +203,60 @@ _INSERTED = ((True, True, True),) * 3 + ((False, True, True), (False, False, Tru
 """What is inserted in each attempt to fit the budget: the notice, the summary, the markers of gaps."""
 
 
-def _fit(draft: Draft, request: PlanRequest, step: int, finder: GapFinder) -> _Fitted:
+def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int) -> _Fitted:
     """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
 
     Raises:
         FloorError: it fits in no way.
     """
     tokens = 0
-    marked = mark_gaps(draft, request, finder)
-    for with_notice, with_summary, with_markers in _INSERTED:
-        if draft.total_tokens > draft.goal_tokens:
-            shorten_largest(draft)
-            step = 6
-        shows = with_markers and says_what_is_gone(request.config, max(step, request.step_before))
-        fitted = _arranged(
-            draft,
-            request,
-            step,
-            marked,
-            with_notice=with_notice,
-            with_summary=with_summary,
-            with_markers=shows,
-        )
+    gone = what_is_gone(draft, request)
+    for inserts in _INSERTED:
+        if draft.total_tokens > goal:
+            choose(draft, forms, Largest(draft, forms, Stage.LAST), goal)
+            step = STEPS[Stage.LAST]
+        fitted = _arranged(draft, request, max(step, request.step_before), gone, inserts)
         tokens = fitted.tokens
         if tokens <= request.budget_tokens:
-            return fitted
-        draft.goal_tokens = min(draft.goal_tokens, draft.total_tokens) - (tokens - request.budget_tokens)
-    inserted = {"inserted messages": tokens - draft.total_tokens}
+            return replace(fitted, step=step)
+        goal = min(goal, draft.total_tokens) - (tokens - request.budget_tokens)
+    inserted = {"inserted messages": tokens - draft.fixed_tokens - own_tokens(draft)}
     raise FloorError(request.budget_tokens, tokens, floor(draft) | inserted, pinned(draft))
 
 
-def _arranged(
-    draft: Draft,
-    request: PlanRequest,
-    step: int,
-    marked: Marked,
-    *,
-    with_notice: bool,
-    with_summary: bool,
-    with_markers: bool,
-) -> _Fitted:
+def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, inserts: tuple[bool, bool, bool]) -> _Fitted:
     """Arrange the view of a draft."""
-    entries = request.entries
-    kept = frozenset(chain.from_iterable(compress(draft.table.ordinals, draft.kept)))
-    alive = list(compress(entries, map(kept.__contains__, map(attrgetter("ordinal"), entries))))
-    dropped = request.left_out + len(entries) - len(kept)
-    cut = sorted(draft.cut_entries(), key=lambda entry: request.index_of(entry.ordinal))  # as the history has them
-    cuts = {entry.id: draft.cuts[entry.id] for entry in cut}
-    marked, notice = write_inserted(
-        draft,
+    ordinals = {entry.ordinal for position in draft.left() for entry in draft.view.members[position]}
+    alive = [entry for entry in request.entries if entry.ordinal in ordinals]
+    dropped = request.left_out + len(request.entries) - len(alive)
+    cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
+    inserted = write_inserted(
         request,
-        marked,
+        gone,
         cuts.values(),
-        step=max(step, request.step_before),
+        target_tokens=draft.target_tokens,
+        room_tokens=markers_room(draft),
+        before=_first_after_gap(draft, request),
         dropped=dropped,
-        with_notice=with_notice,
-        with_markers=with_markers,
+        step=step,
+        inserts=inserts,
     )
-    summary = request.summary_so_far if with_summary else ""
-    placed = place_notice(marked, notice, summary_text(summary) if summary else "", _first_after_gap(draft, request))
-    counted = _with_lines(draft, request, alive, cuts, placed.lines)
-    cut_tokens = {message_id: counted[message_id] for message_id in cuts}
-    table = draft.table.left(draft.kept)
-    silent = frozenset(draft.silent.intersection(table.ids))
+    cut_tokens = _with_lines(draft, request, alive, cuts, inserted.lines)
     arrangement = arrange(
         alive,
         request.count,
         cuts=cuts,
         cut_tokens=cut_tokens,
-        silent=silent,
-        notice=placed.notice,
-        notice_before=placed.before,
-        gaps=marked.gaps,
+        silent=frozenset(draft.silent),
+        notice=inserted.notice,
+        notice_before=inserted.before,
+        gaps=inserted.gaps,
         reader=request.reader,
         wire=request.wire,
         after=request.arranged,
-        table=table,
     )
     tokens = request.fixed_tokens + arrangement.tokens
-    return _Fitted(
-        step, alive, kept, cuts, cut_tokens, silent, marked, dropped, placed.notice, placed.before, arrangement, tokens
-    )
+    return _Fitted(step, alive, cuts, cut_tokens, gone, inserted, dropped, arrangement, tokens)
 
 
 def _with_lines(
@@ -249,14 +266,11 @@ def _with_lines(
     tokens = dict(draft.cut_tokens)
     before = request.previous.cuts if request.previous is not None else {}
     changed = []
-    said = {message_id for message_id, cut in before.items() if cut.then}
-    touched = said.union(lines)
-    for entry in [entry for entry in alive if entry.id in touched]:
-        line = lines.get(entry.id, "")
+    for entry in alive:
+        had, line = before.get(entry.id), lines.get(entry.id, "")
         if line:
             cuts[entry.id] = replace(cuts.get(entry.id) or entry.offload or WHOLE, then=line)
-        had = before.get(entry.id)
-        if entry.id in cuts:
+        if entry.id in cuts and (line or (had is not None and had.then)):
             if cuts[entry.id] == had and entry.id in request.cut_tokens:
                 tokens[entry.id] = request.cut_tokens[entry.id]
             else:
@@ -264,24 +278,25 @@ def _with_lines(
     boundary = request.config.truncate_boundary
     for entry, message in zip(changed, request.fetch(changed), strict=True):
         tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], boundary))
-    return tokens
+    return {message_id: tokens[message_id] for message_id in cuts}
 
 
 def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before: int) -> Plan:
+    ids = {entry.id for entry in fitted.alive}
     return Plan(
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
-        keep=tuple(filter(None, map(attrgetter("id"), fitted.alive))),
+        keep=tuple(entry.id for entry in fitted.alive if entry.id),
         cuts=fitted.cuts,
-        silent=request.silent & fitted.silent,
-        closed=closed_calls(draft.groups, draft.kept) if draft.table.has_open else {},
+        silent=request.silent & ids,
+        closed=closed_calls(draft.view.groups, draft.kept),
         media=media_left_out(fitted.alive),
-        gaps=fitted.marked.gaps,
-        changed=fitted.marked.changed,
-        read=fitted.marked.read,
-        in_vain=fitted.marked.in_vain,
-        notice=fitted.notice,
-        notice_before=fitted.notice_before,
+        gaps=fitted.inserted.gaps,
+        changed=fitted.gone.changed,
+        read=fitted.gone.read,
+        in_vain=fitted.gone.in_vain,
+        notice=fitted.inserted.notice,
+        notice_before=fitted.inserted.before,
         step=fitted.step,
         dropped=fitted.dropped,
         budget_tokens=request.budget_tokens,
@@ -292,29 +307,20 @@ def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before:
     )
 
 
-def _goal(draft: Draft, untouched: int, raised: int) -> int:
-    """What the steps aim at: the target, or somewhat more where the newest messages would push out all older ones."""
-    target = draft.target_tokens
-    wanted = untouched + OLDER_SHARE * max(0, target - draft.fixed_tokens) + draft.fixed_tokens
-    return max(target, min(int(wanted), raised))
-
-
 def _sealed(draft: Draft, previous: Plan | None) -> int:
     """How many of the first groups the provider has in its cache and the plan leaves alone as long as it can."""
-    if previous is None:
-        return 0
-    known = list(takewhile(set(previous.keep).__contains__, draft.table.ids))
+    kept = set(previous.keep) if previous is not None else set[str]()
+    known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0
 
 
 def _first_after_gap(draft: Draft, request: PlanRequest) -> str:
     """The id of the first kept message after the last group that was left out, by this plan or the one before it."""
-    groups, previous = draft.groups, request.previous
+    groups, turn, before = draft.view.groups, draft.view.turn, request.previous and request.previous.notice_before
     start = next((position + 1 for position in reversed(range(len(groups))) if not draft.kept[position]), 0)
-    if previous is not None and previous.notice_before and previous.notice_before in draft.table.ids:
-        start = max(start, draft.table.ids.index(previous.notice_before))
-    turn = last_human(groups)
+    if before:
+        start = max(start, next((p for p, group in enumerate(groups) if group.head.id == before), 0))
     if turn is not None and start > turn and not request.summary_so_far:  # after it a notice would begin a new turn
         start = turn
     heads = (groups[position].head for position in draft.left() if position >= start)

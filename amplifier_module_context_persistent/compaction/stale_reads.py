@@ -15,7 +15,6 @@ from ..messages.elide import Cut, texts_of
 from ..messages.message import call_arguments_of
 from ..messages.tool_kinds import CHANGE, READ, Replaced, calls_with_arguments, file_name, replaced_by, same_file
 from ..view.entry import Entry
-from ..view.group_table import FILES
 from ..view.render import shorten
 from .draft import Draft
 
@@ -46,8 +45,8 @@ class FileUses(NamedTuple):
         """Look at all groups, those too that are left out."""
         reads: list[FileUse] = []
         changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-        for position in draft.table.calling(FILES):
-            head, results = draft.groups[position]
+        for position in draft.view.calling:
+            head, results = draft.view.groups[position]
             for number, use in enumerate(head.uses):
                 if use.kind not in (READ, CHANGE) or number >= len(results):
                     continue
@@ -75,13 +74,13 @@ def replace_stale_reads(draft: Draft, uses: FileUses) -> bool:
         if not stale:
             continue
         changed = True
-        if read.position in draft.fixed or draft.groups[read.position].pinned:
+        if read.position in draft.fixed or draft.view.groups[read.position].pinned:
             for change in stale:
                 if not draft.kept[change.position]:
                     draft.restore(change.position)
         else:
             note = f"[out of date: {read.path} changed since by {_edits(len(later))}; read it again]"
-            draft.show_by(read.position, read.result, Cut(0, 0, instead=note))
+            draft.cut(read.position, read.result, Cut(0, 0, instead=note))
     return changed
 
 
@@ -130,7 +129,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
 
 
 def _replaced(draft: Draft, change: FileUse) -> Replaced:
-    (message,) = draft.fetch([draft.groups[change.position].head])
+    (message,) = draft.fetch([draft.view.groups[change.position].head])
     calls = calls_with_arguments(message)
     if change.call >= len(calls):
         return Replaced(unknown=True)

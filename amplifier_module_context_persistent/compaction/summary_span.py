@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..messages.message import Message
 from ..view.plan import SUMMARY_TAGS
 from .draft import Draft
+from .promises import recent_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,16 @@ class Span:
 
 def older_ordinals(draft: Draft) -> frozenset[int]:
     """The ordinals of what is older than the protected share and may go: no person's words, system text or pins."""
-    start = draft.recent_start(draft.config.protected_recent)
+    start = recent_start(draft)
     positions = [position for position in draft.left() if position < start and position not in draft.fixed]
-    groups = [draft.groups[position] for position in positions if not draft.groups[position].head.human]
+    groups = [draft.view.groups[position] for position in positions if not draft.view.groups[position].head.human]
     return frozenset(entry.ordinal for group in groups for entry in group.entries())
 
 
 def drop_span(draft: Draft, summary: Summary) -> None:
     """Leave out what a summary replaces, whole groups only."""
     for position in draft.left():
-        group = draft.groups[position]
+        group = draft.view.groups[position]
         if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):
             draft.drop(position)
 

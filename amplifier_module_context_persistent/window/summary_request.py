@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from ..compaction.budget import room_besides
-from ..compaction.draft import Draft
+from ..compaction.plan_request import PlanRequest
 from ..compaction.summary_span import Span, older_ordinals, summary_text
 from ..config import Config
 from ..errors import SummaryError
@@ -69,18 +69,18 @@ def span_of(
         SummaryError: there is nothing to sum up, or no room to ask for it.
     """
     plan = standing.plan
-    draft = Draft.of(
+    planned = PlanRequest(
         entries,
         config=config,
+        budget_tokens=request.budget_tokens,
+        fixed_tokens=request.fixed_tokens,
         count=count,
         fetch=fetch,
-        fixed_tokens=request.fixed_tokens,
-        target_tokens=int(config.target_usage * request.budget_tokens),
-        cuts=plan.cuts if plan is not None else {},
+        plan_id="",
+        previous=plan,
         cut_tokens=standing.cut_tokens,
-        silent=plan.silent if plan is not None else (),
     )
-    if not (ordinals := older_ordinals(draft)):
+    if not (ordinals := older_ordinals(planned.draft())):
         raise SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.gaps import GapFinder, OpenGap
+from amplifier_module_context_persistent.compaction.gaps import OpenGap, find_gaps
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.view.plan import Gap, Plan
+from amplifier_module_context_persistent.view.plan import Plan
 from tests.support.drafts import history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
@@ -27,7 +27,8 @@ def drafted(messages: Sequence[Message], dropped: Sequence[int], **request: obje
 
 def gaps(messages: Sequence[Message], dropped: Sequence[int], **request: object) -> list[tuple[int, int | None, int]]:
     """The gaps of such a draft: the groups around them, and how many messages."""
-    found = GapFinder(*drafted(messages, dropped, **request)).find()
+    made, asked = drafted(messages, dropped, **request)
+    found = find_gaps(made.view, made.kept, asked)
     return [(gap.before, gap.after, gap.messages) for gap in found]
 
 
@@ -43,17 +44,7 @@ def test_a_gap_counts_messages_and_names_the_groups_around_it() -> None:
 def test_what_the_gap_left_out_is_known_by_position() -> None:
     """A later plan describes it by them."""
     made, request = drafted(history("u:9 t:9 t:9 u:9"), [1, 2])
-    assert GapFinder(made, request).find() == [OpenGap(3, 0, 4, [1, 2], [])]
-
-
-def test_a_draft_is_looked_at_as_it_stands() -> None:
-    """One finder serves a draft before and after more is left out or comes back."""
-    made, request = drafted(history("u:9 t:9 t:9 u:9 t:9 u:9"), [1])
-    finder = GapFinder(made, request)
-    assert [gap.messages for gap in finder.find()] == [2]
-    made.drop(4)
-    made.restore(1)
-    assert [(gap.before, gap.messages) for gap in finder.find()] == [(5, 2)]
+    assert find_gaps(made.view, made.kept, request) == [OpenGap(3, 0, 4, [1, 2], [])]
 
 
 def test_results_that_came_late_are_no_gap() -> None:
@@ -98,11 +89,11 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     entries = [entry for entry in request_of(talk, 2_000).entries if entry.id in kept]
     request = request_of(talk, 2_000, entries=entries, previous=before.plan)
     made = request.draft()
-    assert [gap.known for gap in GapFinder(made, request).find()] == [[gap] for gap in before.plan.gaps]
+    assert [gap.known for gap in find_gaps(made.view, made.kept, request)] == [[gap] for gap in before.plan.gaps]
     last = before.plan.gaps[-1]
-    position = next(at for at, group in enumerate(made.groups) if group.head.id == last.before)
+    position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)
     made.drop(position)
-    grown = GapFinder(made, request).find()[-1]
+    grown = find_gaps(made.view, made.kept, request)[-1]
     assert last in grown.known
     assert grown.messages > last.messages
 
@@ -115,24 +106,6 @@ def test_a_gap_before_system_text_within_the_session_ends_there() -> None:
     assert gaps(history("s:9 s:9 u:9 t:9 u:9"), [3]) == [(4, 2, 2)]
 
 
-def test_a_gap_that_was_marked_after_system_text_stays_there() -> None:
-    """Earlier versions marked it so, and its marker is part of what the provider has in its cache."""
-    talk = history("u:9 t:9 s:9 t:9 a:9 u:9 t:9 u:9")
-    entries = request_of(talk, 100).entries
-    heads = [entry.id for entry in entries if entry.result_of is None]
-    shown = [entry for entry in entries if entry.id not in (heads[1], heads[3], "m1", "m3")]
-    keep = tuple(entry.id for entry in shown)
-
-    def found(*marked: Gap) -> list[tuple[str, int]]:
-        before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=marked)
-        request = request_of(talk, 20_000, entries=shown, previous=before, left_out=4)
-        made = request.draft()
-        return [(made.groups[gap.before].head.id, gap.messages) for gap in GapFinder(made, request).find()]
-
-    assert found(Gap(heads[4], "", 4, "[4]")) == [(heads[4], 4)]
-    assert found(Gap(heads[2], "", 2, "[2]"), Gap(heads[4], "", 2, "[2]")) == [(heads[2], 2), (heads[4], 2)]
-
-
 @examples(60)
 @given(st.lists(st.sampled_from(("u:9", "a:9", "t:9", "r:9", "h:9", "s:9")), min_size=2, max_size=25), st.data())
 def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
@@ -140,15 +113,15 @@ def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
     talk = history(" ".join(words))
     dropped = data.draw(st.sets(st.integers(0, len(words) - 1)))
     made, request = drafted(talk, sorted(dropped))
-    shown = {entry.ordinal for position in made.left() for entry in made.members[position]}
-    start = next((group.head.ordinal for group in made.groups if not group.head.instructs), len(talk))
+    shown = {entry.ordinal for position in made.left() for entry in made.view.members[position]}
+    start = next((group.head.ordinal for group in made.view.groups if not group.head.instructs), len(talk))
     expected, before = [], -1
     for position in made.left():
-        head = made.groups[position].head
+        head = made.view.groups[position].head
         if head.ordinal < start:
             continue
         missing = [at for at in range(before + 1, head.ordinal) if at not in shown]
         if missing:
             expected.append((position, len(missing)))
         before = head.ordinal
-    assert [(gap.before, gap.messages) for gap in GapFinder(made, request).find()] == expected
+    assert [(gap.before, gap.messages) for gap in find_gaps(made.view, made.kept, request)] == expected

@@ -15,14 +15,13 @@ from tests.support.places import ROOT
 
 COPIED = ("amplifier_module_context_persistent", "benchmarks", "docs", "fixtures", "tests")
 
-STEP = '''
-def drop_oldest(draft: Draft) -> None:
-    """Leave out the oldest groups first."""
-    for position in draft.left():
-        if draft.fits:
-            return
-        if position not in draft.fixed:
-            draft.drop(position)
+LOSS = '''
+class Oldest(Loss):
+    """The oldest groups first; nothing is cut."""
+
+    def of(self, position: int, form: Form) -> float:
+        """By age."""
+        return position if form.entry is None else inf
 
 
 STRATEGIES: Mapping'''
@@ -31,9 +30,9 @@ TEST = '''
 
 def test_the_oldest_go_first() -> None:
     """As many as have to."""
-    made = draft("u:10 a:90 a:90 u:10 a:90", 150)
-    strategies.drop_oldest(made)
-    assert kept(made) == "3 4"
+    made = draft("u:10 a:90 t:90 a:90 u:10 a:90", 300, protected_recent=0.0)
+    choice(made, loss=STRATEGIES["drop_oldest"].loss)
+    assert kept(made) == "0 2 3 4 5"
 '''
 
 PLAY = """
@@ -59,8 +58,14 @@ def added(last: str) -> Callable[[str], str]:
 
 EDITS: dict[str, Callable[[str], str]] = {
     "amplifier_module_context_persistent/compaction/strategies.py": lambda text: replaced(
-        '    "importance": (', '    "drop_oldest": ((3, drop_oldest), *LAST_STEPS),\n    "importance": ('
-    )(replaced("\nSTRATEGIES: Mapping", STEP)(text)),
+        '    "importance": ', '    "drop_oldest": Strategy(loss=Oldest),\n    "importance": '
+    )(
+        replaced("\nSTRATEGIES: Mapping", LOSS)(
+            replaced("\nfrom typing", "\nfrom math import inf\nfrom typing")(
+                replaced("from .losses", "from .forms import Form\nfrom .losses")(text)
+            )
+        )
+    ),
     "amplifier_module_context_persistent/config/table.py": replaced(
         '"sliding_window", "importance")', '"sliding_window", "drop_oldest", "importance")'
     ),

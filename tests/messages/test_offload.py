@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.term_counts import shown_only_by
+from amplifier_module_context_persistent.compaction.groups import Groups
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.metadata import offload_cut
 from amplifier_module_context_persistent.messages.offload import may_offload, offload
@@ -131,19 +131,20 @@ def test_planning_knows_what_is_hidden() -> None:
     text = f"{TEXT}\nsrc/hidden_place.py\n{TEXT}\nsrc/shown_place.py"
     message = marked(result(text, metadata={"message_id": "m1"}))
     call, entry = classify(0, calling("c1"), count), classify(1, message, count)
-    draft = Draft.of(
-        [call, entry],
-        config=Config.load(),
-        count=count,
-        fetch=lambda _: [message],
+    draft = Draft(
+        Groups.of([call, entry], count),
+        Config.load(),
+        count,
+        lambda _: [message],
         fixed_tokens=0,
         target_tokens=0,
         cuts={},
         cut_tokens={},
+        silent=frozenset(),
     )
     assert draft.cuts == {"m1": entry.offload}
     assert draft.total_tokens - call.tokens == entry.tokens <= 200
-    (shown,) = shown_only_by([0], draft.shown_terms(), draft.kept).values()
+    shown = draft.shown_terms(0)
     assert "shown_place" in shown
     assert "hidden_place" not in shown
 

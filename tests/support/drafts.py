@@ -4,10 +4,15 @@ A token is four characters of text here, and a message costs nothing beside.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
+from amplifier_module_context_persistent.compaction.choose import choose
 from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.forms import Forms
+from amplifier_module_context_persistent.compaction.losses import Least, Loss
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
+from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds, Promise, Stage
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.messages.message import blocks_of, text_of
 from amplifier_module_context_persistent.view.entry import Entry, classify
@@ -92,8 +97,9 @@ def cut(made: Draft) -> str:
 
 
 def check_total(made: Draft) -> None:
-    assert made.total_tokens == sum(made.sizes[place] for place in made.left())
-    assert made.total_messages == sum(1 + len(made.groups[place].results) for place in made.left())
+    gaps = sum(not kept for kept, _ in groupby(made.kept))
+    assert made.total_tokens == sum(made.sizes[place] for place in made.left()) + gaps * made.gap_tokens
+    assert made.total_messages == sum(made.view.messages[place] for place in made.left())
 
 
 def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
@@ -108,3 +114,18 @@ def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
     for number, message in enumerate(messages):
         message["metadata"] = {"message_id": f"m{number}"}
     return messages
+
+
+def choice(
+    made: Draft,
+    stage: Stage = Stage.FREE,
+    *,
+    goal: int | None = None,
+    loss: type[Loss] = Least,
+    promises: Sequence[Promise] = PROMISES,
+) -> Draft:
+    """The draft after one stage of a choice, down to its target or to another goal."""
+    forms = Forms(made, Bounds.of(made, promises))
+    choose(made, forms, loss(made, forms, stage), made.target_tokens if goal is None else goal)
+    check_total(made)
+    return made

@@ -1,0 +1,101 @@
+"""What follows from a choice: what a reader could not make sense of goes with what was left out.
+
+Each rule is one function over a draft, called once, after the choice.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+
+from .draft import Draft
+from .promises import Bounds, Stage
+
+MARKERS_SHARE, LEAST_MARKERS = 0.04, 120  # of the target, for the markers of gaps; in small views a quarter at most
+PEOPLE_SHARE, LEAST_FOR_PEOPLE = 0.06, 600  # the same where a gap can go only with a person's message
+
+
+def markers_room(draft: Draft, share: float = MARKERS_SHARE, least: int = LEAST_MARKERS) -> int:
+    """What the markers of gaps may come to."""
+    return max(int(share * draft.target_tokens), min(least, draft.target_tokens // 4))
+
+
+def merge_gaps(draft: Draft, bounds: Bounds) -> None:
+    """Where the markers of gaps would take too much, leave out what stands between gaps.
+
+    The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
+    """
+    stretches = _between_gaps(draft)
+    costs, room = draft.gap_tokens * (len(stretches) + 1), markers_room(draft)
+    for_people = max(room, markers_room(draft, PEOPLE_SHARE, LEAST_FOR_PEOPLE))
+    if costs <= room:
+        return
+    ranked = []
+    for between in stretches:
+        kind = max([_stage(draft, bounds, position) for position in between])
+        if kind <= Stage.PEOPLE and draft.view.first_person not in between:
+            people = kind == Stage.PEOPLE
+            ranked.append((people, between[0] if people else sum(draft.sizes[p] for p in between), between))
+    for people, _, between in sorted(ranked):
+        if costs > (for_people if people else room):
+            for position in between:
+                draft.drop(position)
+            costs -= draft.gap_tokens
+
+
+def _stage(draft: Draft, bounds: Bounds, position: int) -> Stage:
+    """When a group may be left out for a marker; an answer goes with the person's message."""
+    stage = bounds.leave[position]
+    answer = stage == Stage.HELD and position in draft.view.said and not draft.view.groups[position].head.calls
+    return Stage.PEOPLE if answer else stage
+
+
+def _between_gaps(draft: Draft) -> list[list[int]]:
+    """The stretches of kept groups between two gaps each."""
+    found: list[list[int]] = []
+    begun, gap = False, False
+    for position, kept in enumerate(draft.kept):
+        gap = gap or draft.gap_before[position] or not kept
+        if kept:
+            if gap:
+                found.append([])
+                begun, gap = True, False
+            if begun:
+                found[-1].append(position)
+    return found[:-1]
+
+
+def leave_nobody_unanswered(draft: Draft) -> None:
+    """Where people's messages are left out, leave out more, until no three stand together without anything between.
+
+    The first person's message stays, so the next ones may have lost their answers.
+    """
+    people, groups = draft.view.people, draft.view.groups
+    left = [position for position in people if draft.kept[position]]
+    if len(left) == len(people):
+        return
+    said = [position for position in draft.view.said if draft.kept[position]]
+    run, before = list[int](), -1
+    for position in left:
+        number = bisect_left(said, position)
+        if number and said[number - 1] > before:
+            run = []
+        before = position
+        if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
+            run = []  # nobody spoke between them
+        run.append(position)
+        if len(run) > 2 and run[1] not in draft.fixed and run[1] != people[0]:
+            draft.drop(run.pop(1))
+
+
+def close_turn(draft: Draft, bounds: Bounds) -> None:
+    """Let every gap in the turn in progress begin after a result, where it can be marked."""
+    turn = draft.view.turn
+    if turn is None:
+        return
+    left = [position for position in draft.left() if position >= turn]
+    for before, after in reversed(list(pairwise(left))):
+        gone = not all(draft.kept[before + 1 : after])
+        free = before > turn and bounds.leave[before] < Stage.HELD
+        if gone and free and not draft.view.takes_line(before):
+            draft.drop(before)

@@ -1,0 +1,136 @@
+"""Forms: how less of a tool group may be shown, and about how many tokens that frees.
+
+A group is whole, or some of its texts are cut, each at lines and with half of it the end, where errors stand; or it is
+left out. Which of these a group offers at a stage of the choice is up to the promises (`promises`). Tokens are
+estimated here; what a view shows in the end is counted exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
+from ..view.entry import Entry
+from .draft import MIN_SAVED_TOKENS, Draft
+from .promises import Bounds, Stage
+
+MARKER_TOKENS = 20  # of what says in a cut text that it is cut
+SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
+
+
+class Form(NamedTuple):
+    """One way to show less of a group."""
+
+    entry: Entry | None
+    """The message that is cut; None leaves the group out."""
+    cut: Cut
+    saved: int
+    """About how many tokens that frees."""
+    words: int
+    """What its words that are no terms are worth to a loss: the more, the less of them stays."""
+
+
+GONE, GONE_WORDS = Cut(0, 0), 3
+SHORTENING = (Stage.TEXTS, Stage.SHORTEN, Stage.LAST)
+"""The stages that leave nothing out."""
+
+
+class Forms:
+    """The forms that the groups of one draft offer.
+
+    Args:
+        draft: the view in the making.
+        bounds: what the promises allow.
+    """
+
+    def __init__(self, draft: Draft, bounds: Bounds) -> None:
+        self._draft, self._bounds = draft, bounds
+        chars = draft.config.truncate_chars
+        lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
+        self._lengths = [word_cut_for(length) for length in dict.fromkeys(lengths)]
+        self._known: dict[int, list[Form]] = {}
+        self._tried: set[tuple[str, Cut]] = set()
+
+    def holds(self, position: int) -> bool:
+        """Whether a group is left out only when nothing else is left."""
+        return self._bounds.leave[position] >= Stage.HELD
+
+    def offered(self, stage: Stage) -> list[int]:
+        """The groups that may offer forms at a stage."""
+        bounds = self._bounds
+        return [p for p in self._draft.left() if bounds.leave[p] <= stage or bounds.cut[p] <= stage]
+
+    def of(self, position: int, stage: Stage) -> list[Form]:
+        """The forms of a group at a stage, the one without the group first."""
+        draft, bounds = self._draft, self._bounds
+        if stage in SHORTENING:
+            return list(self._smaller(position, stage)) if bounds.cut[position] <= stage else []
+        found = []
+        if bounds.leave[position] <= stage:
+            found.append(Form(None, GONE, max(1, draft.freed_by_leaving_out(position)), GONE_WORDS))
+        for form in self._cuts(position) if bounds.cut[position] <= stage else ():
+            entry, cut = form.entry, form.cut
+            if entry is None or (entry.id, cut) in self._tried:
+                continue
+            known, saved = draft.cuts.get(entry.id), form.saved - (entry.tokens - draft.tokens_of(entry))
+            if saved >= MIN_SAVED_TOKENS and (known is None or cut.head_chars < known.head_chars):
+                found.append(form._replace(saved=saved))
+        return found
+
+    def take(self, position: int, form: Form) -> None:
+        """Show a group in a form; a person's message takes its answer with it."""
+        draft, entry = self._draft, form.entry
+        if entry is not None:
+            self._tried.add((entry.id, form.cut))
+            draft.cut_about(position, entry, form.cut, form.saved)
+            return
+        answer = draft.view.answers.get(position)
+        gone = [position] if answer is None or answer in draft.fixed or not draft.kept[answer] else [position, answer]
+        for one in gone:
+            draft.drop(one)
+
+    def _cuts(self, position: int) -> list[Form]:
+        """The cuts of a group's messages, whatever was cut so far."""
+        found = self._known.get(position)
+        if found is None:
+            to, members = self._bounds.to.get(position), self._draft.view.members[position]
+            texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
+            lengths = self._lengths if to is None else [to]
+            found = [form for entry in texts if entry.id for form in _cuts_of(entry, lengths)]
+            self._known[position] = found
+        return found
+
+    def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
+        """A quarter less of each text that may be cut at one of the last stages."""
+        draft, view = self._draft, self._draft.view
+        human = view.groups[position].head.human
+        texts = view.members[position] if human or stage == Stage.LAST else view.members[position][1:]
+        least = max(LEAST_SHOWN_CHARS, draft.config.truncate_chars // 4) if human else LEAST_SHOWN_CHARS
+        for entry in texts:
+            chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
+            if not entry.id or chars == 0:
+                continue
+            if chars > least:
+                cut = word_cut_for(max(least, int(SMALLER * chars)))
+            elif stage == Stage.LAST:
+                cut = word_cut_for(0)
+            else:
+                continue
+            saved = int(tokens * (1 - (cut.head_chars + cut.tail_chars) / chars))
+            if (entry.id, cut) not in self._tried:
+                yield Form(entry, cut, max(1, saved), 1 if chars > least else 2)
+
+
+def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
+    """The cuts of one message to some lengths that are shorter than it is."""
+    texts, tokens = entry.terms.text_chars, entry.tokens
+    whole, longest = max(1, sum(texts)), max(texts, default=0)
+    if tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
+        return
+    for words, cut in enumerate(lengths, start=1):
+        chars = cut.head_chars + cut.tail_chars
+        shown = min(whole, chars * len(texts))
+        saved = tokens - tokens * shown // whole - MARKER_TOKENS * len(texts)
+        if chars < longest and saved >= MIN_SAVED_TOKENS:
+            yield Form(entry, cut, saved, words)

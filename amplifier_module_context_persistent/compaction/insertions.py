@@ -1,0 +1,287 @@
+"""What compaction puts into a view: the markers of gaps, the notice, and where both and a summary stand.
+
+Rules:
+- A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
+  before the next kept group. After the newest human message only the first form is used, as a user's message would
+  begin a new turn there; a gap that begins after no result there has no marker.
+- Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
+- The notice stands at the last gap, with its marker. It says how much is gone and how it is had again, and the newest
+  of what was tried in vain; files are named only where there is room.
+- All of it shares `SHARE` of the target with the markers of cuts: first the markers without names, then the notice,
+  then names.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from ..config import Config
+from ..messages.elide import Cut
+from ..messages.tool_kinds import CHANGE, READ, Use, file_name
+from ..view.arrangement import Count
+from ..view.inserted import inserted_message
+from ..view.plan import SUMMARY_TAGS, Gap
+from .draft import Draft
+from .file_names import files_text
+from .forms import MARKER_TOKENS
+from .gaps import OpenGap, find_gaps
+from .in_vain import tried_in_vain
+from .plan_request import PlanRequest
+
+SHARE = 0.08  # of the target, for all that is inserted
+NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
+FAILED_SHARE = 0.375  # of the notice, for what was tried in vain where there is little room; else half of it
+MOST_NAMES = 6  # that a marker shows
+MOST_KNOWN = 24  # that a plan keeps of a gap
+MOST_FILES = 60  # that a plan knows, of each kind
+_CHARS_A_TOKEN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What a view does not show: its gaps in order, and what is told of all of them."""
+
+    gaps: tuple[Gap, ...] = ()
+    changed: tuple[str, ...] = ()
+    """Files that were changed in what is left out, the newest last."""
+    read: tuple[str, ...] = ()
+    """Files that were read in it and not changed."""
+    in_vain: tuple[str, ...] = ()
+    """Commands in it that failed, and were not run with success later."""
+    unmarkable: frozenset[str] = frozenset()
+    """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """What is put in, and where."""
+
+    gaps: tuple[Gap, ...]
+    notice: str
+    """The text of a message of its own: a summary, the last gap's marker and the notice where no result has them."""
+    before: str
+    """The id of the message that it is put before."""
+    lines: Mapping[str, str]
+    """By the id of a result, what is put after its text: the marker of a gap, with the notice at the last one."""
+
+
+def what_is_gone(draft: Draft, request: PlanRequest) -> Gone:
+    """Describe what a draft leaves out, and earlier plans left out."""
+    view, previous = draft.view, request.previous
+    found = find_gaps(view, draft.kept, request)
+    gaps = tuple(_described(draft, gap) for gap in found)
+    pairs = zip(found, gaps, strict=True)
+    unmarkable = {gap.before for at, gap in pairs if view.turn is not None and at.before > view.turn and not gap.after}
+    uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.uses]
+    changed = _files(previous.changed if previous else (), uses, CHANGE)
+    read = _files(previous.read if previous else (), uses, READ)
+    in_vain = tried_in_vain(draft, previous.in_vain if previous else ())
+    return Gone(gaps, changed, tuple(path for path in read if path not in changed), in_vain, frozenset(unmarkable))
+
+
+def write_inserted(
+    request: PlanRequest,
+    gone: Gone,
+    cuts: Collection[Cut],
+    *,
+    target_tokens: int,
+    room_tokens: int,
+    before: str,
+    dropped: int,
+    step: int,
+    inserts: tuple[bool, bool, bool],
+) -> Inserted:
+    """Write the markers of gaps, the notice and the summary.
+
+    Args:
+        request: what the plan is made from.
+        gone: what the view leaves out.
+        cuts: the cuts of the messages that stay.
+        target_tokens: of the view.
+        room_tokens: the most that markers of gaps may take.
+        before: the id of the message that the text is put before where no gap says it.
+        dropped: how many messages are left out.
+        step: how far the plan went.
+        inserts: whether there is a notice, the summary is shown, and the markers are.
+    """
+    config, (with_notice, with_summary, with_markers) = request.config, inserts
+    shown = with_markers and says_what_is_gone(config, step)
+    costs = sum([_cost(_count_only(gap)) for gap in gone.gaps if gap.before not in gone.unmarkable]) if shown else 0
+    shortened = [cut for cut in cuts if cut.shortens]
+    room = int(SHARE * target_tokens) - sum([MARKER_TOKENS // (2 if cut.brief else 1) for cut in shortened])
+    notice = ""
+    if with_notice and dropped and says_what_is_gone(config, step):
+        notice = notice_text(request, gone, dropped, len(shortened), step=step, room_tokens=room - costs)
+    if not shown:
+        gaps = tuple(replace(gap, text="") for gap in gone.gaps)
+    else:
+        most = min(room_tokens, room - len(notice) // _CHARS_A_TOKEN)
+        gaps = _with_texts(gone.gaps, most, gone.unmarkable, recall=config.offers_recall)
+    summary = request.summary_so_far.join(SUMMARY_TAGS) if with_summary and request.summary_so_far else ""
+    return _placed(gaps, gone.unmarkable, notice, summary, before)
+
+
+def says_what_is_gone(config: Config, step: int) -> bool:
+    """Whether a view says at all that messages were left out."""
+    return config.compaction_notice_enabled and step >= config.compaction_notice_min_level
+
+
+def _placed(gaps: tuple[Gap, ...], unmarkable: AbstractSet[str], notice: str, summary: str, before: str) -> Inserted:
+    """Let a notice stand at the last gap, with its marker; a summary is always a message of its own."""
+    lines = {gap.after: gap.text for gap in gaps if gap.after and gap.text}
+    last = next((gap for gap in reversed(gaps) if gap.before not in unmarkable), None)
+    if last is not None and last.after and not summary:
+        if notice:
+            lines[last.after] = f"{last.text}\n{notice}".lstrip("\n")
+        return Inserted(gaps, "", "", lines)
+    marker = ""
+    if last is not None and not last.after:
+        marker, before = last.text, last.before
+    said = "\n".join(part for part in (marker, notice) if part)
+    return Inserted(gaps, f"{summary}\n\n{said}".rstrip() if summary else said, before, lines)
+
+
+# Markers of gaps
+
+
+def _described(draft: Draft, gap: OpenGap) -> Gap:
+    """A gap with what is known of it; an unchanged one is that of the plan before."""
+    groups = draft.view.groups
+    before, after = groups[gap.before].head.id, _result_before(draft, gap)
+    if len(gap.known) == 1 and not gap.dropped:
+        known = gap.known[0]
+        if (known.before, known.after, known.messages) == (before, after, gap.messages):
+            return known
+    did: dict[str, int] = {}
+    for known in gap.known:
+        for what, times in known.did:
+            did[what] = did.get(what, 0) + times
+    for position in gap.dropped:
+        for use in groups[position].head.uses:
+            what = _does(use)
+            did[what] = did.get(what, 0) + 1
+    ids = [known.reference for known in gap.known] + [groups[position].head.id for position in gap.dropped]
+    kept = tuple(sorted(did.items(), key=itemgetter(1), reverse=True)[:MOST_KNOWN])
+    return Gap(before, after, gap.messages, "", kept, next(filter(None, ids), ""))
+
+
+def _result_before(draft: Draft, gap: OpenGap) -> str:
+    """The id of the result that the marker ends; empty where it is a message of its own."""
+    view = draft.view
+    if gap.after is None or not view.takes_line(gap.after):
+        return ""
+    if view.groups[gap.after].pinned and (view.turn is None or gap.before <= view.turn):
+        return ""
+    return view.members[gap.after][-1].id
+
+
+def _does(use: Use) -> str:
+    """What a call does, in words."""
+    return f"{use.name} {file_name(use.paths[0])}" if use.kind in (READ, CHANGE) and use.paths else use.name
+
+
+def _files(known: Sequence[str], uses: Sequence[Use], kind: str) -> tuple[str, ...]:
+    """The files of calls of a kind, each once, the newest last."""
+    named = [path for use in uses if use.kind == kind for path in use.paths]
+    return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_FILES:]
+
+
+def _count_only(gap: Gap) -> str:
+    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out]"
+
+
+def _text(gap: Gap, *, names: int, recall: bool) -> str:
+    """The text of a marker."""
+    said = [f"{what} x{times}" if times > 1 else what for what, times in gap.did[:names]]
+    if len(gap.did) > names > 0:
+        said.append("…")
+    parts = [": " + ", ".join(said)] if said else []
+    if recall and gap.reference:
+        parts.append(f"; recall {gap.reference}")
+    return _count_only(gap)[:-1] + "".join(parts) + "]"
+
+
+def _cost(text: str) -> int:
+    """About what a marker comes to, rather more than less: a plan would spend most of its time with counting them."""
+    return len(text) // _CHARS_A_TOKEN + 4
+
+
+def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
+    """Give the gaps their texts: those of unchanged ones stay, the newest of the others say most."""
+    texts = ["" if gap.before in unmarkable else gap.text or _count_only(gap) for gap in gaps]
+    left = most - sum([_cost(text) for text in texts if text])
+    for index in reversed(range(len(gaps))):
+        if left < 0 and texts[index]:
+            shorter = _count_only(gaps[index])
+            left, texts[index] = left + _cost(texts[index]) - _cost(shorter), shorter
+    for names, with_reference in ((2, False), (MOST_NAMES, False), (MOST_NAMES, recall)):
+        for index in reversed(range(len(gaps))):
+            if gaps[index].text or not texts[index]:
+                continue
+            longer = _text(gaps[index], names=names, recall=with_reference)
+            more = _cost(longer) - _cost(texts[index])
+            if more <= left:
+                left, texts[index] = left - more, longer
+    pairs = zip(gaps, texts, strict=True)
+    return tuple(gap if gap.text == text else replace(gap, text=text) for gap, text in pairs)
+
+
+# The notice
+
+
+def notice_text(request: PlanRequest, gone: Gone, dropped: int, shortened: int, *, step: int, room_tokens: int) -> str:
+    """The notice; as long as configured, or as the budget and the room allow.
+
+    What has to be said is said in any room: how much is gone, how the rest is had, and the newest of what was tried in
+    vain. Only the names of files need it.
+    """
+    config, count = request.config, request.count
+    where = f", in {len(gone.gaps)} places that are marked" if len(gone.gaps) > 1 else ""
+    minimal = f"{_number(dropped, 'earlier message')} left out of this view{where}."
+    cut = f" {_number(shortened, 'long text')} shortened." if shortened else ""
+    files = files_text(gone.changed, gone.read)
+    way_back = WAY_BACK if config.offers_recall else NO_WAY_BACK
+    short = f"{minimal}{cut} {way_back}"
+    most = min(config.compaction_notice_token_reserve, int(request.budget_tokens * NOTICE_SHARE))
+    room = min(most, room_tokens)
+    for_failed = min(most // 2, max(int(FAILED_SHARE * most), room - len(short) // 4))
+    failed = _failed(gone.in_vain, for_failed, count)
+    normal = f"{minimal}{cut}{files}{failed} {way_back}"
+    verbose = f"{normal} Compaction went to step {step} to fit {request.budget_tokens:,} tokens."
+    levels = {"minimal": [minimal], "normal": [normal, f"{minimal}{cut}{failed} {way_back}", short, minimal]}
+    levels["verbose"] = [verbose, *levels["normal"]]
+    for text in levels[config.compaction_notice_verbosity]:
+        wrapped = f"<system-reminder>\n{text}\n</system-reminder>"
+        if count(inserted_message("user", wrapped)) <= (room if files and files in text else most):
+            return wrapped
+    return ""
+
+
+WAY_BACK = (
+    "The tool recall gives them back: by search (query), or by the id that a marker or a cut text names "
+    "(reference). Recall or look again rather than guess what was said."
+)
+NO_WAY_BACK = (
+    "They are kept in the session's log; "
+    "work from what is shown, and look again at a file or a result rather than guess what it said."
+)
+
+
+def _failed(commands: Sequence[str], most_tokens: int, count: Count) -> str:
+    """A sentence that names commands, as many of the newest as there is room for."""
+
+    def sentence(number: int) -> str:
+        return " Commands that failed in them: " + " | ".join(commands[-number:]) + "." if number else ""
+
+    def too_long(number: int) -> bool:
+        return count(inserted_message("user", sentence(number))) > most_tokens
+
+    return sentence(bisect_left(range(1, len(commands) + 1), 1, key=too_long))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"

@@ -1,0 +1,170 @@
+"""Losses: what it costs to show less of a group, given what everything else still shows.
+
+The choice takes the cheapest form of all groups, again and again. A price depends on the draft alone, and ties go to
+the older group, so that a plan can be made again (I4). To add one, derive from `Loss` and write `of`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+
+from .draft import Draft
+from .forms import Form, Forms
+from .promises import Stage
+
+TERM, NEEDED = 2, 20  # what a name is worth that nothing else shows, and one that the arguments of a call use
+AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
+SEALED, SEALED_SHARE = 4, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
+
+REFERENCED, MOST_REFERENCES = 2, 10
+HUMAN, ERROR, RECENT = 30, 10, 20
+
+
+class Loss:
+    """What forms of one draft cost; here the older a group is, the less.
+
+    Args:
+        draft: the view in the making.
+        forms: what its groups offer.
+        stage: the stage of the choice.
+    """
+
+    def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
+        self.draft, self.forms, self.stage = draft, forms, stage
+
+    def of(self, position: int, form: Form) -> float:
+        """The price of a form; the lowest is taken first."""
+        return position
+
+    def best(self, position: int) -> tuple[float, Form] | None:
+        """The cheapest form of a group, with its price."""
+        found: tuple[float, Form] | None = None
+        for form in self.forms.of(position, self.stage):
+            price = self.of(position, form)
+            if found is None or price < found[0]:
+                found = price, form
+        return found
+
+    def took(self, position: int, form: Form) -> bool:
+        """Take note of a form that is about to be taken; whether prices of other groups fell."""
+        return False
+
+
+class Largest(Loss):
+    """The largest text first, so that all come to one level; what the first person said after all others."""
+
+    def of(self, position: int, form: Form) -> float:
+        """The larger, the cheaper; what is down to the shortest length goes last, the oldest first."""
+        if form.entry is None or form.words > 1:
+            return position
+        return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
+
+
+class FirstPersonLast(Loss):
+    """The oldest first; but what the session is for, as the first person said it, last."""
+
+    def of(self, position: int, form: Form) -> float:
+        """By age."""
+        return len(self.draft.view) if position == self.draft.view.first_person else position
+
+
+class Importance(Loss):
+    """By score: all results are cut, the least important first, and then groups left out.
+
+    `REFERENCED` for each name of a group that the arguments of a later call use, up to `MOST_REFERENCES` of them;
+    `HUMAN` for a person's message; `ERROR` for a result that tells of one; and up to `RECENT` by how new it is.
+    """
+
+    def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
+        super().__init__(draft, forms, stage)
+        self.scores = scores(draft)
+
+    def of(self, position: int, form: Form) -> float:
+        """The score; leaving out comes after every cut."""
+        return self.scores[position] + (1_000 if form.entry is None else 100 * form.words)
+
+
+def scores(draft: Draft) -> list[int]:
+    """How much each group matters, in whole numbers."""
+    view = draft.view
+    last_used: dict[str, int] = {}
+    for position, group in enumerate(view.groups):
+        last_used.update(dict.fromkeys(group.head.terms.used, position))
+    newest = max(1, len(view) - 1)
+    found = []
+    for position, members in enumerate(view.members):
+        names = {name for entry in members for name in entry.terms.names}
+        references = sum(last_used.get(name, -1) > position for name in names)
+        failed = any(entry.failed for entry in members)
+        score = REFERENCED * min(references, MOST_REFERENCES) + ERROR * failed + RECENT * position // newest
+        found.append(score + HUMAN * members[0].human)
+    return found
+
+
+class Least(Loss):
+    """What no other kept group shows any more, for a token that is freed.
+
+    A name counts `TERM`, or `NEEDED` if a call in the view was given it, for what was needed once is needed again;
+    plain words count a little, by how few of them stay. All of it weighs more the newer the group is, and more in the
+    first part of what the plan before kept, as long as nothing there was touched: the provider has that in its cache.
+    """
+
+    def __init__(self, draft: Draft, forms: Forms, stage: Stage, sealed: int = 0) -> None:
+        super().__init__(draft, forms, stage)
+        offered, kept = forms.offered(stage), draft.left()
+        shown = {position: set(draft.shown_terms(position)) for position in kept}
+        self.counts = Counter(chain.from_iterable(shown.values()))
+        self.shown = {position: shown[position] for position in offered}
+        view = draft.view
+        self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
+        self.sealed = sealed
+        self._known: dict[int, tuple[tuple[int, int], tuple[float, Form] | None]] = {}
+
+    def best(self, position: int) -> tuple[float, Form] | None:
+        """The cheapest form, looked for again only where something has changed."""
+        counts = self.counts
+        only = {name for name in self.shown[position] if counts[name] == 1}
+        state = len(only), self.draft.freed_by_leaving_out(position)
+        known = self._known.get(position)
+        if known is None or known[0] != state:
+            self._known[position] = known = state, self._best(position, only)
+        found = known[1]
+        return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
+
+    def _best(self, position: int, only: set[str]) -> tuple[float, Form] | None:
+        age = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
+        found: tuple[float, Form] | None = None
+        for form in self.forms.of(position, self.stage):
+            if found is None or form.words * age < found[0] * form.saved:
+                lost = self.lost(position, form, only)
+                price = (form.words + self.weight(lost)) * age / form.saved
+                if found is None or price < found[0]:
+                    found = price, form
+        return found
+
+    def weight(self, names: Iterable[str]) -> int:
+        """What names are worth that nothing shows any more."""
+        return sum([NEEDED if name in self.needed else TERM for name in names])
+
+    def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
+        """Of the names that a group shows, those that it no longer shows in a form."""
+        entry, draft = form.entry, self.draft
+        if entry is None:
+            return shown
+        lost = shown.intersection(entry.terms.lost(draft.cuts.get(entry.id), form.cut))
+        for other in draft.view.members[position] if lost else ():
+            if other is not entry:
+                lost.difference_update(other.terms.shown(draft.cuts.get(other.id)))
+        return lost
+
+    def took(self, position: int, form: Form) -> bool:
+        """What it showed counts once less; from the first change on the provider's cache spares nothing."""
+        shown = self.shown[position]
+        gone = set(self.lost(position, form, shown))
+        self.counts.subtract(gone)
+        self.shown[position] = shown - gone
+        self._known.pop(position, None)
+        fell, self.sealed = position < self.sealed, 0 if position < self.sealed else self.sealed
+        return fell

@@ -1,0 +1,286 @@
+"""Promises: what a view keeps of a session, each one pure function over a draft in which everything is kept.
+
+A promise *holds* groups: it says from which stage of the choice on a group may be left out, and from which on its texts
+may be cut. Of several promises for one group the strictest counts. A group that none holds is free: it goes, or is cut,
+by what loses least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..messages.elide import Cut
+from ..messages.tool_kinds import TODO
+from .draft import Draft
+
+
+class Stage(IntEnum):
+    """The classes of what a choice may take, in their order; each only as far as it is needed."""
+
+    FREE = 0
+    """What loses least."""
+    TEXTS = 1
+    """Long messages of people are shortened."""
+    RECENT = 2
+    """What is recent, by what loses least."""
+    SHORTEN = 3
+    """Results that are held are shortened, the largest first."""
+    PEOPLE = 4
+    """People's messages with their answers, the oldest first."""
+    HELD = 5
+    """What is held, the oldest first."""
+    LAST = 6
+    """Anything is shortened, the largest first."""
+    OPENING = 7
+    """What only the marker of a gap needs."""
+    NEVER = 8
+
+
+class Hold(NamedTuple):
+    """What a promise says of one group."""
+
+    position: int
+    leave: Stage
+    """From here on it may be left out."""
+    cut: Stage = Stage.FREE
+    """From here on its results, or a person's text, may be cut."""
+    to: Cut | None = None
+    """The only cut, where its results, or without any its text, have one."""
+
+
+class Promise(NamedTuple):
+    """A promise with its name and its sentence."""
+
+    name: str
+    says: str
+    holds: Callable[[Draft], Iterable[Hold]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """By group, from which stage on it may be left out or cut, and what says so."""
+
+    leave: Sequence[Stage]
+    cut: Sequence[Stage]
+    to: Mapping[int, Cut]
+    names: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By group, the names of the promises that hold it."""
+
+    @classmethod
+    def of(cls, draft: Draft, promises: Iterable[Promise]) -> Bounds:
+        """What some promises say of a draft."""
+        number = len(draft.view)
+        leave, cut, to = [Stage.FREE] * number, [Stage.FREE] * number, dict[int, Cut]()
+        names: dict[int, list[str]] = {}
+        for promise in promises:
+            for hold in promise.holds(draft):
+                position = hold.position
+                leave[position], cut[position] = max(leave[position], hold.leave), max(cut[position], hold.cut)
+                names.setdefault(position, []).append(promise.name)
+                if hold.to is not None:
+                    to[position] = hold.to
+        return cls(leave, cut, to, names)
+
+
+ANSWERS_SHARE = 0.5  # of the target, for last words; a quarter of it in any case, what all else leaves if that is more
+INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
+ANSWER_CHARS = (400, 270)  # that last words keep; the shorter length where the longer one is too much for all of them
+OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
+CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
+BRIEF_TOKENS = 12  # about what says how the rest of a text is had
+CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown but how it is had again
+_MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
+
+
+def what_stays(draft: Draft) -> Iterator[Hold]:
+    """System text, pins, the newest person's message, open calls and the newest group."""
+    view = draft.view
+    for position in draft.fixed:
+        group = view.groups[position]
+        whole = group.pinned or group.head.instructs or position == view.turn
+        yield Hold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
+
+
+def peoples_words(draft: Draft) -> Iterator[Hold]:
+    """Every message of a person."""
+    return (Hold(position, Stage.PEOPLE, Stage.TEXTS) for position in draft.view.people)
+
+
+def recent_share(draft: Draft) -> Iterator[Hold]:
+    """The newest share of the target's tokens."""
+    return (Hold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
+
+
+def recent_start(draft: Draft) -> int:
+    """Where the newest `protected_recent` of the target's tokens begins."""
+    room = draft.config.protected_recent * draft.target_tokens
+    for position in reversed(draft.left()):
+        room -= draft.sizes[position]
+        if room < 0:
+            return position + 1
+    return 0
+
+
+def newest_results(draft: Draft) -> Iterator[Hold]:
+    """The groups of the newest results: the newest one, and others while their calls take little."""
+    room = int(CALLS_SHARE * draft.target_tokens)
+    spared = draft.config.protected_tool_results
+    for number, position in enumerate(newest_groups(draft)):
+        room -= draft.tokens_of(draft.view.groups[position].head)
+        late = Stage.RECENT if spared else Stage.FREE
+        yield Hold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
+
+
+def newest_groups(draft: Draft) -> list[int]:
+    """The groups with the newest `protected_tool_results` results that may be touched at all, the newest first."""
+    found: list[int] = []
+    left = max(1, draft.config.protected_tool_results)
+    for position in reversed(draft.view.calling):
+        results = len(draft.view.members[position]) - 1
+        if draft.kept[position] and results and not draft.view.groups[position].pinned:
+            if position not in draft.fixed:
+                found.append(position)
+            left -= results
+            if left <= 0:
+                break
+    return found
+
+
+def start_of_turn(draft: Draft) -> Iterator[Hold]:
+    """What comes first after the newest person's message, up to a result: it marks a gap there."""
+    view = draft.view
+    start = len(view) if view.turn is None else view.turn + 1
+    room = int(OPENING_SHARE * draft.target_tokens)
+    for position in range(start, len(view)):
+        head, *results = view.members[position]
+        room -= head.tokens + CUT_RESULT_TOKENS * len(results)
+        if view.takes_line(position):
+            stage = Stage.OPENING if room >= 0 else Stage.HELD
+            yield from (Hold(one, stage) for one in range(start, position + 1))
+            return
+
+
+def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
+    """The newest list of what to do."""
+    return (Hold(position, Stage.HELD) for position in draft.view.with_tool(TODO)[-1:])
+
+
+def last_words(draft: Draft) -> Iterator[Hold]:
+    """The last words of finished turns, shortened to a paragraph."""
+    yield from _answers_held(draft)[0]
+
+
+def interrupted_turns(draft: Draft) -> Iterator[Hold]:
+    """Something that was said in one of two turns in succession without last words that are held.
+
+    They are chosen from the oldest turn on, so that a later plan chooses the same again; where they do not fit, the
+    oldest are not held.
+    """
+    view = draft.view
+    answers, tokens = _answers_held(draft)
+    answered = {hold.position for hold in answers} | draft.fixed
+    chosen: list[tuple[int, int]] = []
+    alone = False
+    for start, end in pairwise(view.people):
+        if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # nobody spoke between them
+            continue
+        said = [p for p in range(start + 1, end) if view.speaks(p)] if alone else []
+        if view.answers.get(start) in answered:
+            alone = False
+        elif said:
+            chosen.append(min((_least_tokens(draft, position), -position) for position in said))
+            alone = False
+        else:
+            alone = True
+    target = draft.target_tokens
+    room = min(int(INTERRUPTED_SHARE * target), int(ANSWERS_SHARE * target) - tokens)
+    for cost, position in reversed(chosen):
+        room -= cost
+        if room < 0:
+            return
+        cut = Cut(0, 0, whole_words=True, brief=True) if view.groups[-position].results else None
+        yield Hold(-position, Stage.HELD, to=cut)
+
+
+def _least_tokens(draft: Draft, position: int) -> int:
+    """What a group comes to with its results cut to nothing."""
+    head, *results = draft.view.members[position]
+    return head.tokens - head.thinking_tokens + sum([min(result.tokens, BRIEF_TOKENS) for result in results])
+
+
+def _answers_held(draft: Draft) -> tuple[list[Hold], int]:
+    """The last words that are held, and about what they come to."""
+    positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
+    spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
+    room = max(draft.target_tokens // 4, spare)
+    sizes: dict[int, int] = {}
+    chars = 0
+    for chars in ANSWER_CHARS:
+        sizes = {position: _answer_tokens(draft, position, chars) for position in positions}
+        if sum(sizes.values()) <= room:
+            break
+    excess = sum(sizes.values()) - max(room, int(ANSWERS_SHARE * draft.target_tokens))
+    free = _every_second(draft, sizes, excess)
+    cut = Cut(chars, 0, whole_words=True, brief=True)
+    held = []
+    for position in positions:
+        head = draft.view.groups[position].head
+        long = sum(head.terms.text_chars) > _MUCH * chars and draft.chars_of(head) > chars
+        if position not in free:
+            held.append(Hold(position, Stage.HELD, Stage.FREE if long else Stage.LAST, cut if long else None))
+    return held, sum(sizes.values()) - max(0, excess)
+
+
+def _answer_tokens(draft: Draft, position: int, chars: int) -> int:
+    """What last words come to that keep so many characters; those that are cut already stay as they are."""
+    head = draft.view.groups[position].head
+    thinking = 0 if head.id in draft.silent else head.thinking_tokens
+    size, whole = draft.sizes[position] - thinking, sum(head.terms.text_chars)
+    if head.id in draft.cuts or whole <= _MUCH * chars:
+        return size
+    return min(size, (head.tokens - head.thinking_tokens) * chars // whole + BRIEF_TOKENS)
+
+
+def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[int]:
+    """Choose last words that are not held, the oldest first, until they come to `excess` together.
+
+    What is said right before and right after them, to the neighbouring messages of people, stays. So does what was said
+    last of all.
+    """
+    found = set[int]()
+    view = draft.view
+    answers = [view.answers.get(position) for position in view.people if draft.kept[position]]
+    shown = [position is not None and draft.kept[position] for position in answers]
+    for turn, position in enumerate(answers[:-2]):
+        if excess <= 0:
+            break
+        if position is not None and position in sizes and shown[turn + 1] and (turn == 0 or shown[turn - 1]):
+            shown[turn] = False
+            found.add(position)
+            excess -= sizes[position]
+    return found
+
+
+PROMISES = (
+    Promise(
+        "what stays",
+        "System text, pins, protected ends, the newest message of a person, calls without results and the newest group "
+        "stay; of these only results are ever shortened, and only when there is nothing else.",
+        what_stays,
+    ),
+    Promise(
+        "people's words", "A person's message is shortened before it goes, and goes with its answer.", peoples_words
+    ),
+    Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),
+    Promise(
+        "newest results", "The newest `protected_tool_results` results are shortened, not left out.", newest_results
+    ),
+    Promise("start of the turn", "What follows the newest message of a person, up to a result, stays.", start_of_turn),
+    Promise("what to do", "The newest list of what to do stays.", list_of_what_to_do),
+    Promise("last words", "The last words of a finished turn stay, shortened to a paragraph.", last_words),
+    Promise("interrupted turns", "Of two turns without last words something that was said stays.", interrupted_turns),
+)

@@ -1,0 +1,90 @@
+"""What goes with what was left out: stretches between too many gaps, people without answers, the start of a gap."""
+
+import pytest
+
+from amplifier_module_context_persistent.compaction.consequences import (
+    LEAST_FOR_PEOPLE,
+    MARKERS_SHARE,
+    PEOPLE_SHARE,
+    close_turn,
+    leave_nobody_unanswered,
+    merge_gaps,
+)
+from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
+from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds
+from tests.support.drafts import check_total, draft, kept
+
+
+def merged(made: Draft) -> Draft:
+    merge_gaps(made, Bounds.of(made, PROMISES))
+    check_total(made)
+    return made
+
+
+def test_no_more_is_merged_than_is_needed() -> None:
+    """The smallest stretches go first, and only until the markers fit."""
+    sizes = (30, 90, 20, 80, 70, 60, 50, 40, 95, 85, 45, 55, 65, 75)
+    target = int(12 * GAP_TOKENS / MARKERS_SHARE) + 1
+    made = draft("u:9 " + " ".join(f"t:50 t:{size}" for size in sizes) + " t:50 u:9", target, protected_recent=0.0)
+    for position in range(1, 30, 2):
+        made.drop(position)
+    merged(made)
+    assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > 40), 30]
+
+
+@pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
+def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
+    """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
+    most = max(int(PEOPLE_SHARE * target), min(LEAST_FOR_PEOPLE, target // 4)) // GAP_TOKENS
+    for turns, gone in ((most, False), (most + 20, True)):
+        made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
+        for position in range(1, 3 * turns, 3):
+            made.drop(position)
+        merged(made)
+        humans = [made.kept[position] for position in made.view.people]
+        assert all(humans) != gone
+        assert humans == [True, *sorted(humans[1:])]
+        assert humans[-1]
+
+
+def test_tool_results_between_people_go_before_people() -> None:
+    """However large they are."""
+    made = draft("u:9 " + "t:9 t:500 t:9 u:2 " * 30 + "u:9", 1_000)
+    for position in made.view.calling:
+        if made.sizes[position] < 20:
+            made.drop(position)
+    merged(made)
+    assert set(made.left()) <= {*made.view.people, made.view.calling[-2]}
+
+
+def test_what_is_held_is_never_left_out_for_a_marker() -> None:
+    """Pins, and the first person's message."""
+    made = draft("u:9 " + "t:9 t:30! " * 60 + "u:9", 500)
+    for position in range(1, 120, 2):
+        made.drop(position)
+    assert merged(made).left() == [0, *range(2, 121, 2), 121]
+
+
+def test_in_the_turn_in_progress_a_gap_begins_after_a_result() -> None:
+    """A word without a result goes with the gap after it, but not what a gap may not begin before."""
+    made = draft("u:9 t:9 u:9 t:9 a:9 t:9 t:9 a:9", 1_000, protected_recent=0.0)
+    made.drop(5)
+    close_turn(made, Bounds.of(made, PROMISES))
+    assert kept(made) == "0 1 2 3 6 7"
+    made = draft("u:9 t:9 a:9 t:9 u:9 t:9", 1_000)
+    made.drop(3)
+    close_turn(made, Bounds.of(made, PROMISES))
+    assert kept(made) == "0 1 2 4 5"  # in a finished turn a message of its own marks it
+
+
+def test_nobody_is_left_between_two_others_without_an_answer() -> None:
+    """The first person stays; of three in a row whose answers went, the one between goes."""
+    made = draft("u:9 a:9 u:9 a:9 u:9 a:9 u:9 a:9 u:9", 1_000)
+    for position in (1, 2, 3, 5):
+        made.drop(position)
+    leave_nobody_unanswered(made)
+    assert kept(made) == "0 6 7 8"
+    made = draft("u:9 u:9 u:9 u:9 a:9 u:9", 1_000)
+    made.drop(4)
+    leave_nobody_unanswered(made)
+    assert kept(made) == "0 1 2 3 5"  # nobody spoke between them
