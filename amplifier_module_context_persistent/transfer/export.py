@@ -101,41 +101,36 @@ class Export:
             return self._others()
         return self._markdown() if self._into == "markdown" else self._lines()
 
-    def _others(self) -> Iterator[str]:
-        """A format of others; each message counts once, however often it is looked at."""
-        view = SessionView(self._transcript, self._placed, self._redact_any, self._start, self._stop)
-        for piece in EXPORTERS[self._into].pieces(view):
-            yield _printable(piece.removesuffix("\n")) + "\n" if piece.endswith("\n") else _printable(piece)
-
-    def _placed(self) -> Iterator[tuple[int, Message]]:
+    def _messages(self) -> Iterator[tuple[int, Message]]:
+        """The messages with their positions, redacted; each counts once, however often it is looked at."""
         self.messages = self.redacted = 0
         self.redactions.clear()
         for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
-            yield position, _sendable(message, self._redacted(message, position + 1))
+            if self._into == "transcript":
+                if message.get("role") in _INSTRUCTIONS:
+                    continue
+                message = as_hosts_write(message)
+            clean = self._redacted(message, position + 1)
+            yield position, clean if self._into == "markdown" else _sendable(message, clean)
             self.messages += 1
+
+    def _others(self) -> Iterator[str]:
+        view = SessionView(self._transcript, self._messages, self._redact_any)
+        for piece in EXPORTERS[self._into].pieces(view):
+            yield _printable(piece.removesuffix("\n")) + "\n" if piece.endswith("\n") else _printable(piece)
 
     def _redact_any(self, value: Any) -> Any:
         return redact_value(value, own=self._own) if self._redact else value
 
     def _lines(self) -> Iterator[str]:
-        for number, message in enumerate(self._transcript.messages(self._start, self._stop), self._start + 1):
-            if self._into == "transcript" and message.get("role") in _INSTRUCTIONS:
-                continue
-            given = as_hosts_write(message) if self._into == "transcript" else message
-            line = encode_object(_sendable(given, self._redacted(given, number)))
-            self.messages += 1
-            yield _printable((line.removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
+        for _, message in self._messages():
+            yield _printable((encode_object(message).removesuffix(MARK) + b"}").decode("utf-8")) + "\n"
 
     def _markdown(self) -> Iterator[str]:
-        yield from SessionMarkdown(self._transcript).pieces(self._clean())
+        yield from SessionMarkdown(self._transcript, self._redact_any).pieces(self._messages())
         if self.redacted:
             kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
             yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
-
-    def _clean(self) -> Iterator[tuple[int, Message]]:
-        for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
-            yield position, self._redacted(message, position + 1)
-            self.messages += 1
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
         """How many secrets of which kind were replaced, the most frequent kind first."""

@@ -19,21 +19,20 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..messages.command_outcome import asking_calls
-from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
+from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message, calls_of, is_block
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
-from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.outcome import ANSWERED
 from ..paths import session_id_of
 from ..tokens.counter import EstimateCounter
 from ..transcript.bills import Billed, Bills
-from ..transcript.calls import duration_s, instant_of_message, subject_of
+from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
 from ..transcript.cost import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript
 
@@ -233,10 +232,6 @@ def _visible(text: str) -> str:
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in strange}) if strange else text
 
 
-_MOST_WAITING = 4_096
-"""Calls whose results are awaited: more than any session has open at once."""
-
-
 @dataclass(slots=True)
 class _Sums:
     """What some messages come to."""
@@ -252,12 +247,14 @@ class _Sums:
     first: datetime | None = None
     last: datetime | None = None
 
-    def take_time(self, instant: datetime | None) -> None:
-        if instant is not None:
-            self.first = min(self.first or instant, instant)
-            self.last = max(self.last or instant, instant)
-
-    def take_bill(self, billed: Billed) -> None:
+    def take(self, message: Message, billed: Billed, ending: Ending | None) -> None:
+        """Add a message."""
+        self.messages += 1
+        self.calls += len(calls_of(message)) if message.get("role") == "assistant" else 0
+        if ending is not None:
+            self.ended[ending.outcome] += 1
+        if (instant := instant_of_message(message)) is not None:
+            self.first, self.last = min(self.first or instant, instant), max(self.last or instant, instant)
         self.models[billed.model] += bool(billed.model)
         self.read += max(0, billed.input_tokens)
         self.cached += max(0, billed.cached_tokens)
@@ -273,7 +270,7 @@ class _Sums:
             f"{self.calls:,} call{'' if self.calls == 1 else 's'}{', ' if bad else ''}{', '.join(bad)}"
             if self.calls or bad
             else "",
-            _duration(seconds) if seconds else "",
+            _duration(seconds or 0),
             *(inline(model) for model in sorted(+self.models)),
             _bill(self.read, self.cached, self.written, self.cost),
         ]
@@ -285,15 +282,14 @@ class SessionMarkdown:
 
     Args:
         transcript: the session, open.
-        prices: prices of models; by default the list prices.
+        redacted: redacts what is taken from the log besides the messages that `pieces` gets.
     """
 
-    def __init__(self, transcript: Transcript, prices: Prices | None = None) -> None:
-        self._transcript = transcript
+    def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
+        self._transcript, self._redacted = transcript, redacted
         counter = EstimateCounter()
-        self._bills = Bills(transcript.reader, prices or Prices(), lambda message: tokens_of(message, counter))
-        self._calls: dict[str, tuple[datetime | None, bool, str]] = {}
-        """By id, the calls without a result yet: when they were made, whether code 1 answers them, and their tool."""
+        self._bills = Bills(transcript.reader, Prices(), lambda message: tokens_of(message, counter))
+        self._calls = CallLookup(transcript.reader)
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
         """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
@@ -307,42 +303,26 @@ class SessionMarkdown:
                     yield _turn_end(number, of_turn)
                 of_turn, number = _Sums(), begins[position]
                 yield f"## Turn {number}\n\n"
-            yield self._message(message, (of_turn, all_of_it))
+            yield self._message(position, message, (of_turn, all_of_it))
         if of_turn.messages:
             yield _turn_end(number, of_turn)
             yield f"---\n\n{all_of_it.line()}\n\n"
             if all_of_it.cost:
                 yield f"Costs are list prices in US dollars, as of {PRICES_AS_OF}.\n\n"
 
-    def _message(self, message: Message, sums: tuple[_Sums, ...]) -> str:
-        instant, billed = instant_of_message(message), self._bills.of(message)
-        call_id = result_id_of(message)
-        facts, tool = [], ""
+    def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
+        billed = self._bills.of(message)
+        ending = self._calls.ending(self._transcript.reader.index.live, position, message)
         for one in sums:
-            one.messages += 1
-            one.take_time(instant)
-            one.take_bill(billed)
-        if message.get("role") == "assistant":
-            self._await(message, instant, sums)
+            one.take(message, billed, ending)
+        facts, tool = [], ""
+        if ending is not None:
+            facts = [ending.outcome if ending.is_error else "", _duration(ending.duration_s or 0)]
+            tool = str(self._redacted(ending.call.name)) if ending.call is not None else ""
+        elif message.get("role") == "assistant":
             bill = _bill(billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost)
             facts = [inline(billed.model), bill]
-        elif call_id is not None:
-            asked, asks, tool = self._calls.pop(call_id, (None, False, ""))
-            outcome = outcome_of(message, asks=asks)
-            for one in sums:
-                one.ended[outcome] += 1
-            seconds = duration_s(asked, instant)
-            facts = ["" if outcome == ANSWERED else outcome, _duration(seconds) if seconds else ""]
         return message_markdown(message, tuple(filter(None, facts)), tool)
-
-    def _await(self, message: Message, instant: datetime | None, sums: tuple[_Sums, ...]) -> None:
-        asking = asking_calls(message)
-        for call in calls_of(message):
-            self._calls[call.id] = instant, call.id in asking, call.name
-            for one in sums:
-                one.calls += 1
-        while len(self._calls) > _MOST_WAITING:
-            del self._calls[next(iter(self._calls))]
 
 
 def _turn_end(number: int, sums: _Sums) -> str:
@@ -361,6 +341,8 @@ def _bill(read: int, cached: int, written: int, cost: float) -> str:
 
 
 def _duration(seconds: float) -> str:
+    if not seconds:
+        return ""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -26,8 +26,6 @@ class SessionView:
     transcript: Transcript
     messages: Callable[[], Iterator[tuple[int, Message]]]
     redacted: Callable[[Any], Any]
-    start: int
-    stop: int
 
     @property
     def source(self) -> dict[str, Any]:
