@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from ..transfer.import_ import FORMATS, import_session
-from ..transfer.import_all import PLACES, ImportedFile, import_all, session_paths, standard_place
+from ..transfer.import_ import FORMATS, PLACES, ImportedFile, import_all, import_session, session_paths, standard_place
 from ..transfer.import_report import Import
 from ..transfer.importers.account import Account, Loss
 from ..transfer.importers.registry import importer_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +91,8 @@ def write_host_files(
             **{key: known.get(key) for key in ("bundle", "model")},
             **{key: known[key] for key in ("working_dir",) if key in known},
         }
-        with NewFile(targets[0]) as file:
-            for line in transcript_lines(transcript.messages()):
-                file.write(line)
-            file.finish()
-    with NewFile(targets[1]) as file:
-        file.write(_pretty(fields))
-        file.finish()
+        _write(targets[0], transcript_lines(transcript.messages()))
+    _write(targets[1], [_pretty(fields)])
     return [os.fspath(target) for target in targets]
 
 
@@ -124,15 +119,11 @@ def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str],
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
         _keep(target, stamp)
-        with NewFile(target, replace=True) as file:
-            for line in transcript_lines(transcript.messages()):
-                file.write(line)
-            file.finish()
+        _write(target, transcript_lines(transcript.messages()), replace=True)
         if fields := read_metadata(directory):
             _keep(metadata, stamp)
-            with NewFile(metadata, replace=True) as file:
-                file.write(_pretty({**fields, "turn_count": host_turns(transcript.messages())}))
-                file.finish()
+            changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
+            _write(metadata, [_pretty(changed_fields)], replace=True)
             changed.append(os.fspath(metadata))
     return changed, ""
 
@@ -235,11 +226,14 @@ def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
 
 
 def _keep(path: Path, stamp: str | None) -> None:
-    if stamp is None:
-        return
-    kept = path.with_name(f"{path.name}.bak-context-persistent-{stamp}")
-    with NewFile(kept) as file:
-        file.write(path.read_bytes())
+    if stamp is not None:
+        _write(path.with_name(f"{path.name}.bak-context-persistent-{stamp}"), [path.read_bytes()])
+
+
+def _write(path: Path, pieces: Iterable[bytes], *, replace: bool = False) -> None:
+    with NewFile(path, replace=replace) as file:
+        for piece in pieces:
+            file.write(piece)
         file.finish()
 
 

@@ -25,8 +25,7 @@ from .host_files import write_host_files
 from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss
 from .importers.source import ImportRefusedError, Source
-from .targets import Destination, place_of
-from .write_import import ImportConflictError, append_all, open_earlier, taken
+from .write_import import Destination, ImportConflictError, append_all, open_earlier, place_of, taken
 
 
 def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:

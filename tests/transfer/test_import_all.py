@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.transfer.import_all import PLACES, session_paths, standard_place
+from amplifier_module_context_persistent.transfer.import_ import PLACES, session_paths, standard_place
 from tests.support.imports import write_jsonl
 
 

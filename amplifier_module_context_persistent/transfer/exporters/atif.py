@@ -21,6 +21,7 @@ from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan
 from ...view.plan_record import kept_ordinals
+from ..importers.fields import total
 from .session_view import SessionView, model_of, session_name, tool_definitions
 
 VERSION = "ATIF-v1.8"
@@ -215,10 +216,8 @@ class _Steps:
 
     def _metrics(self, usage: Any) -> dict[str, Any]:
         given = usage if isinstance(usage, dict) else {}
-        read, written = given.get("input_tokens"), given.get("cache_write_tokens")
-        counts = [count for count in (read, written) if isinstance(count, int)]
         metrics = {
-            "prompt_tokens": sum(counts) if counts else None,
+            "prompt_tokens": total(given.get("input_tokens"), given.get("cache_write_tokens")),
             "completion_tokens": given.get("output_tokens"),
             "cached_tokens": given.get("cache_read_tokens"),
             "cost_usd": given.get("cost_usd"),

@@ -17,6 +17,7 @@ from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_j
 from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ..importers.fields import total
 from .session_view import SessionView, first_time, session_name
 
 SCOPE = {
@@ -88,8 +89,7 @@ class _Spans:
         counts = usage if isinstance(usage, dict) else {}
         imported = metadata.get("imported")
         model = metadata.get("model")
-        read, written = counts.get("input_tokens"), counts.get("cache_write_tokens")
-        known = [count for count in (read, written) if isinstance(count, int)]
+        written = counts.get("cache_write_tokens")
         stop = metadata.get("stop_reason")
         for call_id, name, arguments in calls_with_arguments(message):
             self._names[call_id] = (name, arguments)
@@ -101,7 +101,7 @@ class _Spans:
             "gen_ai.response.model": model,
             "gen_ai.response.id": imported.get("response_id") if isinstance(imported, dict) else None,
             "gen_ai.response.finish_reasons": [stop] if isinstance(stop, str) else None,
-            "gen_ai.usage.input_tokens": sum(known) if known else None,
+            "gen_ai.usage.input_tokens": total(counts.get("input_tokens"), written),
             "gen_ai.usage.output_tokens": counts.get("output_tokens"),
             "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
             "gen_ai.usage.cache_creation.input_tokens": written,
