@@ -41,6 +41,7 @@ SECTIONS = {
         "stats": Entry(
             "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
         ),
+        "sql": Entry("cli.sql:sql", "Ask in SQL what sessions come to."),
     },
     "What the model saw": {
         "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),

@@ -47,20 +47,21 @@ class Gathered:
     @property
     def sessions(self) -> int:
         """How many sessions there are."""
-        ((count,),) = self.connection.execute("SELECT count(*) FROM logs")
+        ((count,),) = self.connection.execute("SELECT count(*) FROM main.logs")
         return int(count)
 
     @property
     def sub_agents(self) -> int:
         """How many of them are of sub-agents."""
-        ((count,),) = self.connection.execute("SELECT count(*) FROM logs WHERE root != name")
+        ((count,),) = self.connection.execute("SELECT count(*) FROM main.logs WHERE root != name")
         return int(count)
 
     @property
     def up_to_us(self) -> int | None:
         """When the last message was written, or the last request answered, in microseconds since 1970."""
         ((last,),) = self.connection.execute(
-            "SELECT max(us) FROM (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)"
+            "SELECT max(us) FROM"
+            " (SELECT max(last_us) AS us FROM main.turns UNION ALL SELECT max(time_us) FROM main.requests)"
         )
         return last if isinstance(last, int) else None
 

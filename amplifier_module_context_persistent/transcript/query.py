@@ -1,0 +1,209 @@
+"""SQL over what many sessions come to: the tables that may be asked, and how a query is kept within bounds.
+
+Rules:
+- A query is about views, which have a version in their names. Columns may be added to a view; for any other change
+  there is a new version, and the older one stays. Without a version, a name means the newest one. The tables below the
+  views can be read too, but no version holds them.
+- It runs on a database in memory, in which is only what was gathered. It can read that and no file; it can write,
+  attach and load nothing.
+- It ends: after so many rows, so many bytes of answers, so much memory and so much time. What one function of SQLite
+  does is not interrupted; whoever needs to be sure of the time ends the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from time import monotonic
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import ContextPersistentError
+from .cost import Prices
+from .gathered import Gathered
+
+try:
+    import sqlite3
+except ImportError:  # nothing can be gathered then
+    sqlite3 = None  # type: ignore[assignment]
+
+_OPERATIONS = 1_000
+_MOST_MEMORY_BYTES = 1 << 30
+_MOST_ANSWER_BYTES = 64 << 20
+_FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
+"""Functions that reach beyond the database, where SQLite was built with them."""
+_READING = frozenset({20, 21, 33})
+"""`SQLITE_READ`, `SQLITE_SELECT`, `SQLITE_RECURSIVE` (https://sqlite.org/c3ref/c_alter_table.html)."""
+
+
+def _time(column: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"
+
+
+VIEWS = MappingProxyType(
+    {
+        "sessions_v1": f"""
+SELECT name AS session, project, path, nullif(root, name) AS sub_agent_of,
+       {_time("first_us")} AS began, {_time("last_us")} AS ended,
+       ifnull(turns, 0) AS turns, ifnull(messages, 0) AS messages, ifnull(tokens, 0) AS tokens,
+       ifnull(calls, 0) AS calls, ifnull(failed, 0) AS failed_calls,
+       ifnull(requests, 0) AS requests, ifnull(input, 0) AS input_tokens, ifnull(output, 0) AS output_tokens, cost
+FROM main.logs
+LEFT JOIN (SELECT session, count(*) AS turns, sum(messages) AS messages, sum(tokens) AS tokens,
+                  min(first_us) AS first_us, max(last_us) AS last_us FROM main.turns GROUP BY session) USING (session)
+LEFT JOIN (SELECT session, count(position) AS calls, sum(failed) AS failed FROM main.calls GROUP BY session)
+    USING (session)
+LEFT JOIN (SELECT session, count(*) AS requests, sum(uncached_tokens + cached_tokens + written_tokens) AS input,
+                  sum(output_tokens) AS output,
+                  sum(cost_of(model, uncached_tokens, cached_tokens, written_tokens, output_tokens)) AS cost
+           FROM main.requests WHERE uncached_tokens IS NOT NULL GROUP BY session) USING (session)""",
+        "turns_v1": f"""
+SELECT name AS session, project, turn, {_time("first_us")} AS began, {_time("last_us")} AS ended,
+       (last_us - first_us) / 1000000.0 AS seconds, first_position + 1 AS first_message, messages, tokens
+FROM main.turns JOIN main.logs USING (session)""",
+        "calls_v1": f"""
+SELECT name AS session, project, turn, position + 1 AS message, tool,
+       {_time("called_us")} AS called, {_time("answered_us")} AS answered,
+       max(0, answered_us - called_us) / 1000000.0 AS seconds,
+       failed, result_position IS NULL AS is_open, result_position + 1 AS result_message, result_tokens
+FROM main.calls JOIN main.logs USING (session)""",
+        "requests_v1": f"""
+SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, model,
+       uncached_tokens + cached_tokens + written_tokens AS input_tokens, cached_tokens, written_tokens, output_tokens,
+       cost_of(model, uncached_tokens, cached_tokens, written_tokens, output_tokens) AS cost
+FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
+        "compactions_v1": """
+SELECT name AS session, project, plans.id - session * 1099511627776 + 1 AS number,
+       json_extract(summary, '$.strategy') AS strategy, json_extract(summary, '$.step') AS step,
+       json_extract(summary, '$.tokens_before') AS tokens_before,
+       json_extract(summary, '$.tokens_after') AS tokens_after,
+       json_extract(summary, '$.dropped') AS dropped, json_extract(summary, '$.shortened') AS shortened
+FROM main.plans JOIN main.logs USING (session)""",
+    }
+)
+"""By name and version, what each is."""
+NEWEST = MappingProxyType({name.rpartition("_v")[0]: name for name in VIEWS})
+
+
+class QueryError(ContextPersistentError, ValueError):
+    """A query cannot be answered; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of an answer; `is_cut` says that there are more."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    is_cut: bool
+
+
+def add_views(found: Gathered, prices: Prices) -> dict[str, list[str]]:
+    """Add the views; their columns, by the names without versions."""
+    connection = found.connection
+    connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
+    price_of = cache(prices.of)
+
+    def cost_of(model: Any, *tokens: Any) -> float | None:
+        price = price_of(str(model))
+        return price.of_tokens(*(count or 0 for count in tokens)) if price is not None else None
+
+    connection.create_function("cost_of", 5, cost_of, deterministic=True)
+    for name, query in VIEWS.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
+    for name, newest in NEWEST.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM temp.{newest}")
+    return {
+        name: [column[0] for column in connection.execute(f"SELECT * FROM temp.{name} LIMIT 0").description]
+        for name in NEWEST
+    }
+
+
+def ask(found: Gathered, query: str, *, most_rows: int, timeout_s: float) -> Answer:
+    """Answer a query over the views, which `add_views` added.
+
+    Args:
+        found: what was gathered.
+        query: one statement.
+        most_rows: give no more rows.
+        timeout_s: how long it may take.
+
+    Raises:
+        QueryError: it does more than read, it takes too long or too much memory, or SQLite refuses it.
+    """
+    connection = found.connection
+    _bound(connection)
+    end = monotonic() + timeout_s
+    connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)
+    try:
+        cursor = connection.execute(query)
+        if cursor.description is None:
+            raise QueryError("there is no SELECT in the query")
+        columns = _unique([column[0] for column in cursor.description])
+        rows: list[Sequence[Any]] = []
+        left_bytes = _MOST_ANSWER_BYTES
+        for row in cursor:
+            left_bytes -= sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
+            if left_bytes < 0:
+                raise QueryError(f"the answer has more than {_MOST_ANSWER_BYTES >> 20} MB; ask for less of it")
+            if len(rows) == most_rows:
+                return Answer(columns, rows, is_cut=True)
+            rows.append(row)
+        return Answer(columns, rows, is_cut=False)
+    except MemoryError as error:
+        raise QueryError("the query takes too much memory; ask for less") from error
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        if isinstance(error, QueryError):
+            raise
+        raise QueryError(_told(str(error), timeout_s)) from error
+    finally:
+        connection.set_authorizer(None)
+        connection.set_progress_handler(None, 0)
+
+
+def _bound(connection: sqlite3.Connection) -> None:
+    """Let queries read what is there, and do nothing else."""
+    connection.execute("SELECT 1 FROM json_each('[]') JOIN json_tree('[]')").fetchall()  # their first use is a write
+
+    def authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+        if action == sqlite3.SQLITE_FUNCTION:
+            return sqlite3.SQLITE_DENY if (name or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+    for limit, most in _limits().items():
+        connection.setlimit(limit, most)
+    connection.text_factory = lambda given: given.decode("utf-8", "replace")
+    connection.execute(f"PRAGMA hard_heap_limit = {_MOST_MEMORY_BYTES}")
+    connection.set_authorizer(authorize)
+
+
+def _limits() -> dict[int, int]:
+    return {
+        sqlite3.SQLITE_LIMIT_LENGTH: 4 << 20,
+        sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 17,
+        sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
+        sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    }
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Names of columns, of which none comes twice."""
+    made: list[str] = []
+    for name in names:
+        number, one = 1, name
+        while one in made:
+            number += 1
+            one = f"{name}:{number}"
+        made.append(one)
+    return made
+
+
+def _told(said: str, timeout_s: float) -> str:
+    if said == "interrupted":
+        return f"the query takes more than {timeout_s:g} s; ask for less, or give it more time (--timeout)"
+    if said.startswith("not authorized"):
+        return f"nothing but a SELECT is allowed, and no function that reaches a file: {said}"
+    if said.startswith(("no such table", "no such column")):
+        return f"{said}; `sql` without a query lists the views and their columns"
+    return said

@@ -1,0 +1,220 @@
+"""`context-persistent sql`: answers over all sessions; it writes nothing, reads nothing else, and ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.busy_homes import BusyHome
+from tests.support.places import DOCS
+from tests.support.sessions_of_a_home import COMMAND, PLAIN, log_of, run
+
+DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8")
+QUERIES = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
+WITHOUT_END = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with two projects, in whose sessions is something of everything."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    BusyHome(tmp_path, 7, damage=0.1).grow()
+    return tmp_path
+
+
+def sql(*arguments: str) -> Any:
+    return run("sql", "--all", "--tokenizer", "estimate", *arguments)
+
+
+def told(*arguments: str) -> Any:
+    done = sql("--json", *arguments)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def tree(home: Path) -> dict[str, bytes]:
+    """All files below the home directory but the catalogues."""
+    return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file() and path.suffix == ".jsonl"}
+
+
+def test_there_are_ten_queries() -> None:
+    assert len(QUERIES) == 10
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
+def test_a_query_of_the_docs_has_an_answer(query: str) -> None:
+    """The same without a catalogue."""
+    answer = told(query)
+    assert answer["rows"]
+    assert list(answer["rows"][0]) == answer["columns"]
+    assert answer == told(query, "--no-catalogue")
+
+
+def test_the_docs_list_the_columns() -> None:
+    """All of them, in their order."""
+    views = json.loads(run("sql", "--json").output)["views"]
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| (.+) \|$", DOCUMENT, re.MULTILINE))
+    listed = {name: re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", cells)) for name, cells in rows.items()}
+    assert listed == views
+    assert run("sql").output.startswith("sessions: session, project, path, ")
+
+
+def test_it_is_what_stats_says() -> None:
+    """Sums of the views are the totals."""
+    total = json.loads(run("stats", "--all", "--json", "--tokenizer", "estimate").output)["total"]
+    (calls,) = told("SELECT count(message) AS calls, sum(failed) AS failed FROM calls")["rows"]
+    (paid,) = told("SELECT count(*) AS requests, sum(input_tokens) AS input, sum(cost) AS cost FROM requests_v1")[
+        "rows"
+    ]
+    (sessions,) = told("SELECT sum(turns) AS turns, sum(cost) AS cost, count(sub_agent_of) AS below FROM sessions")[
+        "rows"
+    ]
+    assert (calls["calls"], calls["failed"]) == (total["calls"], total["failed_calls"])
+    assert (paid["requests"], paid["input"]) == (total["requests"], total["input_tokens"])
+    assert paid["cost"] == pytest.approx(total["cost"], abs=1e-6) == sessions["cost"]
+    assert (sessions["turns"], sessions["below"]) == (total["turns"], 2)
+
+
+def test_forms_of_an_answer() -> None:
+    """A table, CSV, JSON; names that come twice, NULL, bytes, control characters and numbers that JSON lacks."""
+    text = "'two' || char(10, 27) || 'lines'"
+    query = f"SELECT 1 AS a, 'x' AS a, NULL AS n, x'00ff' AS b, {text} AS t, 9e999 AS i, 'é日' AS u"
+    (row,) = told(query)["rows"]
+    assert row == {"a": 1, "a:2": "x", "n": None, "b": "00ff", "t": "two\n\x1blines", "i": None, "u": "é日"}
+    rows = list(csv.reader(io.StringIO(sql("--csv", query).stdout)))
+    assert rows == [["a", "a:2", "n", "b", "t", "i", "u"], ["1", "x", "", "00ff", "two\n\\u001blines", "inf", "é日"]]
+    done = sql(query)
+    assert "\x1b" not in done.stdout
+    assert done.stderr.startswith("from 10 sessions (2 of sub-agents), up to 2026-01-")
+    assert sql("SELECT CAST(x'ff' AS TEXT)").exit_code == 0
+    assert sql("SELECT 1 WHERE 0").stdout == ""
+    assert run("sql", "--all", "-", env=PLAIN).exit_code == 2  # nothing stands in the standard input
+
+
+def test_rows_are_limited() -> None:
+    """It says that there are more."""
+    answer = told(f"{WITHOUT_END} SELECT x FROM c", "--limit", "3")
+    assert (answer["rows"], answer["is_cut"]) == ([{"x": 1}, {"x": 2}, {"x": 3}], True)
+    assert "only the first 3 rows" in sql(f"{WITHOUT_END} SELECT x FROM c", "--limit", "3").stderr
+
+
+REFUSED = [
+    "INSERT INTO calls_v1 VALUES (1)",
+    "DELETE FROM main.turns",
+    "UPDATE main.logs SET name = 'x'",
+    "DROP VIEW temp.calls",
+    "CREATE TABLE x (y)",
+    "CREATE TEMP TABLE x AS SELECT 1",
+    "CREATE TEMP VIEW x AS SELECT * FROM main.logs",
+    "ATTACH DATABASE '{home}/new.sqlite3' AS x",
+    "ATTACH '{home}/.amplifier/projects/-here/context-catalogue.sqlite3' AS x",
+    "VACUUM INTO '{home}/new.sqlite3'",
+    "PRAGMA writable_schema = ON",
+    "PRAGMA user_version = 3",
+    "PRAGMA temp_store_directory = '{home}'",
+    "PRAGMA hard_heap_limit = 0",
+    "SELECT * FROM pragma_database_list",
+    "SELECT count(*) FROM pragma_table_info('logs')",
+    "WITH calls_v1 AS (SELECT * FROM pragma_function_list) SELECT * FROM calls_v1",
+    "SELECT * FROM dbstat",
+    "SELECT * FROM sqlite_dbpage",
+    "CREATE VIRTUAL TABLE temp.x USING fts5(y)",
+    "SELECT load_extension('{home}/x')",
+    "SELECT writefile('{home}/new', 'x')",
+    "SELECT readfile('/etc/passwd')",
+    "SELECT fts3_tokenizer('simple')",
+    "BEGIN",
+    "COMMIT",
+    "SAVEPOINT x",
+    "ANALYZE",
+    "REINDEX",
+    "EXPLAIN DELETE FROM main.turns",
+    "SELECT 1; DELETE FROM main.turns",
+    "SELECT 1; SELECT 2",
+    "",
+    "-- nothing",
+    "\x00",
+    "SELECT * FROM nowhere",
+    "SELECT nothing FROM calls",
+    "SELECT ?",
+    "SELEC 1",
+    "SELECT 'half",
+    "SELECT zeroblob(1000000000)",
+    "SELECT json_extract('{{', '$')",
+    "SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_it_writes_nothing_and_reads_no_file(home: Path, query: str) -> None:
+    """One line says why it is refused."""
+    before = tree(home)
+    done = sql(query.replace("{home}", str(home)))
+    assert done.exit_code == 2, done.output
+    assert isinstance(done.exception, SystemExit)
+    assert done.stderr.startswith(("Error: ", "Usage: "))
+    assert done.stdout == ""
+    assert tree(home) == before
+    assert not list(home.glob("new*"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"{WITHOUT_END} SELECT count(*) FROM c",
+        f"{WITHOUT_END} SELECT max(zeroblob(1000000)) FROM c ORDER BY x",
+        "SELECT count(*) FROM calls a, calls b, calls c, calls d, calls e, calls f, calls g, calls h",
+        "SELECT instr(zeroblob(4000000), zeroblob(2000000) || x'01')",
+    ],
+    ids=["rows", "sorted", "product", "one function"],
+)
+def test_it_ends(query: str) -> None:
+    """A query without end, and one that nothing can interrupt, in a process of its own."""
+    asked = [COMMAND, "sql", "--all", "--tokenizer", "estimate", "--timeout", "0.2", query]
+    done = subprocess.run(asked, capture_output=True, timeout=120, env={**os.environ, **PLAIN}, check=False)
+    assert done.returncode == 2
+    assert b"takes " in done.stderr
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"{WITHOUT_END} SELECT x, zeroblob(1000000) AS b FROM c ORDER BY b",
+        f"{WITHOUT_END} SELECT zeroblob(4000000) FROM c",
+    ],
+    ids=["sorted", "given"],
+)
+def test_memory_is_limited(query: str) -> None:
+    """What is sorted and what is given, in a process of its own."""
+    asked = [COMMAND, "sql", "--all", "--tokenizer", "estimate", "--timeout", "60", query]
+    done = subprocess.run(asked, capture_output=True, timeout=180, env={**os.environ, **PLAIN}, check=False)
+    assert done.returncode == 2
+    assert b"memory" in done.stderr or b"MB" in done.stderr
+
+
+def test_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --all; a project without sessions is an error."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert run("sql", "SELECT 1").exit_code == 2
+    log_of("s").parent.mkdir(parents=True)
+    log_of("s").write_text('{"role":"user","content":"hello"}\n')
+    done = run("sql", "SELECT session, turns FROM sessions", "--json", "--tokenizer", "estimate")
+    assert json.loads(done.stdout)["rows"] == [{"session": "s", "turns": 1}]
+
+
+def test_a_log_that_cannot_be_read_is_said() -> None:
+    log_of("broken", "/tmp").mkdir(parents=True)
+    answer = told("SELECT count(*) AS n FROM sessions")
+    assert (answer["rows"], answer["sessions"]) == ([{"n": 10}], 10)
+    assert [Path(one["path"]).parent.name for one in answer["unreadable"]] == ["broken"]
