@@ -13,8 +13,8 @@ nothing: in one run, 1.12 to 1.20 of the bare write and sync so, 1.11 to 1.17 as
 
 python -m benchmarks.append --growth [1000000]
 
-Goes on with a session of 1,000 messages and with a long one, in turns of 1,000 appends, until the long one has written
-a checkpoint: mean and 99th percentile of its appends against those of the short one, checkpoint writes included.
+Goes on with a session of 1,000 messages and with a long one, in turns of 1,000 appends, until a snapshot
+was taken of each: mean and 99th percentile of its appends against those of the short one, snapshots included.
 """
 
 import argparse
@@ -35,8 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.log.file import APPENDED_BYTES, FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record import encode_message, seal
 from benchmarks.measure import Comparison, compare_async, report
@@ -170,42 +170,31 @@ def write_synced_log(path: str, count: int) -> None:
 
 
 async def growth(directory: str, most: int, durability: str, files: FileSystem) -> list[Comparison]:
-    """Appends to a log of so many messages against those to one of 1,000, until both have written a checkpoint."""
-    counts, times, written = (most, 1_000), ([list[int](), list[int]()]), [0, 0]
+    """Appends to a log of so many messages against those to one of 1,000, until a snapshot is taken of each."""
+    counts, times = (most, 1_000), ([list[int](), list[int]()])
     paths = [os.path.join(directory, f"{count}.jsonl") for count in counts]
     async with AsyncExitStack() as closing:
         managers = []
         for path, count in zip(paths, counts, strict=True):
             write_synced_log(path, count)
-            log = FileLog(path, durability=durability, files=files)
+            log = FileLog(path, durability=durability, files=files, snapshots=CatalogueSnapshots(wait_s=0))
             manager = await closing.enter_async_context(PersistentContextManager(log=log, tokenizer="estimate"))
             await manager.add_message(MESSAGE)
-            await manager.close()  # which writes a checkpoint, as a session before this one has
+            await manager.close()  # which writes a snapshot, as a session before this one has
             await manager.add_message(MESSAGE)
             managers.append(manager)
-        while min(written) < 1:
+        for _ in range(APPENDED_BYTES // (len(TEXT) * TURN) + 1):
             for side, manager in enumerate(managers):
-                before = checkpoint_of(paths[side])
                 for _ in range(TURN):
                     began = time.perf_counter_ns()
                     await manager.add_message(MESSAGE)
                     times[side].append(time.perf_counter_ns() - began)
-                written[side] += checkpoint_of(paths[side]) != before
-    print(f"{durability}: {len(times[0]):,} appends to each log; {written[0]} and {written[1]} checkpoints written")
+    print(f"{durability}: {len(times[0]):,} appends to each log")
     return [
         Comparison(f"append, {durability}, {name}", f"at {most:,}", "at 1,000", ours, theirs, ours / theirs, limit)
         for name, of, limit in (("mean", statistics.fmean, 1.1), ("99th percentile", percentile_99, 1.5))
         for ours, theirs in [[of(side) / 1_000 for side in times]]
     ]
-
-
-def checkpoint_of(path: str) -> tuple[int, int]:
-    """What tells one checkpoint of a log from the next."""
-    try:
-        status = os.stat(path + SUFFIX)
-    except FileNotFoundError:
-        return 0, 0
-    return status.st_ino, status.st_mtime_ns
 
 
 def percentile_99(times: Sequence[int]) -> float:

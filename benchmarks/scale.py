@@ -2,23 +2,23 @@
 
 Every measurement is made in a process of its own, and every round takes all sizes one after the other, so that what
 else the machine does falls on all of them; figures are medians of the rounds. Each log holds a plan, as a session that
-went on leaves it. Printed, for each size: process start to the first view, with a checkpoint and (`cold`) without; the
+went on leaves it. Printed, for each size: process start to the first view, with a snapshot and (`cold`) without; the
 memory that the process held at most; appends and requests of a session that goes on; and the first line of commands.
 
     python -m benchmarks.scale [--most N] [--rounds N] [--json]
 
 Whole-process times hold the start of Python and the loading of a vocabulary; what a session's length adds is the
 difference to `empty`. The growth of appends and requests is measured once more in one process that goes on with the
-shortest and the longest log in turns, call by call; and once until each of them has written a checkpoint, which the
-longest one does after an eighth of its length. `list` is also asked about 200 sessions that are twice as long together
-as the longest one. At the end stand the ratios that are promised, with their limits: the median of each round's ratio,
-and of the 99th percentile that of all rounds together. The exit code is 1 if one is missed.
+shortest and the longest log in turns, call by call. `list` is also asked about 200 sessions that are twice as long
+together as the longest one. At the end stand the ratios that are promised, with their limits: the median of each
+round's ratio, and of the 99th percentile that of all rounds together. The exit code is 1 if one is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -35,9 +35,9 @@ from typing import Any
 from amplifier_module_context_persistent.log.record import FORMAT_VERSION, encode_control, encode_message, seal
 from benchmarks.conversation import messages
 from benchmarks.measure import compile_package
-from benchmarks.session_turns import APPENDS, BUDGET_TOKENS, REQUESTS, append_past_checkpoints, take_turns
+from benchmarks.session_turns import APPENDS, BUDGET_TOKENS, REQUESTS, take_turns
 
-__all__ = ["append_past_checkpoints", "go_on", "main", "take_turns", "view", "write"]
+__all__ = ["go_on", "main", "take_turns", "view", "write"]
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 SESSIONS, SHARE = 200, 100
@@ -70,8 +70,7 @@ def write(path: str, count: int) -> None:
             log.write(line)
     os.chmod(path, 0o600)
     asyncio.run(_go_on(path))
-    for command in ("checkpoint", "stats"):
-        subprocess.run([sys.executable, "-c", _COMMAND, command, path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", _COMMAND, "stats", path], check=True, stdout=subprocess.DEVNULL)
 
 
 async def _go_on(path: str, appends: int = 1, requests: int = 1) -> dict[str, float]:
@@ -146,29 +145,30 @@ def first_line(arguments: list[str]) -> float:
 
 
 def write_many(directory: Path, count: int) -> None:
-    """Write many sessions of so many messages each, with their checkpoints."""
+    """Write many sessions of so many messages each, with the catalogues that `list` writes."""
     directory.mkdir()
     first = directory / "session-0.jsonl"
     write(str(first), count)
     for number in range(1, SESSIONS):
-        for suffix in ("", ".checkpoint"):
-            shutil.copy2(f"{first}{suffix}", directory / f"session-{number}.jsonl{suffix}")
+        shutil.copy2(first, directory / f"session-{number}.jsonl")
     subprocess.run([sys.executable, "-c", _COMMAND, "list", str(directory)], check=True, stdout=subprocess.DEVNULL)
 
 
 def measure(log: str) -> dict[str, float]:
     """One round of one log."""
-    checkpoint, aside = f"{log}.checkpoint", f"{log}.aside"
-    if not os.path.exists(checkpoint):  # the empty one, to which the round before appended
+    catalogue, aside = f"{log}.catalogue", f"{log}.aside"
+    if os.path.dirname(log).endswith("/0"):  # the empty one, to which the round before appended
         os.truncate(log, 0)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(catalogue)
     found = {}
     for name in ("warm", "cold"):
-        if name == "cold" and os.path.exists(checkpoint):
-            os.rename(checkpoint, aside)
+        if name == "cold" and os.path.exists(catalogue):
+            os.rename(catalogue, aside)
         told = run("view", log)
         found |= {f"{name}_s": told["seconds"], f"{name}_mb": told["peak_mb"]}
         if os.path.exists(aside):
-            os.rename(aside, checkpoint)
+            os.rename(aside, catalogue)
     told = run("go_on", log)
     found |= {name: value for name, value in told.items() if name != "seconds"}
     for name, arguments in COMMANDS.items():
@@ -202,7 +202,6 @@ def main(arguments: list[str] | None = None) -> int:
             rounds.append({name: measure(log) for name, log in logs.items()})
             rounds[-1][longest]["list many s"] = first_line(["list", str(Path(scratch, "many"))])
             turns.append(run("take_turns", *ends))
-        turns[0]["past checkpoints"] = run("append_past_checkpoints", *ends)["us"]
     rows = {
         name: {key: statistics.median(one[name][key] for one in rounds) for key in rounds[0]["empty"]} for name in logs
     }
@@ -216,8 +215,7 @@ def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, An
 
     Args:
         rounds: of each round, the figures of each log, from none to the longest one.
-        turns: of each round, what `take_turns` printed of the shortest and the longest log; in the first one also what
-            `append_past_checkpoints` did.
+        turns: of each round, what `take_turns` printed of the shortest and the longest log.
     """
     names = list(rounds[0])
     empty, short, long = names[0], names[1], names[-1]
@@ -239,16 +237,12 @@ def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, An
             median(lambda one: one[long]["warm_mb"] - one[empty]["warm_mb"]),
             45.0,
         ),
-        f"resume with a checkpoint, {long} / {short}": (
+        f"resume with a snapshot, {long} / {short}": (
             median(lambda one: one[long]["warm_s"] / one[short]["warm_s"]),
             2.0,
         ),
         f"append, {long} / {short}": (grown("append"), 1.1),
         "its 99th percentile": (slow[1] / slow[0], 1.5),
-        f"append with checkpoints, {long} / {short}": (
-            turns[0]["past checkpoints"][-1] / turns[0]["past checkpoints"][0],
-            1.1,
-        ),
         f"request, {long} / {short}": (grown("request"), 1.3),
     }
     for command in ("list", "list many", "show --turn -1", "stats"):

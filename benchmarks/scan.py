@@ -1,10 +1,10 @@
 """What it costs to scan a log: against an earlier revision, and a log of the older module against a chained one.
 
-Logs of 100,000 short, 100,000 mixed and 50,000 long messages are scanned in full, without a checkpoint; each also as
+Logs of 100,000 short, 100,000 mixed and 50,000 long messages are scanned in full, without a snapshot; each also as
 the older module wrote it, one message a line, no checksums. With `--before REVISION` the same chained files are scanned
 by the package as it was then, which is checked out beside this one; `5a78178` is the last one that read without
 verifying. Of the mixed one the first view is compared too (planning included, as neither has a plan), and the first
-view after the session was closed, which left a plan and a checkpoint. Each measurement is made in a process of its own,
+view after the session was closed, which left a plan and a snapshot. Each measurement is made in a process of its own,
 both sides in turns; it is the processor time of the best of all rounds.
 
     python -m benchmarks.scan [--before REVISION] [--messages N] [--rounds N]
@@ -37,7 +37,7 @@ _SCAN = """
 import sys, time
 try:
     from amplifier_module_context_persistent.log.reader import LogReader
-    reader = LogReader(sys.argv[1], trusting=False)
+    reader = LogReader(sys.argv[1])
 except ImportError:
     from amplifier_module_context_persistent.reader import LogReader
     reader = LogReader(sys.argv[1])
@@ -121,8 +121,8 @@ def views(directory: str, chained: str, bare: str, rounds: int) -> list[Comparis
             os.chmod(copy, 0o600)
             for step in (1, 2):
                 best[kind, step] = min(best[kind, step], seconds(_HERE, _VIEW, copy))
-            os.remove(copy + ".checkpoint")
-    rows = (("first view, mixed", 1, BARE_LIMIT), ("first view from a checkpoint, mixed", 2, BARE_LIMIT))
+            os.remove(copy + ".catalogue")
+    rows = (("first view, mixed", 1, BARE_LIMIT), ("first view from a snapshot, mixed", 2, BARE_LIMIT))
     return [
         Comparison(name, "bare", "chained", one * 1e6, other * 1e6, round(one / other, 3), limit)
         for name, step, limit in rows

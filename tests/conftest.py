@@ -15,9 +15,9 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
-from tests.support.checkpoint_faults import CheckpointFaults
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
+from tests.support.snapshot_faults import SnapshotFaults
 from tests.support.stored_logs import keep_logs_in
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
@@ -38,17 +38,17 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(autouse=True)
-def explored_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With CHECKPOINT_FAULTS=SEED, put a checkpoint of any kind beside each log before it is opened."""
-    if seed := os.environ.get("CHECKPOINT_FAULTS"):
-        CheckpointFaults(int(seed), monkeypatch)
+def explored_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With SNAPSHOT_FAULTS=SEED, put a snapshot of any kind in the catalogue of each log before it is opened."""
+    if seed := os.environ.get("SNAPSHOT_FAULTS"):
+        SnapshotFaults(int(seed), monkeypatch)
 
 
-@pytest.fixture(params=[False, True], ids=["", "any checkpoint"])
-def without_and_with_checkpoints(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test twice: as it is, and with a checkpoint of any kind beside each log before it is opened."""
+@pytest.fixture(params=[False, True], ids=["", "any snapshot"])
+def without_and_with_snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test twice: as it is, and with a snapshot of any kind in the catalogue of each log before it is opened."""
     if request.param:
-        CheckpointFaults(1, monkeypatch)
+        SnapshotFaults(1, monkeypatch)
 
 
 @pytest.fixture

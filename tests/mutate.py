@@ -55,15 +55,15 @@ TESTS = {
         *_OF_LINES,
         "log/test_chain.py",
         "log/test_not_a_log.py",
-        "log/test_checkpoint.py",
+        "log/test_snapshot.py",
     ],
     "index_builder": [
         "log/test_index_builder.py",
         *_OF_LINES,
         "log/test_index.py",
-        "log/test_checkpoint.py",
+        "log/test_snapshot.py",
     ],
-    "group_commit": ["log/test_group_commit.py", "log/test_group_commit_checkpoints.py"],
+    "group_commit": ["log/test_group_commit.py", "log/test_group_commit_calls.py"],
 }
 QUICK_TESTS = 16
 SLOW = "not flipped_bit"

@@ -19,7 +19,7 @@ from .database import catalogue_of
 if TYPE_CHECKING:
     import sqlite3
 
-WORDS, FIGURES, GLANCE = "words", "figures", "glance"
+WORDS, FIGURES, GLANCE, SNAPSHOT = "words", "figures", "glance", "snapshot"
 _TAIL_BYTES = 32
 
 
@@ -87,10 +87,10 @@ def can_be_named(log: str | Path) -> bool:
     return True
 
 
-def is_same_file(reader: LogReader, stamp: Stamp) -> bool:
+def is_same_file(log: str | Path, stamp: Stamp) -> bool:
     """Whether a log is still the file that was read, and not one that a purge put in its place."""
     try:
-        status = os.lstat(reader.path)
+        status = os.lstat(log)
     except OSError:
         return False
     return (status.st_dev, status.st_ino) == (stamp.device, stamp.inode)

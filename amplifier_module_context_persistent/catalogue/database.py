@@ -42,8 +42,9 @@ _MOST_S = 10.0
 """The longest a transaction may take: a forged file must not hold anybody up."""
 _OPERATIONS = 10_000
 _MOST_VALUE_BYTES = 16 << 20
-_OLD_NAMES = ("context-search.sqlite3",)
-"""Files that earlier versions kept in its place."""
+_OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
+_OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
+"""Files that earlier versions kept: beside the catalogue, and beside a log."""
 
 _TABLES = (
     """CREATE TABLE sessions (
@@ -105,6 +106,9 @@ _TABLES = (
     """CREATE TABLE plans (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL, plan TEXT NOT NULL, summary TEXT NOT NULL)""",
+    """CREATE TABLE snapshots (
+    session INTEGER NOT NULL, chunk INTEGER NOT NULL, crc32 INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (session, chunk, crc32))""",
 )
 _WORDS = (
     """CREATE TABLE blocks (
@@ -273,12 +277,16 @@ def remove_catalogue(log: str | os.PathLike[str]) -> None:
         CatalogueError: as `Catalogue.remove`.
         OSError: the system refuses.
     """
-    place = catalogue_of(log)
-    Catalogue(place).remove()
-    for name in _OLD_NAMES:
-        old = str(place.with_name(name))
-        for path in (old, *glob.glob(f"{glob.escape(old)}.*.part")):
-            _remove(path)
+    Catalogue(catalogue_of(log)).remove()
+    for path in old_files(log):
+        _remove(path)
+
+
+def old_files(log: str | os.PathLike[str]) -> list[str]:
+    """What earlier versions kept in the place of a log's catalogue."""
+    directory, path = glob.escape(str(catalogue_of(log).parent)), glob.escape(os.path.abspath(log))
+    patterns = [os.path.join(directory, name) for name in _OLD_NAMES] + [path + suffix for suffix in _OLD_SUFFIXES]
+    return sorted(name for pattern in patterns for name in glob.glob(pattern))
 
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)

@@ -133,7 +133,7 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
             return Figures(connection, session)
         opened.close()
         with catalogue.writing() as connection:
-            if not is_same_file(reader, stamp):
+            if not is_same_file(reader.path, stamp):
                 return None
             _go_on(connection, name, reader, counter, stamp)
 

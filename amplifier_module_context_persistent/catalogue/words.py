@@ -124,7 +124,7 @@ def forget_words(connection: sqlite3.Connection, path: str) -> None:
 def forget_session(connection: sqlite3.Connection, path: str) -> None:
     """Forget all of a session whose log is gone."""
     forget_words(connection, path)
-    for table in (*FIGURE_TABLES, "covered"):
+    for table in (*FIGURE_TABLES, "snapshots", "covered"):
         connection.execute(f"DELETE FROM {table} WHERE session = (SELECT id FROM sessions WHERE path = ?)", (path,))
     connection.execute("DELETE FROM sessions WHERE path = ?", (path,))
 

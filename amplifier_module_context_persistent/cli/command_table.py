@@ -74,9 +74,6 @@ SECTIONS = {
     "Maintain logs": {
         "verify": Entry("cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."),
         "repair": Entry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
-        "checkpoint": Entry(
-            "cli.checkpoint:checkpoint", "Let later commands and resumes open a log without reading all of it."
-        ),
         "storage": Entry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
     },
     "More": {

@@ -45,7 +45,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from .index import Index
+from .open_log import OpenLog
 from .record import Message
+from .scanner import Scanner
 
 Prepare = Callable[[Index], Sequence[bytes]]
 """Gives the bodies of the records that one caller wants appended, from the index as it is at that moment.
@@ -181,18 +183,30 @@ def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
     return isinstance(log, FindsBytes)
 
 
-@runtime_checkable
-class KeepsCheckpoint(Protocol):
-    """A log that can write down what it knows of itself, so that the next opening need not read all of it.
+class Snapshots(Protocol):
+    """Keeps what scans know of logs' files, so that the next opening need not read all of them.
 
-    A log need not do so. What it writes is disposable: whatever fails is no error.
+    It is handed to a log that is opened. What it keeps is disposable: whatever fails is no error, but for the log's.
     """
 
-    @property
-    def wants_checkpoint(self) -> bool:
-        """Whether so much was appended since the last one that another is worth its writing."""
+    def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
+        """Make the scanner that goes on where what is kept of a log ends; None if there is none that can be believed.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
         ...
 
-    def write_checkpoint(self) -> None:
-        """Write it, if it is worth it; called on a thread that may wait, while nothing else uses the log."""
+    def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+        """Take what is known now; what writes it, to be called on any thread. None if nothing can be kept now.
+
+        Args:
+            log: the open file.
+            scanner: what is known of it.
+            known_end: the last bytes of what is known.
+        """
+        ...
+
+    def discard(self, path: str) -> None:
+        """Remove what is kept of a log, since it proved wrong."""
         ...

@@ -23,9 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import LogFailedError, LogUnreadableError
-from .base import LogDescription, Outcome, Prepare
+from .base import LogDescription, Outcome, Prepare, Snapshots
 from .batch import append_in_parts, prepare_part, reset_parts
-from .checkpoint_writer import CheckpointWriter
 from .file_writer import FileWriter
 from .filesystem import FileSystem, check_can_sync, check_trust
 from .format_version import check_may_append
@@ -34,11 +33,16 @@ from .lock import LogLock
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES, Message, seal
 
+APPENDED_BYTES = 64 << 20
+"""A snapshot is taken after so much was appended: a resume after SIGKILL scans at most that."""
+CLOSE_BYTES = 64 << 10
+"""Likewise as the log is closed."""
+
 
 class FileLog:
     """A log in one file.
 
-    15 public methods: the contract of a log, that of one that keeps checkpoints, and what a repair and tests look at.
+    13 public methods: the contract of a log, and what a repair and tests look at.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -46,6 +50,7 @@ class FileLog:
         durability: `fsync` or `write` (see the module's docstring).
         lock_timeout_s: how long to wait for another process that holds the lock.
         max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
+        snapshots: keeps what a scan knows; else every opening scans the whole file.
     """
 
     def __init__(
@@ -56,14 +61,16 @@ class FileLog:
         durability: str = "fsync",
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        snapshots: Snapshots | None = None,
     ) -> None:
-        self._reader = LogReader(path, files=files, max_record_bytes=max_record_bytes, writable=True)
+        self._reader = LogReader(
+            path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots
+        )
         self._files = self._reader.file.files
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
         self._writer = FileWriter(self._reader)
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as there was none."""
-        self.checkpoint_writer = CheckpointWriter(self._reader)
 
     @property
     def path(self) -> str:
@@ -115,20 +122,10 @@ class FileLog:
         """Describe the log as it was when last looked at."""
         return self._reader.describe()
 
-    @property
-    def wants_checkpoint(self) -> bool:
-        """Whether so much was appended that a checkpoint is worth its writing."""
-        return self.checkpoint_writer.is_due
-
-    def write_checkpoint(self) -> None:
-        """Write it if it is, where nobody waits for an append; whatever fails is only noted."""
-        if not self._writer.failure:
-            self.checkpoint_writer.write_if_due()
-
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._writer.failure:
-            self.checkpoint_writer.close()
+            self._reader.keep_snapshot(CLOSE_BYTES, waits=True)
         self._reader.close()
         self._writer = FileWriter(self._reader)
 
@@ -241,4 +238,4 @@ class FileLog:
                 writer.sync()
             start = stop
         reader.appended(b"".join(lines).removeprefix(b"\n"))
-        self.checkpoint_writer.has_appended = True
+        reader.keep_snapshot(APPENDED_BYTES)

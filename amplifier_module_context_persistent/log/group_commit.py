@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import LogError
-from .base import KeepsCheckpoint, Log, Outcome, Prepare
+from .base import Log, Outcome, Prepare
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,6 @@ class GroupCommit:
 
     def __init__(self, log: Log, *, inline: bool) -> None:
         self._log, self._inline = log, inline
-        self._checkpoints = log if isinstance(log, KeepsCheckpoint) else None
         self._begin()
 
     def _begin(self) -> None:
@@ -128,8 +127,6 @@ class GroupCommit:
             return error
         finally:
             self._mutex.release()
-        if self._checkpoints is not None and self._checkpoints.wants_checkpoint:
-            self._wake()
         return outcome
 
     async def _answer(self, item: _Item) -> Any:
@@ -171,9 +168,6 @@ class GroupCommit:
                 else:
                     self._call(taken[0])
             _settle(taken)
-        if self._checkpoints is not None and self._checkpoints.wants_checkpoint:  # nobody waits for it
-            with self._mutex:
-                self._checkpoints.write_checkpoint()
 
     def _take(self) -> list[_Item]:
         """Take all appends that are next in the queue, or the one call that is."""

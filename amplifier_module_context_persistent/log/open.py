@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
-from .base import Log, ReadableLog
+from .base import Log, ReadableLog, Snapshots
 from .file import FileLog
 from .filesystem import FileSystem
 from .location import is_postgres, without_password
@@ -31,6 +31,7 @@ def open_log(
     durability: str = "fsync",
     lock_timeout_s: float = 10.0,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    snapshots: Snapshots | None = None,
 ) -> Log:
     """Choose the log for a location. Nothing is opened, created or locked before its first use.
 
@@ -39,6 +40,7 @@ def open_log(
         durability: `fsync` or `write`; see `FileLog`.
         lock_timeout_s: how long to wait for another writer.
         max_record_bytes: larger records are refused.
+        snapshots: keeps what is known of a file, so that opening it need not read all of it.
     """
     if location == IN_MEMORY:
         return MemoryLog(max_record_bytes=max_record_bytes)
@@ -48,7 +50,13 @@ def open_log(
         return PostgresLog(
             location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes
         )
-    return FileLog(location, durability=durability, lock_timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes)
+    return FileLog(
+        location,
+        durability=durability,
+        lock_timeout_s=lock_timeout_s,
+        max_record_bytes=max_record_bytes,
+        snapshots=snapshots,
+    )
 
 
 def not_there(location: str) -> LogUnreadableError:
@@ -117,20 +125,23 @@ def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLo
 
 
 def file_reader(log: object) -> LogReader | None:
-    """The reader of a log whose bytes lie in a file, for what only those have: offsets, a tail, a checkpoint."""
+    """The reader of a log whose bytes lie in a file, for what only those have: offsets, a tail, a catalogue."""
     return log if isinstance(log, LogReader) else None
 
 
-def open_reader(location: str, *, files: FileSystem | None = None, trusting: bool = True) -> ReadableLog:
+def open_reader(
+    location: str, *, files: FileSystem | None = None, snapshots: Snapshots | None = None, trusting: bool = True
+) -> ReadableLog:
     """Choose what reads the log of a location, and never writes. Nothing is opened before its first use.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
         files: the system calls, to be told how far the reading of a file is.
-        trusting: believe what is stored beside the lines: a checkpoint, columns of rows; else every line is read.
+        snapshots: keeps what is known of a file, so that opening it need not read all of it.
+        trusting: believe the columns of rows in a database; else every line is read.
     """
     if is_postgres(location):
         from .postgres.log import PostgresLog  # its driver is an extra
 
         return PostgresLog(location, trusting=trusting)
-    return LogReader(location, files=files, trusting=trusting)
+    return LogReader(location, files=files, snapshots=snapshots)

@@ -12,42 +12,46 @@ Rules:
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from zlib import crc32
 
 from ..errors import LogUnreadableError
-from .base import LogDescription
-from .checkpoint_file import discard_checkpoint, read_checkpoint
+from .base import LogDescription, Snapshots
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
+from .index_builder import IndexBuilder
 from .open_log import CHUNK_BYTES, OpenLog
 from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
-from .rescan import adopt_index
 from .scanner import Scanner
 
 logger = logging.getLogger(__name__)
 
+SCANNED_BYTES = 4 << 20
+"""A snapshot is taken after a scan of so much."""
 _END_BYTES = 32  # enough to hold a record's checksum
 
 
 class LogReader:
     """A log's file, read.
 
-    18 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
+    19 public methods: what the contract reads, and what `FileLog` tells it of its own appends and cuts.
 
     Args:
         path: the file; its last component is never followed if it is a link.
         files: the system calls, for tests to replace.
         max_record_bytes: longer lines are reported and skipped.
         writable: open for appending too, for `FileLog`; command-line readers leave it out.
-        trusting: begin with the log's checkpoint where there is one that fits; else every byte is scanned.
+        snapshots: keeps what a scan knows, for the next one to begin with; else every byte is scanned.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class LogReader:
         files: FileSystem | None = None,
         max_record_bytes: int = MAX_RECORD_BYTES,
         writable: bool = False,
-        trusting: bool = True,
+        snapshots: Snapshots | None = None,
     ) -> None:
         self.file = OpenLog(path, files, writable=writable)
         self.max_record_bytes = max_record_bytes
@@ -66,9 +70,11 @@ class LogReader:
         self.lost_messages = 0
         """Messages that the file held and no longer holds, since this object was made."""
         self.covered_bytes = 0
-        """Up to where the checkpoint stands that was read, or written for what is known."""
+        """Up to where the snapshot stands that was read, or taken of what is known."""
         self.scanner = self._new_scanner()
-        self._trusting, self._is_restored = trusting, False
+        self._snapshots, self._is_restored = snapshots, False
+        self._keeping: threading.Thread | None = None
+        """Writes the last snapshot that was taken."""
         self._before: Index | None = None
         """What was known before the log was closed or scanned anew, until the next scan has ended."""
         self.end = b""
@@ -100,6 +106,9 @@ class LogReader:
 
     def close(self) -> None:
         """Close the file and forget what was read; `follow` opens it again."""
+        if self._keeping is not None:
+            self._keeping.join()
+            self._keeping = None
         self.file.close()
         self.size = 0
         self._forget()
@@ -207,11 +216,33 @@ class LogReader:
         torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
         return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
+    def keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
+        """Have what is known kept, if at least so many bytes of it are not; on another thread, unless this one waits.
+
+        Whatever fails is tried again only after as much was added once more.
+        """
+        end = self.scanner.offset
+        if self._snapshots is None or self.file.fd is None or end - self.covered_bytes < least_bytes:
+            return
+        self.covered_bytes = end
+        write = self._snapshots.take(self.file, self.scanner, self.known_end)
+        if write is None:
+            return
+        if self._keeping is not None:
+            self._keeping.join()
+        if waits:
+            write()
+            return
+        thread = threading.Thread(target=write, name="context-snapshot")
+        with contextlib.suppress(RuntimeError):  # the interpreter ends
+            thread.start()
+            self._keeping = thread
+
     def _verified(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
         return checked(index, fetch_lines(index, ordinals, self.file.read), self.path)
 
     def _read_restored(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
-        """Read records that a checkpoint described; if one is not what it said, scan the log in full and go on."""
+        """Read records that a snapshot described; if one is not what it said, scan the log in full and go on."""
         given = 0
         try:
             for given, one in enumerate(self._verified(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
@@ -220,11 +251,12 @@ class LogReader:
             if self.index is not index or self.file.fd is None:
                 raise
             if self._is_restored:  # else whoever read in the meantime has scanned the log already
-                logger.warning("%s is not what its checkpoint says; it is removed, and the log read anew", self.path)
-                discard_checkpoint(self.file.files, self.path)
+                logger.warning("%s is not what its snapshot says; that is removed, and the log read anew", self.path)
+                if self._snapshots is not None:
+                    self._snapshots.discard(self.path)
                 self.reload(self.size)
-                if (scanner := adopt_index(self.scanner, index)) is None:
-                    reason = "the log is not what its checkpoint said, and was read anew; try again"
+                if (scanner := _adopt_index(self.scanner, index)) is None:
+                    reason = "the log is not what its snapshot said, and was read anew; try again"
                     raise LogUnreadableError(errno.EIO, reason, self.path) from None
                 self.scanner = scanner
             yield from self._verified(index, ordinals[given:])
@@ -239,16 +271,16 @@ class LogReader:
         if self.file.open(create=create):
             if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
                 logger.warning("%s: %s; it is read all the same", self.path, reason)
-            self._load(trusting=self._trusting)
+            self._load(self._snapshots)
 
     def reload(self, size: int | None = None) -> None:
         """Scan the whole file anew, or only so much of it, into a new index."""
-        self._load(size, trusting=False)
+        self._load(None, size)
 
-    def _load(self, size: int | None = None, *, trusting: bool) -> None:
+    def _load(self, snapshots: Snapshots | None, size: int | None = None) -> None:
         self._forget()
         try:
-            restored = read_checkpoint(self.file, self.max_record_bytes) if trusting else None
+            restored = snapshots.load(self.file, self.max_record_bytes) if snapshots is not None else None
             self.size = self.file.size() if size is None else size
         except BaseException:
             self.close()
@@ -271,6 +303,7 @@ class LogReader:
         if torn:
             told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
             logger.warning(told, self.path, torn.torn_bytes, torn.offset)
+        self.keep_snapshot(SCANNED_BYTES)
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
@@ -339,6 +372,21 @@ def _skip_long_line(file: OpenLog, scanner: Scanner) -> bool:
             scanner.skip(at + 1 - scanner.offset, crc, tail)
             return True
     return False
+
+
+def _adopt_index(scanned: Scanner, index: Index) -> Scanner | None:
+    """Put an index that callers hold in the place of a scanner's own; None if it has not the same messages.
+
+    So whoever reads goes on where one message was altered: an ordinal is valid as long as the index is the same object.
+    """
+    fresh, snapshot = scanned.index, scanned.snapshot()
+    if snapshot is None or (fresh.offsets, fresh.lengths, fresh.live) != (index.offsets, index.lengths, index.live):
+        return None
+    for field in fields(Index):
+        setattr(index, field.name, getattr(fresh, field.name))
+    scanner = Scanner(scanned.max_record_bytes, IndexBuilder(index, scanned.builder.places))
+    scanner.restore(snapshot)
+    return scanner
 
 
 def count_lost(known: Index, found: Index) -> int:

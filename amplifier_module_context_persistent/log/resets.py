@@ -104,6 +104,7 @@ class Resets:
             "states": states,
             "moved": sorted(self.moved.items()),
             "hidden": sorted(self.hidden),
+            "orphans": self._orphans,
             "line": self.last_line,
         }
 
@@ -127,6 +128,9 @@ class Resets:
                 raise ValueError("a reset has a message that the log lacks")
             self._states[one["id"]] = state
             self._last = state if is_last else self._last
+        self._orphans = [(int(number), int(ordinal)) for number, ordinal in snapshot["orphans"]]
+        if not all(0 <= ordinal < count for _, ordinal in self._orphans):
+            raise ValueError("a damaged message that the log lacks")
         self.moved = {int(ordinal): int(next_one) for ordinal, next_one in snapshot["moved"]}
         self.hidden, self.last_line = set(map(int, snapshot["hidden"])), int(snapshot["line"])
 

@@ -13,7 +13,6 @@ import os
 
 from ..catalogue.database import CatalogueError, remove_catalogue
 from ..errors import DeleteError, LogFailedError, LogUnreadableError
-from ..log.checkpoint_file import SUFFIX, remove_checkpoint
 from ..log.filesystem import FileSystem
 from ..log.location import stored_name
 from ..log.lock import LogLock
@@ -32,8 +31,7 @@ def files_of(path: str) -> list[str]:
         OSError: the directory cannot be read.
     """
     path = os.path.abspath(path)
-    beside = [path + SUFFIX] if os.path.lexists(path + SUFFIX) else []
-    return [*beside, *saved_tails(path), *unfinished_purges(path), path]
+    return [*saved_tails(path), *unfinished_purges(path), path]
 
 
 def delete_log(
@@ -59,7 +57,7 @@ def delete_log(
 
         delete_stored_log(path, size_bytes, timeout_s=lock_timeout_s)
         return [path]
-    reader = LogReader(path, files=files, writable=True, trusting=False)
+    reader = LogReader(path, files=files, writable=True)
     try:
         reader.follow()
         if reader.file.fd is None:
@@ -80,10 +78,8 @@ def _remove(reader: LogReader) -> list[str]:
     except (CatalogueError, OSError) as error:
         raise DeleteError(f"the catalogue cannot be removed ({error}); nothing was deleted; try again") from error
     try:
-        remove_checkpoint(system, reader.path)
         for name in gone:
-            if name != reader.path + SUFFIX:
-                system.remove(name)
+            system.remove(name)
         system.sync_directory(os.path.dirname(reader.path))
     except OSError as error:
         reason = f"not all of the log's files could be deleted ({error}); delete it again"

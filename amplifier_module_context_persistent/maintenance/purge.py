@@ -21,7 +21,6 @@ from collections.abc import Callable
 from ..catalogue.database import CatalogueError, remove_catalogue
 from ..errors import LogFailedError, LogUnreadableError, PurgeError
 from ..log.atomic_file import remove_other_name
-from ..log.checkpoint_file import remove_checkpoint
 from ..log.filesystem import WINDOWS, FileSystem, unreadable
 from ..log.index import Index
 from ..log.location import stored_name
@@ -120,7 +119,7 @@ def purge_log(
 
 
 def _open(path: str, files: FileSystem | None, *, writable: bool) -> LogReader:
-    reader = LogReader(path, files=files, writable=writable, trusting=False)
+    reader = LogReader(path, files=files, writable=writable)
     reader.follow()
     if reader.file.fd is None:
         raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
@@ -194,7 +193,6 @@ def _finish(
         remove_catalogue(reader.path)
     except CatalogueError as error:
         raise PurgeError(f"the catalogue cannot be removed ({error}); nothing was changed; try again") from error
-    remove_checkpoint(reader.file.files, reader.path)
     new.take_place()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ..catalogue.snapshots import CatalogueSnapshots
 from ..config import Config
 from ..errors import ConfigError
 from ..log.base import Log
@@ -57,6 +58,7 @@ def _open(config: Config, location: str) -> Log:
         durability=config.durability,
         lock_timeout_s=config.lock_timeout_s,
         max_record_bytes=config.max_record_bytes,
+        snapshots=CatalogueSnapshots(wait_s=0),
     )
 
 

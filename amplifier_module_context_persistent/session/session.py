@@ -53,7 +53,7 @@ class Session:
     async def read(self, function: Callable[[Log], T]) -> T:
         """Call a function that only reads the log, on the log's thread.
 
-        Where the log's checkpoint proves wrong, the log is scanned anew under the function's hands: then it is called
+        Where the log's snapshot proves wrong, the log is scanned anew under the function's hands: then it is called
         once more.
 
         Raises:

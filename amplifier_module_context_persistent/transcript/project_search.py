@@ -23,6 +23,7 @@ from pathlib import Path
 
 from ..catalogue.covered import WORDS, Covered, Stamp, can_be_named, covered_by_path, is_same_file, name_of
 from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, Searched, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.reader import LogReader
@@ -122,7 +123,7 @@ class ProjectSearch:
         """
         seen, begin = self._covered.get(name), covered
         try:
-            with closing(LogReader(self._paths[name])) as reader:
+            with closing(LogReader(self._paths[name], snapshots=CatalogueSnapshots())) as reader:
                 reader.follow()
                 if reader.file.opened_status is None or reader.index.damage:
                     return 0
@@ -130,7 +131,7 @@ class ProjectSearch:
                 for block, end in _blocks(reader, covered, most_bytes):
                     now = Covered.up_to(reader, end, stamp)
                     with self._catalogue.writing() as connection:
-                        if not is_same_file(reader, stamp):
+                        if not is_same_file(reader.path, stamp):
                             break
                         if not take_in(connection, name, block, seen=seen, begins=covered == 0, now=now):
                             break

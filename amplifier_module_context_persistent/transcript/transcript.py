@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from ..catalogue.snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
@@ -123,7 +124,7 @@ class Transcript:
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         location = shown(os.fspath(path))  # and still names it
-        self.reader: ReadableLog = open_reader(location, files=files)
+        self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
         self._requested: dict[int, Requested] = {}
         """Requests that were asked for last, by their numbers."""
         self.reader.follow()

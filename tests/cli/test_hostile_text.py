@@ -43,7 +43,6 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "repair": lambda path: ["repair", path, "--dry-run"],
     "purge": lambda path: ["purge", path, "--cleared", "--dry-run"],
     "verify": lambda path: ["verify", path],
-    "checkpoint": lambda path: ["checkpoint", path],
 }
 UNKNOWN_TOOL = "show --tool"  # names a tool that no message calls, which is said, with exit code 2
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e\ud800[bold]\r\n\x00\x85\u2028&#27;"

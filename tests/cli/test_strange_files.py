@@ -28,7 +28,6 @@ COMMANDS = {
     "import": ["import", "{}", "-o", "{}.new"],
     "list": ["list", "{}"],
     "tail": ["tail", "{}"],
-    "checkpoint": ["checkpoint", "{}"],
 }
 STRANGE = {
     "binary": bytes(range(256)) * 400,

@@ -14,7 +14,6 @@ from amplifier_module_context_persistent.log.base import Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record import encode_control
-from tests.support.checkpoints import columns_of
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append,
@@ -28,6 +27,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.snapshots import columns_of
 
 USAGE = encode_control("usage", provider="p", model="m", actual=5)
 RECEIPT = encode_control("view", provider="p", model="m", estimated=5)

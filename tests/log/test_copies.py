@@ -20,7 +20,7 @@ from tests.support.logs import (
     write_file,
 )
 
-pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
 
 @pytest.fixture

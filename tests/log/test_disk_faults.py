@@ -31,7 +31,7 @@ from tests.support.logs import (
 )
 from tests.support.logs import reset_bodies as given_reset
 
-pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
 BLOCK = 512
 
@@ -127,7 +127,7 @@ def test_an_open_log_never_serves_a_block_that_came_back(path: str) -> None:
             try:
                 (message,) = log.read([ordinal])
             except LogUnreadableError:
-                if log.index is not index:  # a checkpoint was wrong: ordinals are those of another index now
+                if log.index is not index:  # a snapshot was wrong: ordinals are those of another index now
                     assert set(numbers(log)) < set(LIVE)
                     break
                 continue

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append, append_to, body, content_of, in_a_fork, numbers, sealed, write_file
 
-pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
 
 @pytest.fixture

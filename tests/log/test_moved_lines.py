@@ -3,11 +3,8 @@
 from itertools import combinations
 from pathlib import Path
 
-import pytest
-
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control
-from tests.support.checkpoints import always, make_checkpoint
 from tests.support.logs import append, body, findings, keep, numbers, reset_bodies, sealed, stored_numbers, write_file
 from tests.support.scans import ids, scan
 
@@ -83,25 +80,3 @@ def test_any_line_may_stand_twice(tmp_path: Path) -> None:
                     assert findings(path)
                 count += 1
     print(f"copied lines: {count}")
-
-
-@pytest.mark.parametrize("far", [False, True])
-def test_a_checkpoint_that_ends_with_a_line_out_of_place_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool
-) -> None:
-    """Where that line was written is only told by one that the checkpoint does not cover."""
-    path, used, wrong = str(tmp_path / "log.jsonl"), 0, []
-    for first, second in combinations(range(0, len(LINES), 1 + far), 2):
-        exchanged = list(LINES)
-        exchanged[first], exchanged[second] = LINES[second], LINES[first]
-        for changed in (exchanged, [*LINES[:first], LINES[second], *LINES[first:]]):
-            write_file(path, b"".join(changed))
-            expected = stored_numbers(path)
-            with monkeypatch.context() as patch:
-                always(patch)
-                write_file(path, b"".join(changed[: (second if far else first) + 1]))
-                used += make_checkpoint(path)
-                write_file(path, b"".join(changed))
-                wrong += [(first, second)] * (stored_numbers(path) != expected)
-    assert wrong == []
-    assert used > 40

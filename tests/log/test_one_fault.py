@@ -5,7 +5,6 @@ history, none that was cleared comes back, the log is never sound, and appending
 change none of this. Of two lines that are exchanged this holds for all other messages.
 """
 
-import os
 import random
 import re
 from collections.abc import Iterator
@@ -21,9 +20,9 @@ from amplifier_module_context_persistent.log.reset_record import ids_in, reset_b
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.maintenance.verify import verify_log
-from tests.support.checkpoints import always, make_checkpoint, put, stored
 from tests.support.logs import STAMP, append, body, keep, sealed, write_file
 from tests.support.logs import reset_bodies as new_reset_bodies
+from tests.support.snapshot_faults import SnapshotFaults
 
 MEMBERS = [body(30), body(31)]
 
@@ -90,7 +89,7 @@ def faults(lines: list[bytes], rng: random.Random, flips_each: int) -> Iterator[
 
 
 def read(log: FileLog) -> list[Message]:
-    """The live messages; a checkpoint that described them wrongly is given up by the second try."""
+    """The live messages; a snapshot that described them wrongly is given up by the second try."""
     log.follow()
     try:
         return list(log.read(log.index.live))
@@ -141,51 +140,22 @@ def use_further(path: str, damaged: frozenset[int], what: str, use: str) -> None
     log.close()
 
 
-def put_checkpoint(path: str, lines: list[bytes], rng: random.Random) -> str:
-    """Put a checkpoint beside a log: of all of it or of its first lines, as it was made or not, or of another log."""
-    kind = rng.choice(("sound", "stale", "stale", "cut", "flipped", "swapped"))
-    write_file(path, b"".join(lines[: rng.randrange(1, len(lines)) if kind == "stale" else len(lines)]))
-    if kind == "swapped":
-        write_file(path, b"".join(sealed([*map(body, range(80, 95))])))
-    if not make_checkpoint(path):
-        return "none, since a reset is open"
-    content = stored(path)
-    at = rng.randrange(len(content))
-    if kind == "cut":
-        put(path, content[:at])
-    elif kind == "flipped":
-        put(path, content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :])
-    return kind
-
-
-def write_log(path: str, content: bytes, rng: random.Random) -> None:
-    """Write a log; half of the time it keeps its modification time, as when bits flip on the disk."""
-    before = os.stat(path)
-    write_file(path, content)
-    if rng.random() < 0.5:
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize("snapshots", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_one_fault_costs_no_other_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, checkpoints: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, snapshots: bool
 ) -> None:
-    """Each fault by itself, followed by no use, an append, a rewind or a purge in turn; also beside any checkpoint."""
-    if checkpoints:
-        always(monkeypatch)
+    """Each fault by itself, followed by no use, an append, a rewind or a purge in turn; also with any snapshot."""
+    if snapshots:
+        SnapshotFaults(seed, monkeypatch)
     rng, path, bodies = random.Random(seed), str(tmp_path / "log.jsonl"), records()
     lines = sealed(bodies)
     write_file(path, b"".join(lines))
     assert live(FileLog(path)) == LIVE
     assert verify_log(path).is_sound
     count = 0
-    for number, (what, changed, damaged) in enumerate(faults(lines, rng, 12 if checkpoints else 24)):
-        if checkpoints:
-            what = f"{what}, checkpoint: {put_checkpoint(path, lines, rng)}"
-            write_log(path, b"".join(changed), rng)
-        else:
-            write_file(path, b"".join(changed))
+    for number, (what, changed, damaged) in enumerate(faults(lines, rng, 12 if snapshots else 24)):
+        write_file(path, b"".join(changed))
         log = FileLog(path)
         check(log, LIVE, damaged, what)
         log.close()

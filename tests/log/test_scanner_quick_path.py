@@ -12,9 +12,9 @@ from amplifier_module_context_persistent.log import scanner as scanner_module
 from amplifier_module_context_persistent.log.index import ROLE_CODES
 from amplifier_module_context_persistent.log.record import ROLES, encode_control, encode_message
 from amplifier_module_context_persistent.log.scanner import Scanner
-from tests.support.checkpoints import columns_of
 from tests.support.logs import STAMP, body, sealed
 from tests.support.scans import found, scan
+from tests.support.snapshots import columns_of
 
 
 def refuse(line: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.log.torn_tail import save_torn_tail
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import content_of, saved_tails, write_file
 
-pytestmark = pytest.mark.usefixtures("without_and_with_checkpoints")
+pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
 TAIL = b'{"role":"user","content":"half'
 TORN = TornTail(3, len(TAIL))

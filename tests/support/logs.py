@@ -84,7 +84,7 @@ def sealed(bodies: Sequence[bytes], seed: int = 0) -> list[bytes]:
 
 
 def numbers(log: Log) -> list[int]:
-    """The numbers of the live messages, in order, parsed afresh; as a session reads, where a checkpoint was wrong."""
+    """The numbers of the live messages, in order, parsed afresh; as a session reads, where a snapshot was wrong."""
     log.follow()
     index = log.index
     try:

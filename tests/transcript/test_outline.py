@@ -16,6 +16,7 @@ from tests.support.busy_logs import lines, steps
 from tests.support.counted_reads import CountedReads
 from tests.support.logs import write_file
 from tests.support.sessions_of_a_home import write
+from tests.support.snapshots import make_snapshot
 
 
 def lines_of(path: Path) -> list[TurnLine]:
@@ -41,7 +42,7 @@ def test_beside_a_catalogue_only_the_first_messages_of_turns_are_read(tmp_path: 
     answers = [{"role": "assistant", "content": "word " * 4_000}] * 40
     path = write(tmp_path / "log.jsonl", [{"role": "user", "content": "go"}, *answers] * 3)
     path.chmod(0o600)
-    assert CliRunner().invoke(main, ["checkpoint", str(path)]).exit_code == 0
+    assert make_snapshot(str(path))
     assert CliRunner().invoke(main, ["stats", str(path), "--tokenizer", "estimate"]).exit_code == 0
     read = CountedReads()
     with Transcript(path, files=read) as transcript:

@@ -4,10 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
@@ -15,6 +13,7 @@ from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from tests.support.counted_reads import CountedReads
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.logs import sealed
+from tests.support.snapshots import make_snapshot
 
 
 def session(path: Path) -> SessionFile:
@@ -97,7 +96,7 @@ def test_who_counts_failed_calls_of_a_known_log_reads_little_of_it(tmp_path: Pat
     )
     path.write_bytes(b"".join(sealed(list(bodies))))
     path.chmod(0o600)
-    assert CliRunner().invoke(main, ["checkpoint", str(path)]).exit_code == 0
+    assert make_snapshot(str(path))
     counts = []
     for _ in range(2):
         read = CountedReads()

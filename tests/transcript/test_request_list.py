@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.control_lines import control_lines, has_known_places
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
@@ -16,11 +15,11 @@ from amplifier_module_context_persistent.transcript.find_request import find_req
 from amplifier_module_context_persistent.transcript.request_list import RequestList
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts, rebuild
-from tests.support.checkpoints import always
 from tests.support.counted_reads import CountedReads
 from tests.support.logs import sealed, write_file
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded, controls
+from tests.support.snapshots import always
 
 
 async def record(path: Path) -> Recorded:
@@ -189,7 +188,7 @@ async def test_only_what_came_after_a_reset_is_found(tmp_path: Path) -> None:
 
 
 async def test_neither_reads_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a checkpoint, four times the messages cost far less than the 360 kB more that the log then has."""
+    """With a snapshot, four times the messages cost far less than the 360 kB more that the log then has."""
     always(monkeypatch)
     read: dict[int, list[int]] = {}
     for turns in (50, 200):
@@ -199,11 +198,10 @@ async def test_neither_reads_the_history(tmp_path: Path, monkeypatch: pytest.Mon
             if number > turns - 10:
                 await recorded.view()
         await recorded.manager.close()
-        checkpoint = recorded.path.with_name(recorded.path.name + SUFFIX).stat().st_size
         for ask in (lambda one: next(iter(RequestList(one.reader))), lambda one: one.view(-1)):
             files = CountedReads()
             with Transcript(recorded.path, files=files) as transcript:
                 ask(transcript)
-            read.setdefault(turns, []).append(files.bytes_read - checkpoint)
+            read.setdefault(turns, []).append(files.bytes_read)
     for few, many in zip(read[50], read[200], strict=True):
         assert many < few + 50_000

@@ -1,23 +1,22 @@
-"""A log that was altered where its checkpoint had covered it: what is read tells, and reading goes on."""
+"""A log that was altered where its snapshot had covered it: what is read tells, and reading goes on."""
 
-import os
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
+from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
-from tests.support.checkpoints import always, flips, known, some_log
-from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append_bodies,
     body,
     content_of,
-    write_file,
 )
+from tests.support.snapshots import alter_unseen, always, flips, is_used, known, put, some_log, stored
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +32,12 @@ def path(tmp_path: Path) -> str:
 def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) -> None:
     """Neither size nor time tell of it: all that can be read is read, at the latest by the second try."""
     some_log(path)
-    kept = os.stat(path)
+    sound = stored(path)
     for content in flips(path):
-        write_file(path, content)
-        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        put(path, sound)
+        alter_unseen(path, content)
         expected = known(path, trusting=False)
-        reader = LogReader(path)
+        reader = LogReader(path, snapshots=CatalogueSnapshots())
         try:
             reader.follow()
             try:
@@ -53,44 +52,38 @@ def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) 
             reader.close()
 
 
-def test_a_checkpoint_that_proved_wrong_is_used_no_more(path: str) -> None:
-    """Where a block of the log is lost, a first read fails; after it the log is read as without a checkpoint."""
+def test_a_snapshot_that_proved_wrong_is_used_no_more(path: str) -> None:
+    """Where a block of the log is lost, a first read fails; after it the log is read as without a snapshot."""
     some_log(path)
-    kept, content = os.stat(path), content_of(path)
-    write_file(path, content[:700] + bytes(900) + content[1600:])
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    content = content_of(path)
+    alter_unseen(path, content[:700] + bytes(900) + content[1600:])
     expected = known(path, trusting=False)
     with pytest.raises(LogUnreadableError, match="try again"):
         known(path, trusting=True)
-    assert not os.path.lexists(path + SUFFIX)
+    assert not is_used(path)
     assert known(path, trusting=True) == expected
 
 
-def test_a_checkpoint_that_proved_wrong_and_cannot_be_removed_is_no_other_error(path: str) -> None:
+def test_a_snapshot_that_proved_wrong_and_cannot_be_removed_is_no_other_error(path: str) -> None:
     """Who reads the log of somebody else may write nothing; the same reader goes on all the same."""
     some_log(path)
-    kept, content = os.stat(path), content_of(path)
-    write_file(path, content[:700] + bytes(900) + content[1600:])
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-    files = FakeFiles()
-    files.fail("remove", forever=True)
-    reader = LogReader(path, files=files)
-    reader.follow()
-    with pytest.raises(LogUnreadableError, match="try again"):
-        list(reader.read(reader.index.live))
-    assert list(reader.read(reader.index.live)) == known(path, trusting=False)["messages"]
-    assert os.path.lexists(path + SUFFIX)
-    reader.close()
+    content = content_of(path)
+    alter_unseen(path, content[:700] + bytes(900) + content[1600:])
+    with closing(LogReader(path, snapshots=CatalogueSnapshots(wait_s=0))) as reader:
+        reader.follow()
+        with Catalogue(catalogue_of(path)).reading():
+            with pytest.raises(LogUnreadableError, match="try again"):
+                list(reader.read(reader.index.live))
+            assert list(reader.read(reader.index.live)) == known(path, trusting=False)["messages"]
+    assert stored(path)
 
 
 def test_who_reads_at_the_same_time_goes_on_too(path: str) -> None:
     """As a command does that looks a call up while it goes through all messages: one meets it, and both go on."""
     some_log(path)
-    kept = os.stat(path)
-    write_file(path, content_of(path).replace(b"message 7", b"message 6"))
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    alter_unseen(path, content_of(path).replace(b"message 7", b"message 6"))
     expected = known(path, trusting=False)["messages"]
-    reader = LogReader(path)
+    reader = LogReader(path, snapshots=CatalogueSnapshots())
     reader.follow()
     live = reader.index.live
     try:
@@ -106,11 +99,8 @@ def test_who_reads_at_the_same_time_goes_on_too(path: str) -> None:
 def test_a_session_goes_on_where_a_bit_flipped_unseen(path: str) -> None:
     """An index stays the same object where the altered message is still a message; then nothing is interrupted."""
     some_log(path)
-    kept = os.stat(path)
-    content = content_of(path)
-    write_file(path, content.replace(b"message 7", b"message 6"))
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-    log = FileLog(path)
+    alter_unseen(path, content_of(path).replace(b"message 7", b"message 6"))
+    log = FileLog(path, snapshots=CatalogueSnapshots())
     try:
         log.follow()
         index = log.index

@@ -1,16 +1,14 @@
-"""A session over a log that lost a block which its checkpoint covers: it notices, and nothing is interrupted."""
+"""A session over a log that lost a block which its snapshot covers: it notices, and nothing is interrupted."""
 
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
-from tests.support.checkpoints import always
 from tests.support.messages import user
 from tests.support.resumed_sessions import fill, open_manager
+from tests.support.snapshots import alter_unseen, always, is_used, remove
 
 Ask = Callable[[PersistentContextManager], Awaitable[object]]
 
@@ -22,12 +20,8 @@ ASKED: dict[str, Ask] = {
 }
 
 
-def has_checkpoint(path: Path) -> bool:
-    return os.path.lexists(f"{path}{SUFFIX}")
-
-
 @pytest.mark.parametrize("asked", list(ASKED))
-async def test_a_session_reads_what_it_reads_without_the_checkpoint(
+async def test_a_session_reads_what_it_reads_without_the_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     """Whatever meets the loss first answers, and then the same is known."""
@@ -36,16 +30,15 @@ async def test_a_session_reads_what_it_reads_without_the_checkpoint(
     manager = open_manager(path)
     await fill(manager, [user(f"Step {number}.") for number in range(40)])
     await manager.close()
-    kept, content = os.stat(path), path.read_bytes()
-    path.write_bytes(content[:1_000] + bytes(700) + content[1_700:])
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    content = path.read_bytes()
+    alter_unseen(str(path), content[:1_000] + bytes(700) + content[1_700:])
     manager = open_manager(path)
     await ASKED[asked](manager)
     found = await manager.get_messages(), await manager.get_messages_for_request()
-    assert not has_checkpoint(path)
+    assert not is_used(str(path))
     await manager.close()
     assert 30 < len(found[0]) < 40
-    os.remove(f"{path}{SUFFIX}")
+    remove(str(path))
     manager = open_manager(path)
     assert found == (await manager.get_messages(), await manager.get_messages_for_request())
     await manager.close()

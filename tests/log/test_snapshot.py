@@ -1,28 +1,21 @@
-"""The checkpoint of a log: with it, a reader knows exactly what it knows without it."""
+"""The snapshot of a log: with it, a reader knows exactly what it knows without it."""
 
 import os
 import random
+import shutil
+import sqlite3
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.checkpoint_file import SUFFIX
+from amplifier_module_context_persistent.catalogue.database import SUFFIX
+from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.log import snapshot
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
-from tests.support.checkpoints import (
-    all_of,
-    always,
-    flips,
-    header,
-    is_used,
-    known,
-    make_checkpoint,
-    put,
-    some_log,
-    stored,
-)
 from tests.support.logs import (
     STAMP,
     append_to,
@@ -32,6 +25,19 @@ from tests.support.logs import (
     reset_bodies,
     sealed,
     write_file,
+)
+from tests.support.snapshots import (
+    all_of,
+    always,
+    flips,
+    header,
+    is_used,
+    known,
+    make_snapshot,
+    put,
+    remove,
+    some_log,
+    stored,
 )
 
 
@@ -94,7 +100,7 @@ def damaged(bodies: list[bytes], seed: int, rng: random.Random, damage: float) -
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.05, 0.3]))
-def test_with_a_checkpoint_a_reader_knows_what_it_knows_without(
+def test_with_a_snapshot_a_reader_knows_what_it_knows_without(
     tmp_path: Path, seed: int, count: int, damage: float
 ) -> None:
     """Made anywhere, and followed by anything, damage too."""
@@ -108,8 +114,8 @@ def test_with_a_checkpoint_a_reader_knows_what_it_knows_without(
         len(b"".join(parts[: rng.randrange(len(parts) + 1)])) if rng.random() < 0.7 else rng.randrange(len(content) + 1)
     )
     write_file(path, content[:at])
-    make_checkpoint(path)
-    follower = LogReader(path)
+    make_snapshot(path)
+    follower = LogReader(path, snapshots=CatalogueSnapshots())
     try:
         follower.follow()
         while True:
@@ -127,10 +133,11 @@ def test_with_a_checkpoint_a_reader_knows_what_it_knows_without(
     finally:
         follower.close()
         os.remove(path)
+        remove(path)
 
 
 def test_most_logs_can_have_one(path: str) -> None:
-    """The comparison above is of checkpoints that are used: of sound logs, wherever no reset is open."""
+    """The comparison above is of snapshots that are used: of sound logs, wherever no reset is open."""
     used = 0
     for seed in range(40):
         rng, chain, content = random.Random(seed), 0, b""
@@ -138,50 +145,56 @@ def test_most_logs_can_have_one(path: str) -> None:
             written, chain = damaged(bodies, chain, rng, 0.0)
             content += written
         write_file(path, content)
-        used += make_checkpoint(path) and is_used(path)
+        used += make_snapshot(path) and is_used(path)
     assert used == 40
 
 
-# -- a checkpoint that is not what it was ------------------------------------------------------------------------------
+# -- a snapshot that is not what it was --------------------------------------------------------------------------------
 
 
-def test_a_flipped_bit_of_a_checkpoint_changes_nothing(path: str) -> None:
+def test_a_flipped_bit_of_a_snapshot_changes_nothing(path: str) -> None:
     """Every byte of it is covered by a checksum."""
     some_log(path)
     expected, sound = known(path, trusting=False), stored(path)
-    for at in range(0, len(sound), 3):
-        put(path, sound[:at] + bytes([sound[at] ^ (1 << at % 8)]) + sound[at + 1 :])
-        assert not is_used(path), f"byte {at} may be anything"
-        assert known(path, trusting=True) == expected
+    for part, (number, check, content) in enumerate(sound):
+        others = sound[:part] + sound[part + 1 :]
+        for at in range(0, len(content), 17):
+            put(
+                path,
+                [*others, (number, check, content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])],
+            )
+            assert not is_used(path), f"byte {at} may be anything"
+        put(path, [*others, (number, check ^ 1, content)] if number >= 0 else others)
+        assert not is_used(path)
+    assert known(path, trusting=True) == expected
 
 
-def test_a_cut_or_longer_checkpoint_changes_nothing(path: str) -> None:
-    """Wherever it ends."""
+def test_a_cut_or_longer_snapshot_changes_nothing(path: str) -> None:
+    """Wherever a part ends; also where its checksum was made to fit."""
     some_log(path)
     expected, sound = known(path, trusting=False), stored(path)
-    for content in [
-        *(sound[:end] for end in range(0, len(sound), 7)),
-        sound[:-1],
-        sound + b"\n",
-        sound * 2,
-        b"\0" * 100,
-    ]:
-        put(path, content)
-        assert not is_used(path)
-        assert known(path, trusting=True) == expected
+    for part, (number, check, content) in enumerate(sound):
+        for other in (*(content[:end] for end in range(0, len(content), 37)), content * 2, b""):
+            for claimed in (check, crc32(other)):
+                put(path, [*sound[:part], (number, claimed, other), *sound[part + 1 :]])
+                assert not is_used(path)
+    assert known(path, trusting=True) == expected
 
 
-def test_the_checkpoint_of_another_log_changes_nothing(path: str, tmp_path: Path) -> None:
-    """Two logs whose checkpoints were swapped are read as they are."""
+def test_the_snapshot_of_another_log_changes_nothing(path: str, tmp_path: Path) -> None:
+    """Two logs whose catalogues were swapped are read as they are."""
     other = str(tmp_path / "other.jsonl")
     some_log(path)
     some_log(other, text=" elsewhere")
     expected = [known(one, trusting=False) for one in (path, other)]
-    first, second = stored(path), stored(other)
-    put(path, second)
-    put(other, first)
-    assert not is_used(path)
-    assert not is_used(other)
+    for one, its in ((path, other), (other, path)):
+        shutil.copy(one + SUFFIX, its + ".aside")
+        with sqlite3.connect(its + ".aside") as connection:
+            connection.execute("UPDATE sessions SET path = ?", (os.path.basename(its),))
+        connection.close()
+    for one in (path, other):
+        os.replace(one + ".aside", one + SUFFIX)
+        assert not is_used(one)
     assert [known(one, trusting=True) for one in (path, other)] == expected
 
 
@@ -189,9 +202,22 @@ def test_a_later_version_of_it_is_not_used(path: str, monkeypatch: pytest.Monkey
     """Nor is an earlier one."""
     some_log(path)
     expected = known(path, trusting=False)
-    monkeypatch.setattr("amplifier_module_context_persistent.log.checkpoint.VERSION", 99)
+    monkeypatch.setattr("amplifier_module_context_persistent.log.snapshot.VERSION", 99)
     assert not is_used(path)
     assert known(path, trusting=True) == expected
+
+
+def test_only_chunks_that_changed_are_written(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An append changes the last one; a reset that hides something changes the flags of those before it."""
+    monkeypatch.setattr(snapshot, "CHUNK_RECORDS", 4)
+    append_to(path, *range(18))
+    assert make_snapshot(path)
+    before = dict.fromkeys(stored(path))
+    append_to(path, 18)
+    assert make_snapshot(path)
+    assert [number for number, *_ in stored(path)] == [-1, 0, 1, 2, 3, 4]
+    assert [row[0] for row in stored(path) if row not in before] == [-1, 4]
+    assert known(path, trusting=True) == known(path, trusting=False)
 
 
 # -- a log that is not what it was -------------------------------------------------------------------------------------
@@ -215,7 +241,6 @@ def test_a_log_that_was_cut_and_grew_again_is_scanned_in_full(path: str) -> None
     lines = content.splitlines(keepends=True)
     write_file(path, b"".join(lines[:-4]))
     append_to(path, *range(50, 60))
-    put(path, stored(path))
     assert known(path, trusting=True) == known(path, trusting=False)
     write_file(path, b"".join(lines[:3]))
     assert not is_used(path)
@@ -223,16 +248,16 @@ def test_a_log_that_was_cut_and_grew_again_is_scanned_in_full(path: str) -> None
 
 
 @pytest.mark.parametrize("grows", [False, True])
-def test_a_log_that_was_restored_beneath_its_checkpoint_is_scanned_in_full(path: str, grows: bool) -> None:
-    """What was lost when the checkpoint was made is there again, with the time and the size of before, or longer."""
+def test_a_log_that_was_restored_beneath_its_snapshot_is_scanned_in_full(path: str, grows: bool) -> None:
+    """What was lost when the snapshot was taken is there again, with the time and the size of before, or longer."""
     some_log(path)
     sound, kept = content_of(path), os.stat(path)
     more = sealed([body(90)], int(sound[-11:-3], 16))[0] if grows else b""
     for damaged in (sound[:700] + bytes(300) + sound[1_000:], sound.replace(b"_begin", b"_begun"), b"x" + sound[1:]):
         write_file(path, damaged)
         os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-        os.remove(path + SUFFIX)
-        assert make_checkpoint(path)
+        remove(path)
+        assert make_snapshot(path)
         assert is_used(path)
         write_file(path, sound + more)
         os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))

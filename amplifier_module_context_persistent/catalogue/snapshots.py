@@ -1,0 +1,157 @@
+"""Snapshots of what scans know of logs, kept in their catalogues: implements `log.base.Snapshots`.
+
+Each chunk of the index's columns is a row of its own, named by its checksum. So only chunks that changed are written,
+and what was kept before counts until the last one is there. Rules:
+- A snapshot counts up to a place that the log's file still has: the same file, with the same bytes before that place.
+  Where the log has findings, it counts only if nothing was changed since: a damaged line may have been restored.
+- Whoever read a log before a purge does not write back: the file is another one then.
+- Whatever fails is only noted: the log is scanned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import orjson
+
+from ..log.open_log import OpenLog
+from ..log.scanner import Scanner
+from ..log.snapshot import Snapshot, SnapshotError, restore
+from .covered import SNAPSHOT, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
+from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, old_files
+
+if TYPE_CHECKING:
+    import sqlite3
+
+logger = logging.getLogger(__name__)
+
+LEAST_LOG_BYTES = 64 << 10
+"""A smaller log is scanned in a millisecond."""
+_DESCRIPTION = -1
+"""The number of the row that holds all but the columns."""
+
+
+class CatalogueSnapshots:
+    """The snapshots of logs in their catalogues.
+
+    Args:
+        wait_s: how long to wait for another one's transaction.
+    """
+
+    def __init__(self, wait_s: float = COMMAND_WAIT_S) -> None:
+        self._wait_s = wait_s
+
+    def load(self, log: OpenLog, max_record_bytes: int) -> Scanner | None:
+        """Make the scanner that goes on where a log's snapshot ends; None if there is none that can be believed."""
+        if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES or not can_be_named(log.path):
+            return None
+        now = Stamp.of(log.opened_status)
+        try:
+            with self._catalogue(log.path).reading() as connection:
+                name = name_of(log.path)
+                known = covered_of(connection, name, SNAPSHOT)
+                if known is None or not _is_beginning(known, log, now):
+                    return None
+                given = orjson.loads(_content(connection, name, _DESCRIPTION))
+                if given["damage"] and known.stamp != now:
+                    return None
+                chunks = (_content(connection, name, number, check) for number, check in enumerate(given["chunks"]))
+                return restore(given, chunks, known.end_offset, max_record_bytes, log.read)
+        except CatalogueError as error:
+            logger.info("%s: no snapshot is used: %s", log.path, error)
+        except (SnapshotError, ValueError, KeyError, TypeError) as error:
+            logger.info("%s: the snapshot is not used: %s", log.path, error)
+            self.discard(log.path)
+        return None
+
+    def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
+        """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
+        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not can_be_named(log.path):
+            return None
+        with contextlib.suppress(OSError):
+            stamp = Stamp.of(log.files.fstat(log.descriptor))
+            if scanner.offset <= stamp.size_bytes and (snapshot := Snapshot.of(scanner)) is not None:
+                return partial(self._write, log.path, snapshot, Covered(stamp, scanner.offset, known_end))
+        return None
+
+    def discard(self, path: str) -> None:
+        """Remove a log's snapshot that proved wrong, so that nobody begins with it again; who may not, leaves it."""
+        with contextlib.suppress(CatalogueError), self._catalogue(path).writing() as connection:
+            query = "DELETE FROM {} WHERE session = (SELECT id FROM sessions WHERE path = ?) {}"
+            connection.execute(query.format("snapshots", ""), (name_of(path),))
+            connection.execute(query.format("covered", "AND part = ?"), (name_of(path), SNAPSHOT))
+
+    def _catalogue(self, path: str) -> Catalogue:
+        return Catalogue(catalogue_of(path), self._wait_s)
+
+    def _write(self, path: str, snapshot: Snapshot, now: Covered) -> None:
+        """Write the chunks that are not there, each in a transaction of its own, then what makes them count."""
+        catalogue, checks = self._catalogue(path), list[int]()
+        try:
+            for number, content in enumerate(snapshot.chunks()):
+                checks.append(crc32(content))
+                with catalogue.writing() as connection:
+                    if not _is_news(connection, path, now):
+                        return
+                    row = (session_id(connection, name_of(path)), number, checks[-1], content)
+                    connection.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?, ?, ?)", row)
+            described = orjson.dumps({**snapshot.described(), "chunks": checks})
+            with catalogue.writing() as connection:
+                if _is_news(connection, path, now):
+                    _finish(connection, session_id(connection, name_of(path)), checks, described, now)
+            for old in old_files(path):
+                os.remove(old)
+        except (CatalogueError, OSError, TypeError) as error:  # orjson: a lone surrogate, a number beyond 64 bits
+            logger.info("%s: no snapshot is written: %s", path, error)
+
+
+def _is_beginning(known: Covered, log: OpenLog, now: Stamp) -> bool:
+    """Whether a log begins with what is known: the file is as it was, or it is the same and has another size."""
+    was, end = known.stamp, known.end_offset
+    if was != now and ((was.device, was.inode) != (now.device, now.inode) or was.size_bytes == now.size_bytes):
+        return False
+    return 0 < end <= now.size_bytes and log.before(end, len(known.tail)) == known.tail
+
+
+def _content(connection: sqlite3.Connection, name: str, number: int, check: int | None = None) -> bytes:
+    """The content of a row.
+
+    Raises:
+        ValueError: it is not there, or not what it was.
+    """
+    row = connection.execute(
+        "SELECT content, crc32 FROM snapshots JOIN sessions ON id = session"
+        " WHERE path = ? AND chunk = ? AND crc32 = ifnull(?, crc32)",
+        (name, number, check),
+    ).fetchone()
+    if row is None or type(row[0]) is not bytes or crc32(row[0]) != row[1]:
+        raise ValueError(f"its part {number} is missing or damaged")
+    return bytes(row[0])
+
+
+def _is_news(connection: sqlite3.Connection, path: str, now: Covered) -> bool:
+    """Whether to write a snapshot: not where the log is another file now, nor where one is kept that goes further."""
+    if not is_same_file(path, now.stamp):
+        return False
+    other = covered_of(connection, name_of(path), SNAPSHOT)
+    if other is None or other.stamp.inode != now.stamp.inode:
+        return True
+    return not now.end_offset < other.end_offset <= os.path.getsize(path)
+
+
+def _finish(connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: Covered) -> None:
+    """Let the chunks count that were written, and remove those of before; not where another one removed some."""
+    rows = connection.execute("SELECT chunk, crc32 FROM snapshots WHERE session = ?", (session,)).fetchall()
+    wanted = set(enumerate(checks))
+    if wanted <= set(rows):
+        old = [(session, *row) for row in rows if row not in wanted]
+        connection.executemany("DELETE FROM snapshots WHERE (session, chunk, crc32) = (?, ?, ?)", old)
+        row = (session, _DESCRIPTION, crc32(described), described)
+        connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", row)
+        cover(connection, session, SNAPSHOT, now)

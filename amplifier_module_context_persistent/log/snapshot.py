@@ -1,0 +1,201 @@
+"""What a scan knows of a log, as plain data: who keeps it (`base.Snapshots`) saves the next opening a scan.
+
+Pure. Rules:
+- It holds no content of a message: columns, the live history, the state of the scan, findings, and the places of the
+  control records that matter. Those are read from the log again, and verified.
+- It is never taken inside an open reset.
+- All that is read is checked: every length, code and ordinal. Whoever may write it may write any number, so what is out
+  of bounds is refused before anything is read or made for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
+from typing import Any
+from zlib import crc32
+
+from .index import Damage, Index, ordinals_of, spans_of
+from .index_builder import ControlPlaces, IndexBuilder, Place
+from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from .scanner import Scanner
+
+VERSION = 1
+"""To be raised with any change of the layout, and of what a scan makes of the same bytes."""
+CHUNK_RECORDS = 1 << 16
+COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
+_MOST_FLAGS = 32
+
+Read = Callable[[int, int], bytes]
+"""Gives so many bytes (the second argument) from an offset on (the first); fewer only where the file ends."""
+
+
+class SnapshotError(Exception):
+    """A snapshot cannot be used; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a scan knew when it was taken; the log may grow since."""
+
+    index: Index
+    """Its columns only grow, but for the flags."""
+    flags: bytes
+    live: array[int]
+    state: dict[str, Any]
+    """All but the columns and the live history, in plain JSON types."""
+
+    @classmethod
+    def of(cls, scanner: Scanner) -> Snapshot | None:
+        """Take one; None where a reset is open."""
+        index, scan, places = scanner.index, scanner.snapshot(), scanner.builder.places
+        if scan is None:
+            return None
+        controls = {
+            "headers": list(map(astuple, places.headers)),
+            "usage": [astuple(places.usage[name]) for name in index.usage],
+            "plan": [astuple(places.plan)] if index.plan is not None and places.plan is not None else [],
+        }
+        state = {
+            "version": VERSION,
+            "byte_order": sys.byteorder,
+            "max_record_bytes": scanner.max_record_bytes,
+            "records": len(index),
+            "scan": scan,
+            "controls": controls,
+            "pins": sorted(index.pins),
+            "heads": sorted(index.heads),
+            "models": list(index.models),
+            "control_counts": dict(index.control_counts),
+            "damage": list(map(astuple, index.damage)),
+            "generation": index.generation,
+            "unknown_version": index.unknown_version,
+        }
+        return cls(index, bytes(index.flags), index.live[:], state)
+
+    def described(self) -> dict[str, Any]:
+        """All but the columns, in plain JSON types."""
+        return {**self.state, "live": spans_of(self.live).tolist()}
+
+    def chunks(self) -> Iterator[bytes]:
+        """The columns of so many records at a time, one column after the other."""
+        for start in range(0, len(self.flags), CHUNK_RECORDS):
+            part = slice(start, min(start + CHUNK_RECORDS, len(self.flags)))
+            yield b"".join((self.flags if name == "flags" else getattr(self.index, name))[part] for name in COLUMNS)
+
+
+def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:
+    """Make the scanner that goes on at an offset from what a snapshot described.
+
+    Args:
+        given: what `Snapshot.described` gave.
+        chunks: the columns; taken one at a time.
+        end: the offset.
+        max_record_bytes: as the log's reader bounds its records.
+        read: reads the log.
+
+    Raises:
+        SnapshotError: something in it does not fit.
+        LogUnreadableError: the log cannot be read.
+    """
+    try:
+        made_by = given["version"], given["byte_order"], given["max_record_bytes"], given["scan"]["offset"]
+        if made_by != (VERSION, sys.byteorder, max_record_bytes, end):
+            raise ValueError("another version, another machine, other limits, or another offset")
+        index = _columns(int(given["records"]), chunks, end)
+        index.models = [(str(provider), str(model)) for provider, model in given["models"]]
+        _check_columns(index, end, max_record_bytes)
+        count = len(index)
+        index.live = ordinals_of(given["live"], count)
+        index.pins = {int(ordinal) for ordinal in given["pins"]}
+        if not all(0 <= ordinal < count for ordinal in index.pins):
+            raise ValueError("a pin beyond the end")
+        index.heads = set(map(str, given["heads"]))
+        index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
+        index.damage = [
+            Damage(int(line), int(offset), str(kind), str(detail), int(length))
+            for line, offset, kind, detail, length in given["damage"]
+        ]
+        index.generation, index.unknown_version = int(given["generation"]), str(given["unknown_version"])
+        scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))
+        scanner.restore(given["scan"])
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        raise SnapshotError(f"it does not fit together: {error!r}") from error
+    return scanner
+
+
+def _columns(count: int, chunks: Iterable[bytes], end: int) -> Index:
+    index = Index()
+    if not 0 <= count <= end:
+        raise ValueError("more records than bytes")
+    for start, chunk in zip(range(0, count, CHUNK_RECORDS), chunks, strict=True):
+        records, at = min(CHUNK_RECORDS, count - start), 0
+        for name in COLUMNS:
+            column = getattr(index, name)
+            part = memoryview(chunk)[at : at + records * getattr(column, "itemsize", 1)]
+            at += len(part)
+            column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
+        if at != len(chunk) or len(index.plain_users) != start + records:
+            raise ValueError("a chunk of another length")
+    return index
+
+
+def _check_columns(index: Index, end: int, max_record_bytes: int) -> None:
+    codes = (
+        (index.roles, len(ROLES)),
+        (index.flags, _MOST_FLAGS),
+        (index.answered_by, len(index.models)),
+        (index.plain_users, 2),
+    )
+    if any(column.translate(None, bytes(range(most))) for column, most in codes):
+        raise ValueError("a code that is none")
+    if _exceeds(index.offsets, end) or _exceeds(index.lengths, max_record_bytes + 1) or 0 in index.lengths:
+        raise ValueError("a record beyond the end, or without a byte")
+
+
+def _exceeds(column: array[int], limit: int) -> bool:
+    """Whether a number of a column is larger than any with the same highest byte as a limit.
+
+    It takes a tenth of the time of `max`, which makes an object of each number. What is a little too large is found
+    when it is read: the log has no such record there.
+    """
+    raw, size = column.tobytes(), column.itemsize
+    if limit >= 1 << 8 * size:
+        return False
+    high = max(0, limit.bit_length() - 1) // 8
+    allowed = bytes(range((limit >> 8 * high) + 1))
+    by_weight = range(size) if sys.byteorder == "little" else range(size)[::-1]
+    return any(raw[at::size].translate(None, allowed if at == by_weight[high] else b"\0") for at in by_weight[high:])
+
+
+def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> ControlPlaces:
+    """Read the control records that the index holds from the log again."""
+    places, met = ControlPlaces(), set[int]()
+
+    def read_all(kind: str) -> Iterator[tuple[Place, Message]]:
+        for numbers in given[kind]:
+            place = Place(*map(int, numbers))
+            if place.offset in met or not 0 <= place.offset < place.offset + place.length <= end:
+                raise ValueError("a control record beyond the end, or twice")
+            met.add(place.offset)
+            yield place, _read_control(place, read)
+
+    for place, value in read_all("headers"):
+        places.headers.append(place)
+        index.headers.append(value)
+    for place, value in read_all("usage"):
+        name = name_of(value.get("provider")), name_of(value.get("model"))
+        places.usage[name], index.usage[name] = place, value
+    for place, value in read_all("plan"):
+        places.plan, index.plan = place, value
+    return places
+
+
+def _read_control(place: Place, read: Read) -> Message:
+    line = read(place.offset, place.length)[:-1]
+    body, tail = line[:-CRC_TAIL_BYTES], line[-CRC_TAIL_BYTES:]
+    if tail != b',"_crc":"%08x"}' % place.check or crc32(b"}", crc32(body, place.seed)) != place.check:
+        raise ValueError("a control record of the log was changed")
+    return decode(line)
