@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     protect_last: int
     preserve_system: bool
     late_system: LateSystem
+    keep_ephemerals: bool
     truncate_chars: int
     truncate_boundary: Boundary
     offload_threshold: int | None

@@ -187,6 +187,13 @@ class Config:
         "places as a user's `<system-reminder>`. `auto`: as reminders in logs that begin so, as system messages in "
         "older ones.",
     )
+    keep_ephemerals: bool = _option(
+        False,
+        "bool",
+        flag,
+        "Whether ephemeral messages are stored, hidden from history and search, so that after a restart views go on as "
+        "they began and keep the reasoning after them.",
+    )
     truncate_chars: int = _option(
         1200, "int ≥ 0", at_least(0), "Characters that stay of an elided tool result, half of them its end."
     )

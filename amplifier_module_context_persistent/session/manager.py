@@ -128,7 +128,8 @@ class PersistentContextManager:
         """Add a message; it is durable when this returns, as `durability` promises.
 
         A message that the log holds already, as a host replays it to resume a session, is acknowledged and not stored
-        again. An ephemeral one is in this process's views only. The caller's object is not kept.
+        again. An ephemeral one is in this process's views only; with `keep_ephemerals` it is stored and in later ones'
+        views too. The caller's object is not kept.
 
         Raises:
             RecordError (a `ValueError`): it cannot be stored as it is, or no view could ever show it: it has no
@@ -140,7 +141,7 @@ class PersistentContextManager:
             raise RecordError(reason)
         session = self._store.session or await self._store.open()
         metadata = plain.get("metadata")
-        if metadata and "ephemeral" in metadata and is_ephemeral(plain):
+        if metadata and "ephemeral" in metadata and is_ephemeral(plain) and not self.config.keep_ephemerals:
             await session.commit.run(lambda log: session.add_ephemeral(log, plain))
         else:
             if may_offload(plain, self.config.offload_threshold):
@@ -199,13 +200,14 @@ class PersistentContextManager:
         return await self._requests.view(replace(ask, retain=bodies, hard_fit=hard_fit))
 
     async def get_messages(self) -> list[Message]:
-        """Return the whole live history, parsed afresh; nothing done to it reaches the log."""
+        """Return the whole live history, parsed afresh, without kept ephemerals; nothing done to it reaches the log."""
         session = await self._store.open()
 
         def read(log: Log) -> list[Message]:
             log.follow()
             with collector_paused():
-                return [*session.extras.unsaved_copies(log.index), *log.read(log.index.live)]
+                stored = (message for message in log.read(log.index.live) if not is_ephemeral(message))
+                return [*session.extras.unsaved_copies(log.index), *stored]
 
         return await session.read(read)
 

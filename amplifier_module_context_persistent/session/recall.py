@@ -22,7 +22,7 @@ from ..errors import RecallError
 from ..log.base import Log, finds_bytes
 from ..log.index import ROLE_CODES, Index
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import RECALL_TOOL, metadata_of, timestamp_of
+from ..messages.metadata import RECALL_TOOL, is_ephemeral, metadata_of, timestamp_of
 from ..messages.text import full_text
 from ..search.pattern import SlowPatternError
 from ..search.recall_media import with_media
@@ -223,7 +223,7 @@ class RecallSearch:
 
     def _match(self, position: int, message: Message, deadline: float) -> None:
         pattern = self._wanted.pattern
-        if pattern is None:
+        if pattern is None or is_ephemeral(message):
             return
         text, searched = full_text(message)
         spans: list[tuple[int, int]] = []

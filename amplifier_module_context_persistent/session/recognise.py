@@ -10,7 +10,7 @@ from ..log.index import Index
 from ..log.record import REMOVALS
 from ..messages.host_form import content_key
 from ..messages.message import Message
-from ..messages.metadata import given_id, timestamp_of
+from ..messages.metadata import given_id, is_ephemeral, timestamp_of
 from .control_records import control_records
 from .reconcile import Alignment, Removal, align, arranged, is_newer, new_messages
 
@@ -49,12 +49,15 @@ def look_at(log: Log, given: Sequence[Message]) -> Look:
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    live = list(log.read(log.index.live))
+    all_live = list(log.read(log.index.live))
+    positions = [position for position, message in enumerate(all_live) if not is_ephemeral(message)]  # what hosts know
+    live = [all_live[position] for position in positions]
     found = align(live, given)
     if found is not None and not (found.tail or found.inserted or found.moved):
         return Look(Taken(), live)
     taken = _new_in(log, live, found) if found is not None else Taken()
-    return Look(taken, live, 0 if taken else count_unknown(log, given))
+    order = [positions[item] if isinstance(item, int) else item for item in taken.order]
+    return Look(Taken(order, taken.tail), live, 0 if taken else count_unknown(log, given))
 
 
 def _new_in(log: Log, live: Sequence[Message], found: Alignment) -> Taken:

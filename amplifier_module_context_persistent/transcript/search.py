@@ -25,6 +25,7 @@ from ..log.torn_tail import saved_tails
 from ..maintenance.ever_live import ScannedLog
 from ..maintenance.raw_records import pieces_of, strings_of
 from ..messages.message import Message, result_id_of
+from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.words import AllWords
@@ -112,6 +113,8 @@ def search(
 
     asked = may_match if pattern.needle else None
     for placed in transcript.placed(role=role, tool=tool, may_match=asked, among=among):
+        if is_ephemeral(placed.message):
+            continue
         text = searched_text(placed.message, tool)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:

@@ -22,7 +22,7 @@ from ..maintenance.open_files import held_for_writing, identity_of
 from ..maintenance.raw_records import strings_of
 from ..messages.host_form import as_hosts_write
 from ..messages.message import Message
-from ..messages.metadata import timestamp_of
+from ..messages.metadata import is_ephemeral, timestamp_of
 from ..paths import LOG_NAME
 from ..transcript.transcript import Transcript
 
@@ -215,9 +215,9 @@ def read_metadata(directory: Path) -> dict[str, Any]:
 
 
 def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
-    """The lines of a `transcript.jsonl`: no instructions, no thinking blocks, and a time in each message."""
+    """The lines of a `transcript.jsonl`: no instructions, thinking or ephemeral messages, and a time in each."""
     for message in messages:
-        if message.get("role") in _INSTRUCTIONS:
+        if message.get("role") in _INSTRUCTIONS or is_ephemeral(message):
             continue
         written = as_hosts_write(message)
         if "timestamp" not in written and (time := timestamp_of(message)):

@@ -134,6 +134,8 @@ class GeneratedSession:
         config["token_meter"] = rng.choice(("actual", "estimate"))
         if rng.random() < 0.4:
             config["late_system"] = rng.choice(("system", "reminder"))
+        if rng.random() < 0.3:
+            config["keep_ephemerals"] = True
         if rng.random() < 0.2:
             config["offload_threshold"] = 300
         if rng.random() < 0.2:
@@ -732,11 +734,21 @@ def _body(request: Sent) -> Message:
 # -- many of them ----------------------------------------------------------------------------------------------------
 
 
-def play(seed: int, *, operations: int = 14, causes: tuple[str, ...] | None = None, **loop: bool) -> Outcome:
-    """Play the session of a seed in a directory of its own."""
+def play(
+    seed: int,
+    *,
+    operations: int = 14,
+    causes: tuple[str, ...] | None = None,
+    keep_ephemerals: bool | None = None,
+    **loop: bool,
+) -> Outcome:
+    """Play the session of a seed in a directory of its own; `keep_ephemerals` overrules what it is configured with."""
     directory = Path(tempfile.mkdtemp(prefix="context-persistent-reasoning-"))
     try:
-        return asyncio.run(GeneratedSession(seed, directory, causes, **loop).play(operations))
+        session = GeneratedSession(seed, directory, causes, **loop)
+        if keep_ephemerals is not None:
+            session.config["keep_ephemerals"] = keep_ephemerals
+        return asyncio.run(session.play(operations))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -747,13 +759,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first session; the next ones count on")
     parser.add_argument("--causes", help="names, with commas between: only these")
     parser.add_argument("--everything", action="store_true", help="put all reasoning back into the views: many faults")
+    parser.add_argument("--keep-ephemerals", choices=("yes", "no"), help="in all sessions; else in some")
     parser.add_argument("--stop", action="store_true", help="stop at the first fault")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     totals, faulty, begin = Counter[str](), 0, time.monotonic()
     causes = tuple(options.causes.split(",")) if options.causes else None
     for seed in range(options.seed, options.seed + options.sessions):
-        outcome = play(seed, causes=causes, everything=options.everything)
+        keeps = {"yes": True, "no": False}.get(options.keep_ephemerals)
+        outcome = play(seed, causes=causes, keep_ephemerals=keeps, everything=options.everything)
         totals += outcome.counts
         faulty += bool(outcome.faults)
         if outcome.faults:
