@@ -37,6 +37,7 @@ EVENTS = (
     "context:log_lost_tail",
     "context:system_prompt_restored",
     "context:plan_not_stored",
+    "context:reasoning_left_out",
     "context:reasoning_refused",
 )
 

@@ -51,6 +51,8 @@ class RequestFlow:
         self._config, self._host, self._store, self._usage = config, host, store, usage
         self._pending = pending
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
+        self._last: tuple[ViewRequest, int] | None = None
+        """The request before, and how many of its answers were without their reasoning."""
         self.factory: SystemPromptFactory | None = None
         """Gives the system text that heads every view; None leaves the stored system messages."""
 
@@ -90,6 +92,7 @@ class RequestFlow:
             await self._report(answer)
         if answer.view is None:
             answer = await self._compact(ask, answer)
+        await self._report_left_out(ask, answer)
         self._usage.meter.hand_out(ask.provider_name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound, ask.provider_name, ask.model)
         return answer.view or []
@@ -128,6 +131,19 @@ class RequestFlow:
             messages, tokens = after.messages, after.tokens
         await self._host.emit("context:post_compact", sizes(messages, tokens))
         return after
+
+    async def _report_left_out(self, ask: ViewRequest, answer: ViewResult) -> None:
+        """Tell the host when it changed what stands before reasoning, so that this view had to leave some out."""
+        last, self._last = self._last, (ask, answer.unbound)
+        if last is None or answer.unbound <= last[1] or answer.compaction is not None:
+            return
+        before = last[0]
+        if (before.provider_name, before.model) != (ask.provider_name, ask.model):
+            return
+        parts = {"system": before.head_text != ask.head_text, "tools": before.tools_json != ask.tools_json}
+        changed = [part for part, differs in parts.items() if differs] or ["messages"]
+        payload = {"provider": ask.provider_name, "changed": changed, "answers": answer.unbound - last[1]}
+        await self._host.emit("context:reasoning_left_out", payload)
 
     async def _report(self, answer: ViewResult) -> None:
         """Tell of a plan that was made, and of one that could not be stored."""

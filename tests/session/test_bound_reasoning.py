@@ -132,6 +132,37 @@ class Steady(GeneratedSession):
         assert self.outcome.faults == []
 
 
+async def test_a_host_that_does_not_keep_still_is_told_what_changed(tmp_path: Path) -> None:
+    """Once for each change of its own within a process; a plan and another model are none."""
+    session = Steady(tmp_path)
+    process = await session.start(resumed=False)
+    told: list[list[str]] = []
+
+    async def hear(_: str, payload: dict[str, Any]) -> HookResult:
+        assert payload["provider"] == "anthropic"
+        assert payload["answers"] > 0
+        told.append(payload["changed"])
+        return HookResult(action="continue")
+
+    process.session.coordinator.hooks.register("context:reasoning_left_out", hear, name="hears")
+    await session.turns(3)
+    assert told == []
+    session.prompt = "You are bold."
+    await session.turns(3)
+    assert told == [["system"]]
+    session.tool_words["look"] = "Looks."
+    await session.mount_tools(process)
+    await session.turns(3)
+    assert told == [["system"], ["tools"]]
+    await process.context.compact()
+    await session.turns(2)
+    session.model = "claude-sonnet-5-5"
+    await session.turns(2)
+    assert len(told) == 2
+    for one in session.processes:
+        await one.session.cleanup()
+
+
 @pytest.mark.parametrize("change", ["nothing", "resume", "second process", "fork", "copy", "rewind to the end"])
 async def test_reasoning_stays_where_nothing_before_it_changes(change: str, tmp_path: Path) -> None:
     """Every block is shown in every request: to the next process, another one, and the session's copies too."""
