@@ -153,6 +153,19 @@ def test_signed_thinking_that_would_change_is_left_out(path: str) -> None:
     assert same["content"][0]["thinking"] == "about tea"
 
 
+def test_an_answer_that_changes_loses_the_mark_of_its_reasoning(path: str) -> None:
+    """What stands between two of its thinking blocks changed; an answer that stays keeps the mark."""
+    for number, text in enumerate(("says hunter2", "says tea")):
+        blocks = [{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "text", "text": text}]
+        message = {"role": "assistant", "content": blocks, "metadata": {"bound": "00ff", "kept": 1}}
+        append_bodies(FileLog(path), encode_message(message, message_id=f"id-{number}", timestamp=STAMP))
+    purged(path, redact("hunter2"))
+    changed, same = messages(path)
+    assert "bound" not in changed["metadata"]
+    assert changed["metadata"]["kept"] == 1
+    assert same["metadata"]["bound"] == "00ff"
+
+
 def test_the_purge_record_does_not_hold_the_pattern(path: str) -> None:
     """The pattern may be the secret itself."""
     write_log(path, body(0, text=" hunter2"))
