@@ -12,7 +12,7 @@ from secrets import token_hex
 from ..errors import AppendError, LogError
 from ..log.filesystem import WINDOWS, FileSystem
 from ..log.reader import LogReader
-from .purge_lines import ChainedLines, check_written
+from .purge_rewrite import ChainedLines, check_written
 
 PURGING_SUFFIX = ".purging"
 """What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""

@@ -5,12 +5,14 @@ new messages of a reset are written as messages, and where a reset took effect a
 is live by then and stays. A message that was never live (its reset was interrupted) stays so.
 
 The pass can go on with what was appended meanwhile: what goes was fixed when it began, and nothing of the rest goes.
+The lines are chained anew (`ChainedLines`), and checked before they take the log's place (`check_written`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 from ..errors import PurgeError
 from ..log.index import DAMAGED, UNCHAINED, Index
@@ -25,13 +27,14 @@ from ..log.record import (
     member_of,
     message_id_of,
     name_of,
+    seal,
+    stored_crc,
 )
 from ..log.record_kinds import kind_of
 from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
-from .ever_live import ScannedLog, was_live
 from .purge_options import Purge, PurgeCounts
-from .raw_records import control_body, pieces_of, strings_of
+from .raw_records import ScannedLog, control_body, pieces_of, strings_of, was_live
 from .redact import redact_control, redact_message, without_title
 
 Put = Callable[[bytes], None]
@@ -300,3 +303,35 @@ class Rewrite:
 
     def _ids_of(self, ordinals: Sequence[int]) -> list[str]:
         return [self._ids[ordinal] for ordinal in ordinals]
+
+
+_TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
+
+
+class ChainedLines:
+    """Gives on records and other bytes as lines with LF, each chained to the one before it."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write, self._seed = write, 0
+
+    def put(self, body: bytes) -> None:
+        """Write a record."""
+        line, self._seed = seal(body, self._seed)
+        self._write(line)
+
+    def put_raw(self, line: bytes) -> None:
+        """Carry over bytes that are no record; the chain goes through them as a reader's does."""
+        stored = stored_crc(line)
+        self._seed = crc32(line, self._seed) if stored is None else stored
+        self._write(line + b"\n")
+
+
+def check_written(index: Index, expected: list[int]) -> None:
+    """What was written must hold what stays, live in the same order, and verify.
+
+    Raises:
+        PurgeError: it does not.
+    """
+    wrong = [found for found in index.damage if found.kind not in _TOLERATED]
+    if wrong or [index.id_hashes[ordinal] for ordinal in index.live] != expected:
+        raise PurgeError(_TOO_DAMAGED)

@@ -19,9 +19,8 @@ from ..log.open import not_there
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
 from ..log.record import MAX_RECORD_BYTES, encode_control
-from .purge_lines import ChainedLines, check_written
 from .purge_options import Purge, PurgeCounts
-from .purge_rewrite import Rewrite
+from .purge_rewrite import ChainedLines, Rewrite, check_written
 
 _PURGED_MEANWHILE = "the log was purged or replaced meanwhile; nothing was changed; try again"
 _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it

@@ -22,8 +22,7 @@ from ..log.filesystem import unreadable
 from ..log.open import file_reader
 from ..log.record import name_of
 from ..log.torn_tail import saved_tails
-from ..maintenance.ever_live import ScannedLog
-from ..maintenance.raw_records import pieces_of, strings_of
+from ..maintenance.raw_records import ScannedLog, pieces_of, strings_of
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
 from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
@@ -65,13 +63,14 @@ def copy_log(source: str, target: str, *, files: FileSystem | None = None) -> Lo
         if not described.exists:
             raise not_there(described.location)
         check_is_log(reader)
-        digest = _Digest()
-        lines = digest.watch(stored_lines(reader))
+        size, digest = 0, hashlib.sha256()
         with new_log(target, reads_back=True) as new:
-            for line in lines:
+            for line in reader.stored_bytes():
+                size += len(line)
+                digest.update(line)
                 new.write(line)
             new.finish()
-        return LogCopy(described.location, new.path, digest.size, len(reader.index), digest.sha256.hexdigest())
+        return LogCopy(described.location, new.path, size, len(reader.index), digest.hexdigest())
     finally:
         reader.close()
 
@@ -104,21 +103,3 @@ def _name_of(source: str) -> str:
     if path.parents[1].name == "sessions" and path.parents[2].name.startswith("-"):
         return f"{path.parents[2].name}/{session_id}"
     return log_name(session_id, ".")
-
-
-class _Digest:
-    """The size and the digest of bytes that pass."""
-
-    def __init__(self) -> None:
-        self.size, self.sha256 = 0, hashlib.sha256()
-
-    def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        for line in lines:
-            self.size += len(line)
-            self.sha256.update(line)
-            yield line
-
-
-def stored_lines(reader: ReadableLog) -> Iterator[bytes]:
-    """The bytes of a log line by line, as they stand in its file, or would."""
-    return reader.stored_bytes()

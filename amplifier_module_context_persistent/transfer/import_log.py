@@ -20,7 +20,7 @@ from ..log.open import open_log
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
-from .copy_log import copy_log, stored_lines
+from .copy_log import copy_log
 from .host_files import write_host_files
 from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss
@@ -104,7 +104,7 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         FileExistsError: it is no copy of this log.
         ImportConflictError: it is one, and went on otherwise.
     """
-    lines, theirs = stored_lines(reader), stored_lines(earlier)
+    lines, theirs = reader.stored_bytes(), earlier.stored_bytes()
     common = 0
     for other in theirs:
         line = next(lines, None)

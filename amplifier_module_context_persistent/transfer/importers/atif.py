@@ -26,7 +26,7 @@ from .fields import (
     text,
     usage_of,
 )
-from .openai import image_block
+from .openai import image_from
 from .source import ImportRefusedError, Sample, Source
 
 _MOST_DEPTH = 8
@@ -228,7 +228,7 @@ def _is_run(run: Any) -> bool:
 
 
 def _image(path: str, media_type: str) -> Message:
-    block = image_block(path)
+    block = image_from(path)
     if block["source"]["type"] == "url":
         block["source"]["media_type"] = media_type
     return block

@@ -25,10 +25,11 @@ from .fields import (
     result,
     session_name,
     text,
+    thinking_block,
     total,
     usage_of,
 )
-from .openai import CALLS, OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning, thinking
+from .openai import CALLS, OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning
 from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
@@ -73,8 +74,6 @@ class Rollout:
     names: dict[str, str] = field(default_factory=dict)
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
-    waiting: list[tuple[SourceObject, str]] = field(default_factory=list)
-    """Events that tell what was reasoned, and their texts, until it is known whether an item says the same."""
 
 
 def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
@@ -84,8 +83,6 @@ def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
         TwoSessionsError: it begins another session.
     """
     kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
-    if kind not in ("event_msg", "response_item"):
-        settle(rollout, account)
     if kind == "response_item" and payload:
         _item(rollout, at, payload, account)
     elif kind == "compacted":
@@ -127,7 +124,6 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
     kind = kind_of(item)
     said = text_of_reasoning(item) if kind == "reasoning" else ""
-    settle(rollout, account, said)
     if kind in CALLS:
         rollout.names.setdefault(text(item.get("call_id")) or text(item.get("id")), text(item.get("name")))
     if is_answer(item):
@@ -157,20 +153,6 @@ def _answer_at_end(rollout: Rollout) -> Part:
     return last
 
 
-def settle(rollout: Rollout, account: Account, said: str = "") -> None:
-    """Decide of events that tell what was reasoned: they repeat an item that says it, here `said`, or are all there is.
-
-    An item may hold nothing but the encrypted state; then the event's text belongs to it.
-    """
-    waiting, rollout.waiting = rollout.waiting, []
-    for at, told in waiting:
-        if told in said:
-            account.skip("event agent_reasoning")
-        else:
-            account.map("event agent_reasoning")
-            _answer_at_end(rollout).lines.append(at)
-
-
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Account) -> None:
     kind = text(event.get("type"))
     if kind in _REASONING and (told := text(event.get("text")).strip()):
@@ -178,12 +160,11 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any], account: Ac
         if last is not None and told in last.reasoning:
             account.skip("event agent_reasoning")
         else:
-            rollout.waiting.append((at, told))
+            _answer_at_end(rollout).lines.append(at)
         return
     if kind not in _TOLD:
         account.skip(f"event {kind}")
         return
-    settle(rollout, account)
     account.keep(f"event {kind}")
     if kind == "user_message":
         rollout.tells_people = True
@@ -222,12 +203,22 @@ def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
     del rollout.live[begin:]
 
 
-def find_people(rollout: Rollout) -> None:
-    """Decide of each user's item whether a person wrote it: as events say, else unless it begins with a tag."""
-    parts = [*rollout.live, *(part for _, _, taken in rollout.rolled_back for part in taken)]
-    for part in parts:
+def _finish(rollout: Rollout, account: Account) -> None:
+    """Decide what depends on later lines.
+
+    A person wrote a user's item if an event says so; where there are no such events, unless it begins with a tag. An
+    event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing but
+    the encrypted state.
+    """
+    for part in [*rollout.live, *(part for _, _, taken in rollout.rolled_back for part in taken)]:
         if part.kind == "said" and not part.is_human:
             part.is_human = part.text in rollout.said or not (rollout.tells_people or CONTEXT.match(part.text))
+        elif part.kind == "answer":
+            events = [line for line in part.lines if line.value.get("type") == "event_msg"]
+            repeated = [line for line in events if text(line.value["payload"].get("text")).strip() in part.reasoning]
+            for line in events:
+                (account.skip if line in repeated else account.map)("event agent_reasoning")
+            part.lines = [line for line in part.lines if line not in repeated]
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
@@ -284,8 +275,7 @@ class Codex:
         rollout = Rollout()
         for at in objects_of(source, account):
             take(rollout, at, account)
-        settle(rollout, account)
-        find_people(rollout)
+        _finish(rollout, account)
         if rollout.parent_id:
             name = session_name(rollout.name or rollout.session_id)
             yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
@@ -345,7 +335,7 @@ def _answer(rollout: Rollout, part: Part) -> Iterator[Event]:
         time = time or entry.get("timestamp")
         payload = mapping(entry.get("payload"))
         if entry.get("type") == "event_msg":  # it tells what the item beside it only holds encrypted
-            _add_reasoning(blocks, thinking(text(payload.get("text")).strip()))
+            _add_reasoning(blocks, thinking_block(text(payload.get("text")).strip()))
             continue
         more, called = parts_of(payload)
         for block in more:

@@ -16,12 +16,15 @@ from .fields import (
     as_text,
     assistant,
     call,
+    image_block,
     items,
     mapping,
     metadata,
     plain_content,
     result,
     text,
+    text_block,
+    thinking_block,
     total,
     usage_of,
 )
@@ -69,18 +72,17 @@ def _block(part: Any) -> Iterator[Message]:
     elif kind in ("input_image", "image_url"):
         given = part.get("image_url")
         detail = part.get("detail") or mapping(given).get("detail")
-        yield image_block(text(given) or text(mapping(given).get("url")), detail)
+        yield image_from(text(given) or text(mapping(given).get("url")), detail)
     elif isinstance(part, dict):
         yield part
 
 
-def image_block(url: str, detail: Any = None) -> Message:
+def image_from(url: str, detail: Any = None) -> Message:
     """An image from a URL; one that holds its data becomes base64 with its media type."""
     more = {"detail": detail} if isinstance(detail, str) else {}
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
-        media_type = head.removeprefix("data:").removesuffix(";base64")
-        return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **more}
+        return {**image_block(data, head.removeprefix("data:").removesuffix(";base64")), **more}
     return {"type": "image", "source": {"type": "url", "url": url}, **more}
 
 
@@ -109,17 +111,12 @@ def text_of_reasoning(item: dict[str, Any]) -> str:
     )
 
 
-def thinking(said: str) -> Message:
-    """What was reasoned, as a content block."""
-    return {"type": "thinking", "thinking": said, "signature": None}
-
-
 def _reasoning(item: dict[str, Any]) -> list[Message]:
     """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
     said, state = text_of_reasoning(item), [item.get("encrypted_content"), item.get("id")]
     if not said and not any(state):
         return []
-    return [{**thinking(said), "content": state} if any(state) else thinking(said)]
+    return [{**thinking_block(said), "content": state} if any(state) else thinking_block(said)]
 
 
 def output_of(item: dict[str, Any]) -> tuple[Any, bool]:
@@ -252,10 +249,9 @@ class _Reader:
         blocks = blocks_of(message.get("content"))
         thought = text(message.get("reasoning_content")) or text(message.get("reasoning"))
         if thought:
-            signed = text(given.get("signature")) or None
-            blocks.insert(0, {"type": "thinking", "thinking": thought, "signature": signed})
+            blocks.insert(0, thinking_block(thought, text(given.get("signature")) or None))
         if refused := text(message.get("refusal")):
-            blocks.append({"type": "text", "text": refused})
+            blocks.append(text_block(refused))
         calls = []
         for number, one in enumerate(items(message.get("tool_calls")), 1):
             asked = mapping(one)

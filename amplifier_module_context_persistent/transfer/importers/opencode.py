@@ -12,7 +12,7 @@ from typing import Any
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
-from .openai import image_block
+from .openai import image_from
 from .source import ImportRefusedError, Sample, Source
 
 
@@ -74,7 +74,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         if part.get("type") == "text":
             said[part.get("synthetic") is True].append({"type": "text", "text": text(part.get("text"))})
         elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
-            said[False].append(image_block(text(part.get("url"))))
+            said[False].append(image_from(text(part.get("url"))))
         else:
             yield Kept(part, number, text(part.get("type")))
     for synthetic, blocks in said.items():
