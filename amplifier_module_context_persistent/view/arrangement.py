@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
-from .group_table import GroupTable
 from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import Gap
 from .readers import Reader
@@ -54,10 +53,6 @@ class _Settled:
     """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
 
     entries: list[Entry]
-    table: GroupTable
-    """Of its first groups, as far as a plan looked at them."""
-    later: list[Group]
-    """Its other groups."""
     how: _How
     items: list[Item]
     as_stored: list[bool]
@@ -82,16 +77,6 @@ class Arrangement:
     texts: Mapping[str, Item] = field(default_factory=dict, compare=False, repr=False)
     """By text, the user's messages that are inserted."""
 
-    def table_of(self, entries: Sequence[Entry]) -> GroupTable:
-        """The tool groups of entries, taken over where they were arranged here: they have to be the very same."""
-        settled, known = self.settled, len(self.settled.entries) if self.settled else 0
-        if settled is None or known > len(entries) or not all(map(is_, settled.entries, entries)):
-            return GroupTable.of(tool_groups(entries))
-        later = entries[known:]
-        if _answer(settled.open_calls, later):
-            return GroupTable.of(tool_groups(entries))
-        return settled.table.and_later([*settled.later, *tool_groups(later)])
-
     @property
     def is_settled(self) -> bool:
         """Whether nothing that is appended can change it but a late result; only such an arrangement has an `end`."""
@@ -103,11 +88,7 @@ class Arrangement:
 
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
-        settled = (
-            replace(self.settled, entries=[], table=GroupTable(), later=[], items=[], as_stored=[], tokens=0)
-            if self.settled
-            else None
-        )
+        settled = replace(self.settled, entries=[], items=[], as_stored=[], tokens=0) if self.settled else None
         return Arrangement(settled=settled, texts=self.texts)
 
     def part(self, start: int, stop: int) -> Arrangement:
@@ -148,7 +129,6 @@ def arrange(
     reader: Reader | None = None,
     wire: WireRules | None = None,
     after: Arrangement | None = None,
-    table: GroupTable | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
@@ -168,14 +148,13 @@ def arrange(
         wire: what the reader takes; None for views from before there were such rules.
         after: an arrangement made before with the same counter; where it began alike, only what came since is
             arranged, and what it inserted is not counted again. The same comes out.
-        table: the tool groups of the entries, where the caller knows them.
     """
     how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader, wire), list(entries)
     settled = after.settled if after is not None else None
     if settled is not None and not _goes_on(settled, entries, how):
         settled = None
     texts = after.texts if after is not None else {}
-    return _Arranger(count, how, settled, texts).arrange(entries, table if settled is None else None)
+    return _Arranger(count, how, settled, texts).arrange(entries)
 
 
 class _Arranger:
@@ -194,10 +173,10 @@ class _Arranger:
         self._known_texts = texts
         self._texts = dict(texts) if settled else {}
 
-    def arrange(self, entries: list[Entry], table: GroupTable | None) -> Arrangement:
+    def arrange(self, entries: list[Entry]) -> Arrangement:
         """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
         settled, how, begun = self._settled, self._how, len(self._items)
-        groups = tool_groups(entries[len(settled.entries) :] if settled else entries) if table is None else table.groups
+        groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
         renamed = unique_call_ids(groups, self._call_ids, self._wire)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
@@ -224,8 +203,6 @@ class _Arranger:
         if placed and not (groups and groups[newest_group(groups)].unanswered):
             settled = _Settled(
                 settled.entries + entries[len(settled.entries) :] if settled else entries,
-                settled.table if settled else table or GroupTable(),
-                [*settled.later, *groups] if settled else [] if table else list(groups),
                 how,
                 items,
                 self._as_stored,

@@ -62,8 +62,7 @@ class Plan:
     """What a view keeps of the history up to `upto`.
 
     `keep` names the kept messages in order, `cuts` those of them that are shortened, `silent` those without their
-    thinking. `notice` is the text inserted before the message `notice_before`. `step` is the ladder's last step
-    that was needed.
+    thinking. `notice` is the text inserted before the message `notice_before`. `step` says how far the choice went.
     """
 
     id: str

@@ -13,10 +13,8 @@ from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.arrangement import Arrangement, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.group_table import GroupTable
 from amplifier_module_context_persistent.view.inserted import CONTINUED, INTERRUPTED
 from amplifier_module_context_persistent.view.render import render, shorten
-from amplifier_module_context_persistent.view.rules import tool_groups
 from tests.support import histories
 from tests.support.checker import assert_valid
 from tests.support.view_properties import examples, shared_parts
@@ -238,38 +236,6 @@ def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Mess
         fewer = entries[1:]
         assert arrange(fewer, count, after=known, **how) == arrange(fewer, count, **how)
         assert arrange(entries, count, after=known, notice="other") == arrange(entries, count, notice="other")
-
-
-@examples(40)
-@given(histories.messages().map(list), st.integers(0, 30), st.integers(0, 30))
-def test_the_groups_of_what_was_arranged_are_known(messages: list[Message], first: int, second: int) -> None:
-    """They are those that would be found, of longer, shorter and other entries too, and of marked ones."""
-    entries = [classify(ordinal, message, count) for ordinal, message in enumerate(messages)]
-    table = GroupTable.of(tool_groups(entries[:first]))
-    for begun in (arrange(entries[:first], count), arrange(entries[:first], count, table=table)):
-        known = arrange(entries[: first + second], count, after=begun)
-        for some in (entries, entries[:first], entries[1:], entries[::-1]):
-            assert known.table_of(some) == known.end().table_of(some) == GroupTable.of(tool_groups(some))
-
-
-@examples(40)
-@given(histories.messages().map(list), st.integers(0, 30))
-def test_what_a_plan_has_to_leave_as_it_is_is_not_taken_over(messages: list[Message], first: int) -> None:
-    """Neither from entries that a plan marked, nor for them: they are equal to the others."""
-    plain = [classify(ordinal, message, count) for ordinal, message in enumerate(messages)]
-    marked = [replace(entry, protected=True) for entry in plain]
-    for one, other in ((plain, marked), (marked, plain)):
-        known = arrange(one[:first], count, table=GroupTable.of(tool_groups(one[:first])))
-        assert arrange(other, count, after=known).table_of(other).traits == GroupTable.of(tool_groups(other)).traits
-
-
-def test_a_table_of_groups_is_kept_with_what_was_arranged() -> None:
-    """A later plan looks only at the groups that came since."""
-    entries = [classify(ordinal, user("go"), count) for ordinal in range(4)]
-    table = GroupTable.of(tool_groups(entries[:3]))
-    known = arrange(entries, count, after=arrange(entries[:3], count, table=table)).table_of(entries)
-    assert known == GroupTable.of(tool_groups(entries))
-    assert all(one is other for one, other in zip(known.members, table.members, strict=False))
 
 
 def test_only_what_came_since_is_arranged() -> None:
