@@ -13,12 +13,16 @@ from itertools import takewhile
 
 import click
 
+from ..compaction.reasons import why
+from ..config import Config
 from ..errors import LogError
 from ..messages.message import Message
 from ..replay.annotated_view import Gap, ShownMessage, annotate, shortening
 from ..replay.visibility import KEPT
 from ..transcript.transcript import Transcript
-from ..transcript.view_rebuild import Noted, Rebuilt
+from ..transcript.view_rebuild import Noted, Rebuilt, config_of
+from ..view.entry import classify
+from ..view.rules import tool_groups
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .pager import paged
@@ -39,10 +43,13 @@ Piece = ShownMessage | Gap
 @session_argument
 @click.option("--request", "number", type=int, default=-1, help="Its number in `views`; -1, the default, is the last.")
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the request before.")
+@click.option("--why", "asked", metavar="ID", help="Say why the view shows a message, or leaves it out.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def view(context: click.Context, path: str, number: int, *, as_diff: bool, full: bool, as_json: bool) -> None:
+def view(
+    context: click.Context, path: str, number: int, *, as_diff: bool, asked: str | None, full: bool, as_json: bool
+) -> None:
     """Show what the model saw, and did not see, at a request of SESSION.
 
     Messages have the numbers that they had in the history then. Those that are shortened are marked, those that are
@@ -58,7 +65,9 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
         try:
             found = transcript.request(number)
             wanted, noted, made = found.number, found.noted, transcript.view(number)
-            if as_json:
+            if asked is not None:
+                _print_why(why(made.messages or (), _group(transcript, asked), *_policy(noted)), as_json=as_json)
+            elif as_json:
                 _print_json(wanted, noted, made)
             else:
                 with paged():
@@ -76,6 +85,28 @@ def view(context: click.Context, path: str, number: int, *, as_diff: bool, full:
         except (LogError, ValueError) as error:
             raise UnusableError(escaped(str(error))) from error
     context.exit(DONE if made.proved else FINDINGS)
+
+
+def _group(transcript: Transcript, message_id: str) -> list[Message]:
+    """The message of an id with its tool group, as the log has them.
+
+    Raises:
+        ValueError: no live message has that id.
+    """
+    messages = list(transcript.messages())
+    entries = [classify(number, message, lambda _: 0) for number, message in enumerate(messages)]
+    for group in tool_groups(entries):
+        if any(entry.id == message_id for entry in group.entries()):
+            return [messages[entry.ordinal] for entry in group.entries()]
+    raise ValueError(f"no message of the history has the id {message_id}")
+
+
+def _policy(noted: Noted) -> tuple[Config, int]:
+    return config_of(noted.receipt), noted.receipt.budget_tokens
+
+
+def _print_why(sentences: Sequence[str], *, as_json: bool) -> None:
+    click.echo(json.dumps({"why": sentences})) if as_json else _say("\n".join(sentences))
 
 
 def verdict(noted: Noted, made: Rebuilt) -> str:

@@ -73,3 +73,15 @@ async def test_a_difference_shows_what_changed_alone(compacted: Recorded) -> Non
     first = run("view", compacted.path, "--request", "1", "--diff").output
     assert "there is no request before this one" in first
     assert "Build it." in first
+
+
+async def test_it_says_why_a_message_is_shown(compacted: Recorded) -> None:
+    """By the promise that holds it; an id that nothing has is an error."""
+    first = json.loads(run("view", compacted.path, "--json").output)["messages"][0]
+    asked = first["metadata"]["message_id"]
+    said = run("view", compacted.path, "--why", asked).output
+    assert "Shown: people's words. A person's message is shortened before it goes" in said
+    assert json.loads(run("view", compacted.path, "--why", asked, "--json").output)["why"] == said.splitlines()
+    unknown = run("view", compacted.path, "--why", "nobody")
+    assert unknown.exit_code == 2
+    assert "no message of the history has the id nobody" in unknown.stderr

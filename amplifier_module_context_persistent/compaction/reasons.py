@@ -1,0 +1,80 @@
+"""Reasons: why a view shows a message or not, found from the view itself.
+
+A plan stores what was decided and not why. Promises and losses depend on what a view shows alone, so they can be asked
+again: which promise holds a message, and what of a missing one the view shows elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..config import Config
+from ..messages.message import Message
+from ..view.entry import Entry, classify
+from .draft import Draft
+from .groups import Groups
+from .promises import Bounds
+from .strategies import STRATEGIES
+
+MOST_NAMED = 8
+
+
+def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budget_tokens: int) -> list[str]:
+    """Say in sentences why a view shows a tool group, or leaves it out.
+
+    Args:
+        view: the messages of the view.
+        asked: the messages of the group as the log has them.
+        config: the policy.
+        budget_tokens: of the view.
+    """
+    shown = [classify(number, message, _count) for number, message in enumerate(view)]
+    wanted = [classify(number, message, _count) for number, message in enumerate(asked)]
+    names = {name for entry in wanted for name in entry.terms.names}
+    draft = Draft(
+        Groups.of(shown, _count),
+        config,
+        _count,
+        lambda _: [],
+        fixed_tokens=0,
+        target_tokens=int(budget_tokens * config.target_usage),
+        cuts={},
+        cut_tokens={},
+        silent=frozenset(),
+    )
+    ids = {entry.id for entry in wanted} - {""}
+    position = next((at for at, some in enumerate(draft.view.members) if any(e.id in ids for e in some)), None)
+    if position is None:
+        return [_why_gone(names, shown)]
+    promises = STRATEGIES[config.compaction_strategy].promises
+    holding = set(Bounds.of(draft, promises).names.get(position, ()))
+    said = [f"Shown: {promise.name}. {promise.says}" for promise in promises if promise.name in holding]
+    others = {name for at in draft.left() if at != position for name in draft.shown_terms(at)}
+    only = sorted(set(draft.shown_terms(position)) - others)
+    if only:
+        said.append(f"Nothing else in the view shows {_listed(only)}.")
+    elif not said:
+        said.append("Shown, though no promise holds it and all that it names stands elsewhere: there was room.")
+    return said
+
+
+def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:
+    where = {name: entry.id for entry in reversed(shown) if entry.id for name in entry.terms.names if name in names}
+    missing = sorted(names - where.keys())
+    if not names:
+        return "Left out: it has no path, name or id that could be needed again."
+    places = _listed(sorted(set(where.values())))
+    if not missing:
+        return f"Left out: everything it names is shown in {places}."
+    rest = f"; the other {len(where)} are shown in {places}" if where else ""
+    return f"Left out: {_listed(missing)} cost more room than others did{rest}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _count(message: Message) -> int:
+    """About what a message comes to."""
+    return len(str(message.get("content") or "")) // 4 + len(str(message.get("tool_calls") or "")) // 4 + 4
