@@ -14,7 +14,6 @@ from .losses import Loss
 from .promises import newest_groups
 
 LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
-WORTH_TOKENS = 64  # less is not worth showing a result longer
 
 
 def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: list[int] | None = None) -> bool:
@@ -85,7 +84,7 @@ def use_room(draft: Draft) -> bool:
         for number, entry in enumerate(results):
             cut, chars = draft.cuts[entry.id], max(entry.terms.text_chars, default=0)
             room = (target - draft.total_tokens) // (len(results) - number)
-            if room >= WORTH_TOKENS and cut.shortens and not cut.instead:
+            if room >= MIN_SAVED_TOKENS and cut.shortens and not cut.instead:
                 more = draft.chars_of(entry) + int(chars * room * 0.95 / max(1, entry.tokens))
                 draft.cut(position, entry, word_cut_for(min(chars, more)))
     return True

@@ -19,6 +19,7 @@ from .groups import Groups
 from .pasted_lines import cut_with_lines
 
 MIN_SAVED_TOKENS = 24  # an elision that saves less is not worth its marker
+MARKER_TOKENS = 20  # about what says in a cut text how the rest is had
 GAP_TOKENS = 11  # about what the marker of a gap comes to
 
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..view.entry import Entry
-from .draft import MIN_SAVED_TOKENS, Draft
+from .draft import MARKER_TOKENS, MIN_SAVED_TOKENS, Draft
 from .promises import Bounds, Stage
 
-MARKER_TOKENS = 20  # of what says in a cut text that it is cut
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 
 

@@ -17,7 +17,7 @@ from ..view.entry import Entry
 from ..view.rules import Group
 from .draft import Draft
 
-MOST_KNOWN = 40
+MOST_KNOWN = 40  # that a plan keeps of commands, of files, and of what was done in a gap
 MOST_CHARS = 80
 
 _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")

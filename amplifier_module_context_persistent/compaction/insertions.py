@@ -25,20 +25,15 @@ from ..messages.tool_kinds import CHANGE, READ, Use, file_name
 from ..view.arrangement import Count
 from ..view.inserted import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap
-from .draft import Draft
+from .draft import MARKER_TOKENS, Draft
 from .file_names import files_text
-from .forms import MARKER_TOKENS
 from .gaps import OpenGap, find_gaps
-from .in_vain import tried_in_vain
-from .plan_request import PlanRequest
+from .in_vain import MOST_KNOWN, tried_in_vain
+from .plan_request import CHARS_A_TOKEN, PlanRequest
 
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
-FAILED_SHARE = 0.375  # of the notice, for what was tried in vain where there is little room; else half of it
 MOST_NAMES = 6  # that a marker shows
-MOST_KNOWN = 24  # that a plan keeps of a gap
-MOST_FILES = 60  # that a plan knows, of each kind
-_CHARS_A_TOKEN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +114,7 @@ def write_inserted(
     if not shown:
         gaps = tuple(replace(gap, text="") for gap in gone.gaps)
     else:
-        most = min(room_tokens, room - len(notice) // _CHARS_A_TOKEN)
+        most = min(room_tokens, room - len(notice) // CHARS_A_TOKEN)
         gaps = _with_texts(gone.gaps, most, gone.unmarkable, recall=config.offers_recall)
     summary = request.summary_so_far.join(SUMMARY_TAGS) if with_summary and request.summary_so_far else ""
     return _placed(gaps, gone.unmarkable, notice, summary, before)
@@ -187,7 +182,7 @@ def _does(use: Use) -> str:
 def _files(known: Sequence[str], uses: Sequence[Use], kind: str) -> tuple[str, ...]:
     """The files of calls of a kind, each once, the newest last."""
     named = [path for use in uses if use.kind == kind for path in use.paths]
-    return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_FILES:]
+    return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]
 
 
 def _count_only(gap: Gap) -> str:
@@ -207,7 +202,7 @@ def _text(gap: Gap, *, names: int, recall: bool) -> str:
 
 def _cost(text: str) -> int:
     """About what a marker comes to, rather more than less: a plan would spend most of its time with counting them."""
-    return len(text) // _CHARS_A_TOKEN + 4
+    return len(text) // CHARS_A_TOKEN + 4
 
 
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
@@ -248,8 +243,7 @@ def notice_text(request: PlanRequest, gone: Gone, dropped: int, shortened: int, 
     short = f"{minimal}{cut} {way_back}"
     most = min(config.compaction_notice_token_reserve, int(request.budget_tokens * NOTICE_SHARE))
     room = min(most, room_tokens)
-    for_failed = min(most // 2, max(int(FAILED_SHARE * most), room - len(short) // 4))
-    failed = _failed(gone.in_vain, for_failed, count)
+    failed = _failed(gone.in_vain, most // 2, count)
     normal = f"{minimal}{cut}{files}{failed} {way_back}"
     verbose = f"{normal} Compaction went to step {step} to fit {request.budget_tokens:,} tokens."
     levels = {"minimal": [minimal], "normal": [normal, f"{minimal}{cut}{failed} {way_back}", short, minimal]}

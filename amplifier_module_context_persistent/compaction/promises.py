@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.tool_kinds import TODO
-from .draft import Draft
+from .draft import MARKER_TOKENS, Draft
 
 
 class Stage(IntEnum):
@@ -91,8 +91,6 @@ INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were 
 ANSWER_CHARS = (400, 270)  # that last words keep; the shorter length where the longer one is too much for all of them
 OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
-BRIEF_TOKENS = 12  # about what says how the rest of a text is had
-CUT_RESULT_TOKENS = 60  # about what a result comes to of which nothing is shown but how it is had again
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
 
 
@@ -157,7 +155,7 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
     room = int(OPENING_SHARE * draft.target_tokens)
     for position in range(start, len(view)):
         head, *results = view.members[position]
-        room -= head.tokens + CUT_RESULT_TOKENS * len(results)
+        room -= head.tokens + MARKER_TOKENS * len(results)
         if view.takes_line(position):
             stage = Stage.OPENING if room >= 0 else Stage.HELD
             yield from (Hold(one, stage) for one in range(start, position + 1))
@@ -209,7 +207,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
 def _least_tokens(draft: Draft, position: int) -> int:
     """What a group comes to with its results cut to nothing."""
     head, *results = draft.view.members[position]
-    return head.tokens - head.thinking_tokens + sum([min(result.tokens, BRIEF_TOKENS) for result in results])
+    return head.tokens - head.thinking_tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
 
 
 def _answers_held(draft: Draft) -> tuple[list[Hold], int]:
@@ -242,7 +240,7 @@ def _answer_tokens(draft: Draft, position: int, chars: int) -> int:
     size, whole = draft.sizes[position] - thinking, sum(head.terms.text_chars)
     if head.id in draft.cuts or whole <= _MUCH * chars:
         return size
-    return min(size, (head.tokens - head.thinking_tokens) * chars // whole + BRIEF_TOKENS)
+    return min(size, (head.tokens - head.thinking_tokens) * chars // whole + MARKER_TOKENS)
 
 
 def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[int]:

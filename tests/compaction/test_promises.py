@@ -113,9 +113,9 @@ def test_last_words_are_the_last_text_before_a_person_speaks() -> None:
 
 def test_last_words_are_held_within_their_share_shortened_as_far_as_needed() -> None:
     """To 400 characters, or down to 270 where there are many."""
-    few, many = (list(last_words(draft("u:9 t:200 a:300 " * n + "u:9", 1_000))) for n in (2, 6))
+    few, many = (list(last_words(draft("u:9 t:200 a:300 " * n + "u:9", 1_000))) for n in (2, 5))
     assert [(hold.to and hold.to.head_chars) for hold in few] == [400] * 2
-    assert [(hold.to and hold.to.head_chars) for hold in many] == [270] * 6
+    assert [(hold.to and hold.to.head_chars) for hold in many] == [270] * 5
     short = list(last_words(draft("u:9 a:9 u:9 a:100 u:9", 1_000)))
     assert [hold.to for hold in short] == [None, None]  # not so much longer than their cut
 
