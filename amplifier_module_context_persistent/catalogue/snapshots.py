@@ -3,7 +3,6 @@
 Each chunk of the index's columns is a row of its own, named by its checksum. So only chunks that changed are written,
 and what was kept before counts until the last one is there. Rules:
 - A snapshot counts up to a place that the log's file still has: the same file, with the same bytes before that place.
-  Where the log has findings, it counts only if nothing was changed since: a damaged line may have been restored.
 - Whoever read a log before a purge does not write back: the file is another one then.
 - Whatever fails is only noted: the log is scanned.
 """
@@ -59,8 +58,6 @@ class CatalogueSnapshots:
                 if known is None or not _is_beginning(known, log, now):
                     return None
                 given = orjson.loads(_content(connection, name, _DESCRIPTION))
-                if given["damage"] and known.stamp != now:
-                    return None
                 chunks = (_content(connection, name, number, check) for number, check in enumerate(given["chunks"]))
                 return restore(given, chunks, known.end_offset, max_record_bytes, log.read)
         except CatalogueError as error:

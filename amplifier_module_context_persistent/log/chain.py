@@ -14,8 +14,8 @@ at their borders are torn, which of them was written first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 from zlib import crc32
 
 from .record import CRC_TAIL_BYTES, continues
@@ -64,18 +64,6 @@ class Chain:
     """The checksum before it and its like."""
     strays: list[Stray] = field(default_factory=list)
     """The first lines that carry a checksum which does not hold."""
-
-    def snapshot(self) -> list[Any]:
-        """Its fields in plain JSON types."""
-        *others, strays = astuple(self)
-        return [*others, list(map(list, strays))]
-
-    @classmethod
-    def restored(cls, snapshot: list[Any]) -> Chain:
-        """The chain of a snapshot; errors of its types are possible."""
-        stored, computed, begun, line, seed, strays = snapshot
-        found = [Stray(int(a), int(b), int(c), int(d), int(e), bool(f)) for a, b, c, d, e, f in strays]
-        return cls(int(stored), int(computed), bool(begun), int(line), int(seed), found)
 
     def seeds(self, number: int) -> tuple[int, ...]:
         """What the line with a number may continue."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
@@ -103,7 +103,7 @@ class IndexBuilder:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no reset is open: then `snapshot` says all that is known besides the index."""
+        """Whether no reset is open: then, of a sound log, `snapshot` says all that is known besides the index."""
         return not self._resets.is_open
 
     def snapshot(self) -> dict[str, Any]:
@@ -112,7 +112,6 @@ class IndexBuilder:
             "resets": self._resets.snapshot(),
             "pending_model": self.pending_model,
             "named": sorted(self._named),
-            "doubtful": [[hashed, ordinal, *astuple(place)] for hashed, (ordinal, place) in self.doubtful.items()],
             "shown": list(self.index.line_shown),
         }
 
@@ -121,14 +120,20 @@ class IndexBuilder:
         self._resets.restore(snapshot["resets"])
         self.pending_model = int(snapshot["pending_model"])
         self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
-        for hashed, ordinal, *place in snapshot["doubtful"]:
-            self.doubtful[int(hashed)] = int(ordinal), Place(*map(int, place))
-        if not all(0 <= ordinal < len(self.index) for ordinal, _ in self.doubtful.values()):
-            raise ValueError("a damaged message that the log lacks")
         count, line = snapshot["shown"]
         self.index.line_shown = int(count), str(line)
         if not 0 <= self.pending_model < len(self.index.models):
             raise ValueError("a request to a model that is not known")
+
+    def adopt(self, index: Index) -> bool:
+        """Fill an index that callers hold in the place of the own one; False, and nothing done, if it has others."""
+        own = self.index
+        if (own.offsets, own.lengths, own.live) != (index.offsets, index.lengths, index.live):
+            return False
+        for column in fields(Index):
+            setattr(index, column.name, getattr(own, column.name))
+        self.index = self._resets.index = index
+        return True
 
     def report(self, kind: str, detail: str, place: Place | None = None) -> None:
         """Add a finding about the record at hand, or about one before it."""

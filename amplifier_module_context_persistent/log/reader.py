@@ -19,7 +19,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from zlib import crc32
 
@@ -28,7 +27,6 @@ from .base import LogDescription, Snapshots
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
-from .index_builder import IndexBuilder
 from .open_log import CHUNK_BYTES, OpenLog
 from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
 from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
@@ -255,10 +253,9 @@ class LogReader:
                 if self._snapshots is not None:
                     self._snapshots.discard(self.path)
                 self.reload(self.size)
-                if (scanner := _adopt_index(self.scanner, index)) is None:
+                if not self.scanner.builder.adopt(index):
                     reason = "the log is not what its snapshot said, and was read anew; try again"
                     raise LogUnreadableError(errno.EIO, reason, self.path) from None
-                self.scanner = scanner
             yield from self._verified(index, ordinals[given:])
 
     def open(self, *, create: bool) -> None:
@@ -372,21 +369,6 @@ def _skip_long_line(file: OpenLog, scanner: Scanner) -> bool:
             scanner.skip(at + 1 - scanner.offset, crc, tail)
             return True
     return False
-
-
-def _adopt_index(scanned: Scanner, index: Index) -> Scanner | None:
-    """Put an index that callers hold in the place of a scanner's own; None if it has not the same messages.
-
-    So whoever reads goes on where one message was altered: an ordinal is valid as long as the index is the same object.
-    """
-    fresh, snapshot = scanned.index, scanned.snapshot()
-    if snapshot is None or (fresh.offsets, fresh.lengths, fresh.live) != (index.offsets, index.lengths, index.live):
-        return None
-    for field in fields(Index):
-        setattr(index, field.name, getattr(fresh, field.name))
-    scanner = Scanner(scanned.max_record_bytes, IndexBuilder(index, scanned.builder.places))
-    scanner.restore(snapshot)
-    return scanner
 
 
 def count_lost(known: Index, found: Index) -> int:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from .index import Index, id_hash_of, ordinals_of, spans_of
-from .reset_record import Reset, Run, parse
+from .index import Index, id_hash_of
+from .reset_record import Reset, Run
 
 Report = Callable[[str], None]
 
@@ -68,7 +68,7 @@ class Resets:
     """
 
     def __init__(self, index: Index, report: Report) -> None:
-        self._index, self._report = index, report
+        self.index, self._report = index, report
         self._states: dict[str, _State] = {}
         self._open: _State | None = None
         self._last: _State | None = None
@@ -87,52 +87,14 @@ class Resets:
         """Whether a reset was begun and none was committed since."""
         return self._open is not None
 
-    def snapshot(self) -> dict[str, Any]:
-        """What is known of the resets, in plain JSON types and without content; for `restore`."""
-        states = [
-            {
-                "id": reset_id,
-                "flags": [state.begun, state.committed, state.in_force, state is self._last],
-                "base": state.base,
-                "description": state.description.fields() if state.description and not state.in_force else None,
-                "members": state.members,
-                "runs": [[position, list(spans_of(ordinals))] for position, ordinals in state.runs],
-            }
-            for reset_id, state in self._states.items()
-        ]
-        return {
-            "states": states,
-            "moved": sorted(self.moved.items()),
-            "hidden": sorted(self.hidden),
-            "orphans": self._orphans,
-            "line": self.last_line,
-        }
+    def snapshot(self) -> list[tuple[str, bool, bool, bool]]:
+        """Which resets were read, and how far they went: enough to tell a copy of one of their records."""
+        return [(name, state.begun, state.committed, state.in_force) for name, state in self._states.items()]
 
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from a snapshot.
-
-        Raises:
-            ValueError: it names a message that the index lacks, or is none. Other errors of its types are possible too.
-        """
-        count = len(self._index)
-        for one in snapshot["states"]:
-            given = one["description"]
-            state = _State(parse(given) if given is not None else None, base=int(one["base"]))
-            state.begun, state.committed, state.in_force, is_last = map(bool, one["flags"])
-            state.members = [(int(number), int(ordinal)) for number, ordinal in one["members"]]
-            for position, spans in one["runs"]:
-                state.runs.append((int(position), ordinals_of(spans, count)))
-                if state.content_length() > count:
-                    raise ValueError("a reset makes more messages live than the log has")
-            if not all(0 <= ordinal < count for _, ordinal in state.members):
-                raise ValueError("a reset has a message that the log lacks")
-            self._states[one["id"]] = state
-            self._last = state if is_last else self._last
-        self._orphans = [(int(number), int(ordinal)) for number, ordinal in snapshot["orphans"]]
-        if not all(0 <= ordinal < count for _, ordinal in self._orphans):
-            raise ValueError("a damaged message that the log lacks")
-        self.moved = {int(ordinal): int(next_one) for ordinal, next_one in snapshot["moved"]}
-        self.hidden, self.last_line = set(map(int, snapshot["hidden"])), int(snapshot["line"])
+    def restore(self, snapshot: Iterable[Sequence[Any]]) -> None:
+        """Go on from a snapshot; errors of its types are possible."""
+        for name, begun, committed, in_force in snapshot:
+            self._states[str(name)] = _State(begun=bool(begun), committed=bool(committed), in_force=bool(in_force))
 
     def begin(self, reset: Reset, line: int) -> None:
         """Take an intact begin, which stands in a line."""
@@ -141,7 +103,7 @@ class Resets:
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
             return
-        state.begun, state.base = True, len(self._index.live)
+        state.begun, state.base = True, len(self.index.live)
         state.description = state.description or reset
         self._open, self._orphans = state, []
         if state.committed and not state.in_force:
@@ -167,14 +129,15 @@ class Resets:
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
         """Take a message that belongs to a reset; where it is doubtful, its reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
+        lacks_members = state.description is not None and len(state.members) < state.description.count
         state.members.append((number, ordinal))
         if doubtful and not (state.begun or state.committed):
             self._orphans.append((number, ordinal))
         if not state.in_force:
             self._apply_if_complete(state)
-        elif state is self._last:  # it stands after its commit
-            rest = self._index.live[state.content_length() - 1 :]
-            self._index.replace_live([*state.content(), *rest])
+        elif state is self._last and lacks_members:  # it stands after its commit
+            rest = self.index.live[state.content_length() - 1 :]
+            self.index.replace_live([*state.content(), *rest])
 
     def forget(self, ordinal: int) -> None:
         """Take note that a message is no more than a damaged copy of another one."""
@@ -193,7 +156,7 @@ class Resets:
             self._apply(state, reset)
 
     def _apply(self, state: _State, reset: Reset) -> None:
-        index, live, position = self._index, self._as_written(), self._position_of(reset.upto)
+        index, live, position = self.index, self._as_written(), self._position_of(reset.upto)
         if state.begun:  # a damaged message may stand elsewhere in the history than it did
             stop = max(state.base, position + 1 if position is not None else 0)
         elif position is not None:
@@ -226,16 +189,16 @@ class Resets:
         self._last = state
 
     def _position_of(self, message_id: str) -> int | None:
-        return find_position(self._index, self._as_written(), message_id) if message_id else None
+        return find_position(self.index, self._as_written(), message_id) if message_id else None
 
     def _find_run(self, run: Run, live: Sequence[int]) -> array[int]:
         """The ordinals of a run in the live history; where both names of one end are lost, its count tells the end."""
-        start, lost_first = _first_of([find_position(self._index, live, message_id) for message_id in run.first])
-        end, lost_last = _first_of([find_position(self._index, live, message_id) for message_id in reversed(run.last)])
+        start, lost_first = _first_of([find_position(self.index, live, message_id) for message_id in run.first])
+        end, lost_last = _first_of([find_position(self.index, live, message_id) for message_id in reversed(run.last)])
         if end is None and start is not None:
-            end = _LostLines(self._index, live).end_after(start, run.count - lost_first)
+            end = _LostLines(self.index, live).end_after(start, run.count - lost_first)
         elif start is None and end is not None:
-            start = _LostLines(self._index, live).start_before(end, run.count - lost_last)
+            start = _LostLines(self.index, live).start_before(end, run.count - lost_last)
         if start is None or end is None or end < start:
             self._report("it keeps messages that cannot be found")
             return array("I")
@@ -243,7 +206,7 @@ class Resets:
 
     def _as_written(self) -> Sequence[int]:
         """The live history with what was moved in the place where it was written: that is what a reset speaks of."""
-        live = self._index.live
+        live = self.index.live
         if self.moved.keys().isdisjoint(live):
             return live
         written = [ordinal for ordinal in live if ordinal not in self.moved]

@@ -152,17 +152,21 @@ class Scanner:
         self._bare = other._bare
 
     def snapshot(self) -> dict[str, Any] | None:
-        """What is known besides the index, in plain JSON types; None where a reset is open."""
-        if not self.builder.is_settled:
+        """What is known besides the index, in plain JSON types; None where a reset is open, or anything is strange.
+
+        So it need not say what to expect of damaged lines, nor that they may have been restored since.
+        """
+        if self.index.damage or self.index.unknown_version or not self.builder.is_settled:
             return None
         bare = [self._bare.line, self._bare.offset, self._bare.length] if self._bare else None
-        own = {"offset": self.offset, "line": self.line, "chain": self._chain.snapshot(), "bare": bare}
-        return {**own, **self.builder.snapshot()}
+        own = {"offset": self.offset, "line": self.line, "bare": bare}
+        return {**own, "seed": self.seed, "chained": self._chain.begun, **self.builder.snapshot()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from a snapshot, with the index of that moment; errors as `IndexBuilder.restore`."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
-        self._chain = Chain.restored(snapshot["chain"])
+        seed, chained = int(snapshot["seed"]), bool(snapshot["chained"])
+        self._chain = Chain(seed, seed, chained, strange_line=0 if chained else self.line)
         self._bare = Place(*map(int, snapshot["bare"])) if snapshot["bare"] is not None else None
         self.builder.restore(snapshot)
 

@@ -1,9 +1,9 @@
-"""What a scan knows of a log, as plain data: who keeps it (`base.Snapshots`) saves the next opening a scan.
+"""What a scan knows of a sound log, as plain data: who keeps it (`base.Snapshots`) saves the next opening a scan.
 
 Pure. Rules:
-- It holds no content of a message: columns, the live history, the state of the scan, findings, and the places of the
+- It holds no content of a message: columns, the live history, the state of the scan, and the places of the
   control records that matter. Those are read from the log again, and verified.
-- It is never taken inside an open reset.
+- It is never taken inside an open reset, nor of a log with findings or of a later version.
 - All that is read is checked: every length, code and ordinal. Whoever may write it may write any number, so what is out
   of bounds is refused before anything is read or made for it.
 """
@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 from zlib import crc32
 
-from .index import Damage, Index, ordinals_of, spans_of
+from .index import Index, ordinals_of, spans_of
 from .index_builder import ControlPlaces, IndexBuilder, Place
 from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from .scanner import Scanner
@@ -49,7 +49,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, scanner: Scanner) -> Snapshot | None:
-        """Take one; None where a reset is open."""
+        """Take one; None where none can be taken."""
         index, scan, places = scanner.index, scanner.snapshot(), scanner.builder.places
         if scan is None:
             return None
@@ -69,9 +69,7 @@ class Snapshot:
             "heads": sorted(index.heads),
             "models": list(index.models),
             "control_counts": dict(index.control_counts),
-            "damage": list(map(astuple, index.damage)),
             "generation": index.generation,
-            "unknown_version": index.unknown_version,
         }
         return cls(index, bytes(index.flags), index.live[:], state)
 
@@ -114,11 +112,7 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
             raise ValueError("a pin beyond the end")
         index.heads = set(map(str, given["heads"]))
         index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
-        index.damage = [
-            Damage(int(line), int(offset), str(kind), str(detail), int(length))
-            for line, offset, kind, detail, length in given["damage"]
-        ]
-        index.generation, index.unknown_version = int(given["generation"]), str(given["unknown_version"])
+        index.generation = int(given["generation"])
         scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))
         scanner.restore(given["scan"])
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:

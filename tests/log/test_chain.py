@@ -1,7 +1,5 @@
 """The chain: what a line that does not continue the one before it tells of its place."""
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,9 +35,3 @@ def test_a_line_that_was_moved_is_known_by_its_neighbours() -> None:
         chain.add_stray(strays[0])
     assert chain.written_before(lines[4], stored[4]) is None
     assert chain.written_after(stored[1]) is None
-
-
-def test_a_chain_is_restored_as_it_was() -> None:
-    """As JSON keeps it."""
-    chain = Chain(1, 2, True, 3, 4, [Stray(1, 2, 3, 4, 5, True)])
-    assert Chain.restored(json.loads(json.dumps(chain.snapshot()))) == chain

@@ -50,7 +50,13 @@ def test_a_scan_goes_on_where_lines_were_passed_over() -> None:
 
 def test_a_scan_goes_on_from_its_snapshot() -> None:
     """As JSON keeps it, with lines without a checksum before it; the state is the same in all that it says."""
-    for lines in ([], [bare(0), bare(1)], [bare(0), *LINES], [*LINES, bare(0)]):
+    assert scan([*LINES, bare(0)]).snapshot() is None  # a finding
+    for lines in (
+        [],
+        [bare(0), bare(1)],
+        [bare(0), *sealed([body(number) for number in range(6)], zlib.crc32(bare(0)[:-1]))],
+        LINES,
+    ):
         scanner = scan(lines)
         snapshot = json.loads(json.dumps(scanner.snapshot()))
         other = Scanner(builder=IndexBuilder(scanner.index))
