@@ -51,7 +51,9 @@ class SnapshotFaults(CatalogueSnapshots):
         begin = LogReader.__init__
 
         def with_faults(reader: LogReader, *args: Any, **options: Any) -> None:
-            begin(reader, *args, **{**options, "snapshots": self})
+            if options.get("writable") or "snapshots" not in options:  # else it is told to use none, as by `verify`
+                options["snapshots"] = self
+            begin(reader, *args, **options)
 
         patch.setattr(LogReader, "__init__", with_faults)
         patch.setattr(FileSystem, "sync", lambda _self, _fd: None)
