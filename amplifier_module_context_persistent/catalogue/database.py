@@ -17,6 +17,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,6 +126,27 @@ FIGURE_TABLES = ("turns", "shares", "large", "calls", "requests", "views", "plan
 """What a session adds up to."""
 
 
+_IS_OFF = ContextVar("is_off", default=False)
+
+
+@contextlib.contextmanager
+def switched_off() -> Iterator[None]:
+    """Use no catalogue, and write none, until the block ends: answers come from the logs."""
+    token = _IS_OFF.set(True)
+    try:
+        yield
+    finally:
+        _IS_OFF.reset(token)
+
+
+def is_usable() -> bool:
+    """Whether catalogues may be used here, and Python can."""
+    return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
+
+
+SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3.Error,)
+
+
 class CatalogueError(Exception):
     """The catalogue cannot be used now; says why. Whoever asks does without it."""
 
@@ -167,6 +189,7 @@ class Catalogue:
         Raises:
             CatalogueError: it cannot be written, or only after too long a wait; nothing was changed.
         """
+        self._check_usable()
         self._make()
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -185,7 +208,7 @@ class Catalogue:
             CatalogueError: another process writes it for too long, or the system refuses.
         """
         try:
-            if _is_able() and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
+            if sqlite3 is not None and os.path.lexists(self.path) and not distrust(os.lstat(self.path)):
                 self._remove_locked()
             else:
                 _remove_files(self.path)
@@ -233,13 +256,18 @@ class Catalogue:
             reason = distrust(os.lstat(self.path))
         except OSError as error:
             raise CatalogueError(f"{self.path}: {error.strerror}") from error
-        if reason or not _is_able():
-            raise CatalogueError(f"{self.path}: {reason or 'Python has no SQLite of version 3.34 or newer'}")
+        if reason:
+            raise CatalogueError(f"{self.path}: {reason}")
+        self._check_usable()
         try:
             with contextlib.closing(self._opened()) as connection:
                 yield connection
         except (sqlite3.Error, _OtherSchemaError) as error:
             raise CatalogueError(f"{self.path}: {error}") from error
+
+    def _check_usable(self) -> None:
+        if not is_usable():
+            raise CatalogueError(f"{self.path}: switched off, or Python has no SQLite of version 3.34 or newer")
 
     def _opened(self) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode=rw"  # never creates; on a read-only system SQLite only reads
@@ -313,10 +341,6 @@ def distrust(status: os.stat_result) -> str:
 
 _BUSY, _CORRUPT, _NOT_A_DATABASE = 5, 11, 26
 """Primary result codes (https://sqlite.org/rescode.html)."""
-
-
-def _is_able() -> bool:
-    return sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
 
 
 def _is(error: BaseException | None, *codes: int) -> bool:

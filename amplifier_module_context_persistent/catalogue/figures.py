@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from ..log.reader import LogReader
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of, in_memory
+from .database import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
 from .fill import MessagePass, RecordPass, cut, forget_figures
 from .requests import EarlierAnswers, MetAnswers
 
@@ -35,18 +35,30 @@ LEAST_LOG_BYTES = 64 << 10
 """A smaller log is added up in a moment: nothing is kept of it."""
 LINES_AT_ONCE, MESSAGES_AT_ONCE = 4096, 1024
 """So many in one transaction."""
+_MOST_EXTRA_ROUNDS = 32
+"""Transactions beyond those that a log takes: others may write to its catalogue, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Figures:
     """What one session adds up to; to be asked while the catalogue is open."""
 
     connection: sqlite3.Connection
     session: int
+    add_up: Callable[[], Figures] | None = None
+    """Adds the log up in memory, for when the catalogue breaks while it is asked."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Ask a query whose first parameter is the session."""
-        return self.connection.execute(query, (self.session, *parameters)).fetchall()
+        try:
+            return self.connection.execute(query, (self.session, *parameters)).fetchall()
+        except SQLITE_ERRORS as error:
+            if self.add_up is None:
+                raise
+            logger.info("%s; figures are added up anew", error)
+            found, self.add_up = self.add_up(), None
+            self.connection, self.session = found.connection, found.session
+            return self.rows(query, *parameters)
 
 
 @contextmanager
@@ -71,8 +83,8 @@ def figures_of(
         LogUnreadableError: the log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.
     """
-    with ExitStack() as opened:
-        found = None
+    with ExitStack() as memory, ExitStack() as opened:
+        found, kept = None, None
         least_bytes = 0 if keeps_small else LEAST_LOG_BYTES
         if keeps and (file := file_reader(reader)) is not None and _is_worth(file, least_bytes):
             try:
@@ -81,10 +93,17 @@ def figures_of(
                 found = _brought_up(catalogue, file, kept or counter, opened)
             except CatalogueError as error:
                 logger.info("%s; figures are added up anew", error)
-        if found is None:
-            connection = opened.enter_context(in_memory())
+
+        def added_up(by: TokenCounter = counter) -> Figures:
+            connection = memory.enter_context(in_memory())
             found = Figures(connection, session_id(connection, ""))
-            _fill_at_once(found, reader, counter)
+            _fill_at_once(found, reader, by)
+            return found
+
+        if found is None:
+            found = added_up()
+        else:
+            found.add_up = partial(added_up, kept or counter)
         yield found
 
 
@@ -127,7 +146,8 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
         LogUnreadableError: the log's bytes changed while they were read.
     """
     name, stamp = name_of(reader.path), Stamp.of(reader.file.status())
-    while True:
+    rounds = reader.scanner.line // LINES_AT_ONCE + len(reader.index.live) // MESSAGES_AT_ONCE + _MOST_EXTRA_ROUNDS
+    for _ in range(rounds):
         connection = opened.enter_context(catalogue.reading()) if os.path.lexists(catalogue.path) else None
         if connection is not None and (session := _is_up(connection, name, reader, counter)):
             return Figures(connection, session)
@@ -136,6 +156,7 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
             if not is_same_file(reader.path, stamp):
                 return None
             _go_on(connection, name, reader, counter, stamp)
+    raise CatalogueError(f"{catalogue.path}: it does not keep what is written")
 
 
 def _is_up(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter) -> int:

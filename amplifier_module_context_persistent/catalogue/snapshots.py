@@ -23,7 +23,7 @@ from ..log.open_log import OpenLog
 from ..log.scanner import Scanner
 from ..log.snapshot import Snapshot, SnapshotError, restore
 from .covered import SNAPSHOT, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
-from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, old_files
+from .database import COMMAND_WAIT_S, Catalogue, CatalogueError, catalogue_of, is_usable, old_files
 
 if TYPE_CHECKING:
     import sqlite3
@@ -69,7 +69,7 @@ class CatalogueSnapshots:
 
     def take(self, log: OpenLog, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
         """Take a snapshot; what writes it, on any thread. None if there can be none now, or the file is no log."""
-        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not can_be_named(log.path):
+        if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not can_be_named(log.path) or not is_usable():
             return None
         with contextlib.suppress(OSError):
             stamp = Stamp.of(log.files.fstat(log.descriptor))

@@ -27,7 +27,7 @@ from ..transcript.overview import Overview, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
 from .progress import progress
-from .session_argument import sessions_here, storage, storage_option
+from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
 from .since import Since
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
@@ -42,6 +42,7 @@ _INDENT = " " * 5
 
 @click.command("list")
 @storage_option
+@no_catalogue_option
 @click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, type=click.Path(file_okay=False))
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")
 @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")

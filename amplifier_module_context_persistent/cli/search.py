@@ -23,7 +23,16 @@ from ..transcript.sessions import SessionFile
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .match_printer import MatchPrinter
 from .progress import progress
-from .session_argument import all_sessions, complete, complete_tool, last_path, path_of, storage, storage_option
+from .session_argument import (
+    all_sessions,
+    complete,
+    complete_tool,
+    last_path,
+    no_catalogue_option,
+    path_of,
+    storage,
+    storage_option,
+)
 from .terminal import UnusableError, check_tool, one_line, open_transcript, reason
 
 FindPlaces = Callable[[LogReader], list[int] | None]
@@ -32,6 +41,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 
 @click.command("search")
 @storage_option
+@no_catalogue_option
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all projects.")
@@ -50,7 +60,6 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 @click.option("-l", "--sessions-only", "names", is_flag=True, help="Print only which sessions match.")
 @click.option("-c", "--count", is_flag=True, help="Print only how many lines match in each session.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@click.option("--no-catalogue", "--no-index", is_flag=True, help="Neither use nor write the catalogue.")
 @click.pass_context
 def search_command(
     context: click.Context,
@@ -69,7 +78,6 @@ def search_command(
     names: bool,
     count: bool,
     as_json: bool,
-    no_catalogue: bool,
 ) -> None:
     """Search messages of this project's sessions, or of each SESSION.
 
@@ -90,7 +98,7 @@ def search_command(
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
     printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
     one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines, hidden=hidden)
-    if files and not (no_catalogue or hidden) and storage() is None:  # the catalogue is about files
+    if files and not hidden and storage() is None:  # the catalogue is about files
         code = _search_with_catalogue(one, files)
     else:
         code = _searched(one, ((path, None) for path in paths))

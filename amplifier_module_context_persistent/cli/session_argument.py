@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ..catalogue.database import switched_off
 from ..errors import LogError
 from ..log.location import STORAGE_VARIABLE, parse_location, stored_name, without_password
 from ..log.open import shown as shown_location
@@ -54,6 +55,23 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
         return command(*arguments, **options)
 
     return stored
+
+
+def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the option `--no-catalogue`: nothing of it uses or writes a catalogue then."""
+
+    def switch(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it
+        if value:
+            context.with_resource(switched_off())
+
+    return click.option(
+        "--no-catalogue",
+        "--no-index",
+        is_flag=True,
+        expose_value=False,
+        callback=switch,
+        help="Neither use nor write the catalogue.",
+    )(command)
 
 
 def storage() -> str | None:
@@ -192,6 +210,7 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
     """
 
     @storage_option
+    @no_catalogue_option
     @click.argument("session", required=False, shell_complete=complete)
     @click.option("--last", is_flag=True, help="The session of this project that was written to last.")
     @functools.wraps(command)

@@ -44,7 +44,6 @@ from .terminal import UnusableError, console, counted, duration, one_line, open_
     type=click.Path(dir_okay=False),
     help="Prices of a million tokens by model, as JSON; they take the place of the built-in ones.",
 )
-@click.option("--no-catalogue", is_flag=True, help="Neither use nor write the catalogue.")
 def stats(
     path: str | None,
     tokenizer: str,
@@ -55,7 +54,6 @@ def stats(
     since: float | None,
     by: str | None,
     as_json: bool,
-    no_catalogue: bool,
 ) -> None:
     """Show where the tokens, the time and the money of SESSION went, or of many sessions.
 
@@ -76,11 +74,11 @@ def stats(
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
         if path is None:
             sessions = all_sessions(everywhere=everywhere, since_s=since)
-            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json, keeps=not no_catalogue)
+            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json, keeps=True)
             return
         with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
             reader = transcript.reader
-            with figures_of(reader, counter, keeps=not no_catalogue) as figures:
+            with figures_of(reader, counter) as figures:
                 found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
                 cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
                 course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
