@@ -144,11 +144,16 @@ def is_usable() -> bool:
     return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
 
 
-SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3.Error,)
+SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3.Error, UnicodeDecodeError)
+"""What a broken file raises."""
 
 
 class CatalogueError(Exception):
     """The catalogue cannot be used now; says why. Whoever asks does without it."""
+
+
+UNUSABLE: tuple[type[Exception], ...] = (CatalogueError, *SQLITE_ERRORS)
+"""What a transaction raises, and what is asked in it."""
 
 
 def catalogue_of(log: str | os.PathLike[str]) -> Path:
@@ -214,6 +219,8 @@ class Catalogue:
                 _remove_files(self.path)
         except OSError as error:
             raise CatalogueError(f"{self.path}: {error.strerror}") from error
+        except SQLITE_ERRORS as error:
+            raise CatalogueError(f"{self.path}: {error}") from error
 
     def _remove_locked(self) -> None:
         with contextlib.closing(self._opened()) as connection:
@@ -262,7 +269,7 @@ class Catalogue:
         try:
             with contextlib.closing(self._opened()) as connection:
                 yield connection
-        except (sqlite3.Error, _OtherSchemaError) as error:
+        except _BROKEN as error:
             raise CatalogueError(f"{self.path}: {error}") from error
 
     def _check_usable(self) -> None:
@@ -350,6 +357,9 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 
 class _OtherSchemaError(Exception):
     """The file was made by another version, or by somebody else."""
+
+
+_BROKEN: tuple[type[Exception], ...] = (_OtherSchemaError, *SQLITE_ERRORS)
 
 
 def _check_schema(connection: sqlite3.Connection) -> None:

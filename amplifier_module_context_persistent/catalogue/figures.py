@@ -22,7 +22,7 @@ from ..log.reader import LogReader
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
-from .database import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
+from .database import SQLITE_ERRORS, UNUSABLE, Catalogue, CatalogueError, catalogue_of, in_memory
 from .fill import MessagePass, RecordPass, cut, forget_figures
 from .requests import EarlierAnswers, MetAnswers
 
@@ -91,7 +91,8 @@ def figures_of(
                 catalogue = Catalogue(catalogue_of(file.path))
                 kept = _kept_counter(catalogue, file) if or_any else None
                 found = _brought_up(catalogue, file, kept or counter, opened)
-            except CatalogueError as error:
+            except UNUSABLE as error:
+                opened.close()
                 logger.info("%s; figures are added up anew", error)
 
         def added_up(by: TokenCounter = counter) -> Figures:

@@ -2,10 +2,11 @@
 
 A project of two sessions is gone on with and asked (`stats`, `search`, `list`, and each session opened) while
 - the n-th call of SQLite fails, once or from then on: an error of the disk, a full disk, a busy or a broken file;
-- the file, or its journal, is deleted, truncated, garbled or replaced before the n-th call, also within transactions;
+- the file, or its journal, is deleted, truncated or replaced before the n-th call, also within transactions; the
+  journal is garbled, too (in the file itself that would be figures that somebody made up);
 - a process is killed at the n-th call;
 - a clock goes back, and the log's times with it;
-- two sessions and three commands run at once, and the file is deleted, truncated, garbled or replaced under them.
+- two sessions and three commands run at once, and the file is deleted, truncated or replaced under them.
 
 After each fault what was answered meanwhile, and what is answered afterwards, is compared with what the logs say.
 
@@ -84,7 +85,8 @@ def replaced(path: Path, rng: random.Random) -> None:
         os.replace(other, path)
 
 
-ACTS: dict[str, Act] = {"deleted": deleted, "truncated": truncated, "garbled": garbled, "replaced": replaced}
+ACTS: dict[str, Act] = {"deleted": deleted, "truncated": truncated, "replaced": replaced}
+OF_JOURNAL = {**ACTS, "garbled": garbled}
 ERRORS = {
     "disk error": (sqlite3.OperationalError, "disk I/O error", 10),
     "full disk": (sqlite3.OperationalError, "database or disk is full", 13),
@@ -119,7 +121,11 @@ def faulty(faults: Faults) -> Iterator[None]:
             return super().executemany(*arguments)
 
     connect = sqlite3.connect
-    with mock.patch.object(sqlite3, "connect", lambda *given, **options: connect(*given, **options, factory=Faulty)):
+
+    def connect_to_file(database: str, **options: Any) -> sqlite3.Connection:
+        return connect(database, **options, **({} if database == ":memory:" else {"factory": Faulty}))
+
+    with mock.patch.object(sqlite3, "connect", connect_to_file):
         yield
 
 
@@ -245,12 +251,12 @@ def calls_fail(project: Project, rng: random.Random) -> tuple[str, str]:
 
 
 def file_changes(project: Project, rng: random.Random) -> tuple[str, str]:
-    kind = rng.choice(list(ACTS))
     of_journal = rng.random() < 0.3
+    kind = rng.choice(list(OF_JOURNAL if of_journal else ACTS))
     path = Path(f"{project.catalogue}-journal") if of_journal else project.catalogue
     if of_journal and kind in ("replaced", "garbled"):
         path.touch(0o600)
-    with faulty(Faults(rng.randrange(1, MOST_CALLS), lambda: ACTS[kind](path, rng))):
+    with faulty(Faults(rng.randrange(1, MOST_CALLS), lambda: OF_JOURNAL[kind](path, rng))):
         project.go_on(rng.choice(SESSIONS))
         wrong = check(project)
     return f"{'journal ' if of_journal else ''}{kind}", wrong
@@ -295,7 +301,7 @@ def many_at_once(project: Project, rng: random.Random) -> tuple[str, str]:
     for _ in range(rng.randrange(5)):
         time.sleep(rng.random() * 0.05)
         name = rng.choice(("", "", "-journal"))
-        rng.choice(list(ACTS.values()))(Path(f"{project.catalogue}{name}"), rng)
+        rng.choice(list((OF_JOURNAL if name else ACTS).values()))(Path(f"{project.catalogue}{name}"), rng)
     wrong = ", ".join(filter(None, map(ended, children)))
     project._next += 9
     return "at once", wrong
