@@ -20,9 +20,8 @@ from tests.support.logs import STAMP, append_bodies, body, sealed
 
 KEY = "þæðßøħŋłđŧœþßðæ"
 """No other text has any run of three of these letters; six bytes each, so none stands in a file by chance."""
-TRIGRAMS = {KEY[at : at + 3].casefold() for at in range(len(KEY) - 2)} | {
-    KEY[at : at + 3] for at in range(len(KEY) - 2)
-}
+_RUNS = [KEY[at : at + 3] for at in range(len(KEY) - 2)]
+TRIGRAMS = {*_RUNS, *(run.casefold() for run in _RUNS)}
 
 
 @pytest.fixture
