@@ -25,7 +25,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..messages.message import CALL_BLOCKS, THINKING_BLOCKS, Message, calls_of, is_block
+from ..messages.message import (
+    CALL_BLOCKS,
+    THINKING_BLOCKS,
+    Message,
+    call_name_of,
+    calls_of,
+    given_arguments_of,
+    is_block,
+)
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
@@ -146,10 +154,7 @@ def _content(message: Message, *, folded: bool) -> list[str]:
 
 
 def _call(call: Mapping[str, Any]) -> str:
-    function = call.get("function")
-    inner = function if isinstance(function, dict) else call
-    name = inner.get("tool") or inner.get("name")
-    arguments = inner.get("arguments", inner.get("input", {}))
+    name, arguments = call_name_of(call), given_arguments_of(call)
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)

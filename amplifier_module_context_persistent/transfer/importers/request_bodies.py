@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from .account import Account
-from .fields import items, mapping, text
+from .fields import items, mapping, named, text
 from .source import ImportRefusedError, Sample, Source, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_FACTS = (("model", "model"), ("title", "title"), ("session_id", "session_id"), ("source_id", "id"))
 _KEPT = ("temperature", "top_p", "max_tokens", "max_output_tokens", "reasoning", "thinking", "tool_choice", "metadata")
 
 
@@ -34,11 +33,9 @@ def document_messages(document: Any) -> list[Any] | None:
 def facts_of(document: Any) -> dict[str, Any]:
     """What a body says of the whole: the model, tool definitions, parameters."""
     body = mapping(document)
-    facts: dict[str, Any] = {key: value for key, named in _FACTS if (value := text(body.get(named)))}
-    if tools := items(body.get("tools")):
-        facts["tools"] = tools
+    facts = named(body, model="model", title="title", session_id="session_id", source_id="id")
     parameters = {key: body[key] for key in _KEPT if body.get(key) is not None}
-    return {**facts, **({"parameters": parameters} if parameters else {})}
+    return {**facts, "tools": items(body.get("tools")), "parameters": parameters}
 
 
 def messages_of(source: Source, account: Account) -> Iterator[tuple[int, dict[str, Any]]]:
