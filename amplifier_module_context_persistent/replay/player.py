@@ -11,7 +11,7 @@ from typing import Any
 
 from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
-from ..view.provider_bonds import lacks_reasoning
+from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
 from .baselines import Whole
 from .evidence import Progress, Said, Session, said

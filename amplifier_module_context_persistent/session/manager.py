@@ -31,10 +31,9 @@ from .host import Host
 from .pending_requests import PendingRequests
 from .pins import pin
 from .recall import recall
-from .request_flow import RequestFlow, SystemPromptFactory
+from .request_flow import RequestFlow, SystemPromptFactory, Usage
 from .set_messages import reconcile_messages
 from .store import Store
-from .usage import Usage
 
 logger = logging.getLogger(__name__)
 

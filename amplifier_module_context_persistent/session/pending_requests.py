@@ -16,7 +16,7 @@ from typing import Any
 
 from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY
-from ..view.provider_bonds import bond_of
+from ..view.readers import bond_of
 
 _MOST_NAMED = 64
 _REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")

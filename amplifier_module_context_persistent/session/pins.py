@@ -9,8 +9,7 @@ from __future__ import annotations
 from ..errors import PinError
 from ..log.base import Log
 from ..log.index import Index
-from .session import Session
-from .store import Store
+from .store import Session, Store
 
 MODELS_SHARE = 0.5
 """The largest share of the target that `pin` records may hold after the model adds one."""

@@ -20,11 +20,11 @@ from typing import Unpack
 
 from ..errors import RecallError
 from ..log.base import Log, finds_bytes
-from ..log.index import ROLE_CODES, Index
+from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import RECALL_TOOL, is_ephemeral, metadata_of, timestamp_of
 from ..messages.text import full_text
-from ..search.pattern import SlowPatternError
+from ..search.pattern import Pattern, SlowPatternError
 from ..search.recall_media import with_media
 from ..search.recall_page import (
     CHARS_PER_TOKEN,
@@ -41,8 +41,7 @@ from ..search.recall_page import (
     tell_hits,
 )
 from ..search.tool_names import tools_of
-from .recall_lines import lines_that_may_match
-from .session import Session
+from .store import Session
 
 STEP_S = 0.05
 SEARCH_S = 10.0
@@ -304,3 +303,31 @@ def find_live(log: Log, reference: str) -> int:
     raise RecallError(
         f"reference: no message of this session has the id {reference!r:.80}; take one from a view, or search"
     )
+
+
+_FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
+_OWN = bytes(flags for flags in range(256) if not flags & _FOREIGN)
+
+
+def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
+    """Choose the records that may match, without parsing them; none that matches is left out.
+
+    Args:
+        log: the session's log.
+        ordinals: which records are searched.
+        pattern: what is looked for; it has a needle.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    flags, own, foreign = log.index.flags, ordinals, set[int]()
+    if isinstance(ordinals, range) and ordinals.step == 1:
+        marks = bytes(flags[ordinals.start : ordinals.stop])
+    else:
+        marks = bytes(map(flags.__getitem__, ordinals))
+    if marks.translate(None, _OWN):
+        foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
+        own = [ordinal for ordinal in ordinals if ordinal not in foreign]
+    if finds_bytes(log):
+        return foreign | log.find_bytes(own, pattern.needle, ignores_case=pattern.ignores_case)
+    return foreign | {ordinal for ordinal, line in log.lines(own) if pattern.may_match(line)}

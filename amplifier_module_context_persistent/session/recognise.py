@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..log.base import Log
 from ..log.index import Index
-from ..log.record import REMOVALS
+from ..log.record import CONTROL_HEAD, REMOVALS, decode
 from ..messages.host_form import content_key
 from ..messages.message import Message
 from ..messages.metadata import given_id, is_ephemeral, timestamp_of
-from .control_records import control_records
 from .reconcile import Alignment, Removal, align, arranged, is_newer, new_messages
 
 
@@ -154,3 +154,20 @@ def last_removal(log: Log) -> Removal | None:
         elif line == last_live:
             after_last_live = False
     return Removal(time, after_last_live, purge)
+
+
+def control_records(log: Log, kinds: Collection[str]) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """Give every line of a log, without LF, and its record where it is a control record of one of some kinds.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+    """
+    heads = tuple(CONTROL_HEAD + f':"{kind}"'.encode() for kind in kinds)
+    for line in log.records():
+        record = None
+        if line.startswith(heads):
+            try:
+                record = decode(line)
+            except ValueError:  # a damaged line: whoever verifies the log reports it
+                record = None
+        yield line.rstrip(b"\r\n"), record

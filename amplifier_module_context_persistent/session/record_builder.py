@@ -18,11 +18,10 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.metadata import LINE_KEY, given_id, metadata_of
 from ..view.wire import header_marks
-from ..window.ephemeral import Extras
-from .deduplicate import find_by_id, free_id_for
+from ..window.message_source import Extras
+from .deduplicate import TimestampReplays, find_by_id, free_id_for
 from .memory_files import is_memory_file
 from .recognise import Taken, has_removals
-from .timestamp_replays import TimestampReplays
 
 logger = logging.getLogger(__name__)
 

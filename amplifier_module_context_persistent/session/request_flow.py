@@ -1,6 +1,8 @@
 """The way of a request on the event loop: gather what is asked, make the view, compact in between, and report.
 
-What touches the log or a window runs on the log's thread, in `view_service`.
+What touches the log or a window runs on the log's thread, in `view_service`. Also here: the system prompt that a
+resumed child session gets back (`SystemPrompt`), since its host sets none and receipts name the head text of each view;
+and what providers reported (`Usage`), from the host's events through the meter to the log.
 """
 
 from __future__ import annotations
@@ -13,15 +15,20 @@ from amplifier_core.llm_errors import ContextLengthError
 
 from ..config import Config
 from ..errors import FloorError, RetentionError
+from ..log.base import Log
+from ..log.index import SYSTEM
+from ..log.record import encode_control, name_of
 from ..messages.message import Message
+from ..messages.metadata import metadata_of
 from ..messages.text import well_formed
+from ..tokens.meter import Meter, Reading
 from ..window.request import ViewRequest, ViewResult, sizes
 from .host import Host, NotRetainedError, provider_facts, provider_name
+from .memory_files import is_memory_file
 from .pending_requests import PendingRequests
+from .recognise import control_records
 from .store import Store
 from .summarizer import sum_up
-from .system_prompt import SystemPrompt
-from .usage import Usage
 
 SystemPromptFactory = Callable[[], Awaitable[str]]
 
@@ -151,3 +158,91 @@ class RequestFlow:
         if answer.plan_error and answer.compaction is not None:
             plan_id = answer.compaction.plan.id
             await self._host.emit("context:plan_not_stored", {"plan_id": plan_id, "error": answer.plan_error})
+
+
+class SystemPrompt:
+    """The text that heads the views of a session whose host gives it none.
+
+    Args:
+        enabled: whether a text is restored at all.
+    """
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._text: str | None = None
+        self._is_told = False
+
+    async def restore(self, store: Store) -> str | None:
+        """Find the text for the next view; None if there is none, or a system message stands in for it.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        if not self._enabled:
+            return None
+        session = await store.open()
+        if not session.history.authoritative:
+            self._enabled = False
+            return None
+
+        def find(log: Log) -> str | None:
+            log.follow()
+            if has_system_prompt(log):
+                return None
+            if self._text is None:
+                self._text = last_head_text(log)
+            return self._text
+
+        text = await session.read(find)
+        self._enabled = text is not None
+        return text
+
+    def is_first_use(self) -> bool:
+        """Whether this is asked for the first time."""
+        first, self._is_told = not self._is_told, True
+        return first
+
+
+def has_system_prompt(log: Log) -> bool:
+    """Whether the live history has a system message that is neither a memory file nor from a hook."""
+    index = log.index
+    system = [ordinal for ordinal in index.live if index.roles[ordinal] == SYSTEM]
+    return any(not is_memory_file(m) and metadata_of(m).get("source") != "hook" for m in log.read(system))
+
+
+def last_head_text(log: Log) -> str | None:
+    """The text that headed the last view with a head text, as the receipts say."""
+    texts: dict[str, str] = {}
+    last = ""
+    for _, record in control_records(log, ("system", "view")):
+        if record is None:
+            continue
+        if record["_record"] == "view":
+            last = name_of(record.get("head", "")) or last
+        elif isinstance(text := record.get("text"), str):
+            texts[name_of(record.get("hash"))] = text
+    return texts.get(last)
+
+
+class Usage:
+    """Usage that providers reported and the log does not have yet.
+
+    Args:
+        config: the policy.
+        host: told of each reading.
+        session_id: reports that name another session are ignored.
+    """
+
+    def __init__(self, config: Config, host: Host, session_id: str | None) -> None:
+        self._host = host
+        self._readings: list[Reading] = []
+        corrects = config.token_meter == "actual"  # noqa: S105 - tokens of text
+        self.meter = Meter(enabled=corrects, session_id=session_id, on_reading=self._readings.append)
+
+    async def settle(self, store: Store) -> None:
+        """Queue usage records for the next append and emit `context:usage`."""
+        while self._readings:
+            reading = self._readings.pop(0)
+            session = await store.open()
+            session.history.defer(encode_control("usage", **reading.record()))
+            await self._host.emit("context:usage", reading.payload())

@@ -1,7 +1,7 @@
 """A session's store: opens its log at the first use, appends to it, and continues in memory if none can be created.
 
 A log that exists and cannot be read is an error: the session does not continue in memory. Nor does it after a first
-append.
+append. `Session` holds the parts of a session whose log is open.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ import errno
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ..config import Config
-from ..errors import LogCreateError, LogError
+from ..errors import LogCreateError, LogError, LogUnreadableError
 from ..log.base import Log, Prepare
 from ..log.group_commit import GroupCommit
 from ..log.not_a_log import check_may_be_written
 from ..messages.message import Message
-from ..tokens.counter import open_counter
+from ..messages.offload import may_offload, offload
+from ..tokens.counter import TokenCounter, count_message, open_counter
 from ..tokens.meter import Meter
 from ..view.wire import late_system_of
-from ..window.ephemeral import Extras
+from ..window.message_source import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
-from .session import Session
 from .view_service import ViewService
 
 logger = logging.getLogger(__name__)
@@ -207,3 +208,63 @@ class Store:
 
 def _group_commit(log: Log) -> GroupCommit:
     return GroupCommit(log, inline=not log.waits_for_storage)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The parts of a session: its log, its history, its views."""
+
+    log: Log
+    commit: GroupCommit
+    counter: TokenCounter
+    extras: Extras
+    history: RecordBuilder
+    requests: ViewService
+    config: Config
+
+    def count(self, message: Message) -> int:
+        """Count a message's tokens."""
+        return count_message(message, self.counter)
+
+    def forget(self) -> None:
+        """Forget what belonged to the history that was replaced."""
+        self.extras.clear()
+        self.requests.forget()
+
+    async def offloaded(self, message: Message) -> Message:
+        """A message as it is stored: a big tool result with the mark of what views show of it; else the same object."""
+        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
+        if threshold is None or not may_offload(message, threshold):
+            return message
+        return await self.commit.run(
+            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
+        )
+
+    async def read(self, function: Callable[[Log], T]) -> T:
+        """Call a function that only reads the log, on the log's thread.
+
+        Where the log's snapshot proves wrong, the log is scanned anew under the function's hands: then it is called
+        once more.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+
+        def job(log: Log) -> T:
+            index = log.index
+            try:
+                return function(log)
+            except LogUnreadableError:
+                if log.index is index or not log.describe().exists:
+                    raise
+            return function(log)
+
+        return await self.commit.run(job)
+
+    def add_ephemeral(self, log: Log, message: Message) -> None:
+        """Add a message to this process's views, after the last record, without storing it."""
+        reminds = self.config.late_system == "reminder"
+        self.extras.add_ephemeral(log.index, message, self.count, reminds=reminds)

@@ -23,7 +23,7 @@ from ..view.bound import tools_hash
 from ..view.plan import Plan
 from ..view.readers import family_of
 from ..view.receipts import LINE, Receipt, encode_head, render_options, text_hash
-from ..window.ephemeral import Extras
+from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
 from ..window.window import ViewState

@@ -25,7 +25,7 @@ from ..view.plan import Plan
 from ..view.plan_record import kept_ordinals, live_positions
 from ..view.receipts import BONDS, LINE, RENDERING, Receipt, text_hash, view_hash
 from ..view.wire import WIRE
-from ..window.ephemeral import Extras
+from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Bonds, ViewState
 from .packed_record import PackedRecord

@@ -23,8 +23,7 @@ import orjson
 from ..messages.message import Message
 from .arrangement import Arrangement, Item
 from .entry import INSTRUCTING
-from .provider_bonds import reasons_first, sent_metadata, without_bonds
-from .readers import Reader
+from .readers import Reader, reasons_first, sent_metadata, without_bonds
 from .receipts import canonical
 from .render import common_length
 

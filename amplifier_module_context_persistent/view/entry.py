@@ -29,8 +29,7 @@ from ..messages.metadata import (
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use, refuses
-from .provider_bonds import bond_of, names_chain
-from .readers import Bond
+from .readers import Bond, bond_of, names_chain
 from .wire import Oddities, oddities_of
 
 INSTRUCTING = ("system", "developer")

@@ -17,7 +17,7 @@ from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
-from .provider_bonds import without_bonds, without_chain, without_repeats
+from .readers import without_bonds, without_chain, without_repeats
 from .wire import sendable
 
 

@@ -1,17 +1,31 @@
-"""The messages of one session for its windows: described as entries, counted, and parsed afresh."""
+"""The messages of one session for its windows: described as entries, counted, and parsed afresh.
+
+Between two plans a view is the one before it with what was appended. So a request reads and verifies only what is new,
+and parses the rest from bytes that are kept (`ShownLines`). Rules:
+- What is handed out is parsed for each request, so nothing that is done to a message reaches another view.
+- The lines are those of one index. Before each request `Log.follow` notices a purge, a lost tail, and a file that was
+  replaced or removed; then the index is another object, and the lines are forgotten.
+- At most `MOST_BYTES` are kept. What a view shows beyond is read and verified for each request.
+
+Messages that are in no log (`Extras`) have negative ordinals. An ephemeral one follows the record that was the last one
+when it was added.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from ..config import Config
 from ..log.base import Log
-from ..messages.message import Message
+from ..log.index import Index
+from ..log.read_back import Line, parsed
+from ..messages.message import Message, as_json
 from ..messages.tool_kinds import ToolKinds
 from ..tokens.counter import TokenCounter, count_message
-from ..view.entry import Entry, classify
-from .ephemeral import Extras
-from .shown_lines import ShownLines
+from ..view.entry import Entry, classify, lighter
 
 
 class MessageSource:
@@ -72,3 +86,142 @@ class MessageSource:
         if min(ordinals, default=0) >= 0:
             return stored
         return (next(stored) if ordinal >= 0 else self.extras.message(ordinal) for ordinal in ordinals)
+
+
+MOST_BYTES = 8 << 20
+
+
+class ShownLines:
+    """The lines of one window's last view."""
+
+    def __init__(self) -> None:
+        self._index: Index | None = None
+        self._lines: dict[int, bytes] = {}
+
+    def read(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse messages afresh, in the order asked for; errors as `Log.read`."""
+        return parsed(log.index, self._lines_of(log, ordinals), log.describe().location)
+
+    def show(self, log: Log, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse the messages of a view, as `read`, and keep their lines and no others."""
+        lines, size = list(self._lines_of(log, ordinals)), 0
+        self._lines = {}
+        for ordinal, line in lines:
+            size += len(line)
+            if size > MOST_BYTES:
+                break
+            self._lines[ordinal] = line
+        return parsed(log.index, lines, log.describe().location)
+
+    def _lines_of(self, log: Log, ordinals: Sequence[int]) -> Iterator[Line]:
+        if log.index is not self._index:
+            self._index, self._lines = log.index, {}
+        known = list(map(self._lines.get, ordinals))
+        read = log.lines([ordinal for ordinal, line in zip(ordinals, known, strict=True) if line is None])
+        return (
+            (ordinal, line) if line is not None else next(read) for ordinal, line in zip(ordinals, known, strict=True)
+        )
+
+
+_UNKNOWN_BYTES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Extra:
+    entry: Entry
+    message: Message
+    before: int
+    """The first ordinal that a record after it can have."""
+
+
+class Extras:
+    """The messages of one session that are in no log."""
+
+    def __init__(self) -> None:
+        self.unsaved: list[Message] = []
+        """Memory files that go to the log with the first append; they come first."""
+        self._unsaved_entries: list[Entry] = []
+        self._ephemeral: dict[int, _Extra] = {}
+        self._next_ordinal = -1
+
+    def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
+        """Put messages before all others until they are saved."""
+        self.unsaved = list(messages)
+        self._unsaved_entries = [
+            classify(self._take_ordinal(), message, count, size_bytes=_size(message)) for message in messages
+        ]
+
+    def unsaved_copies(self, index: Index) -> list[Message]:
+        """Copies of the unsaved messages; none once the log holds messages."""
+        if len(index):
+            self.saved()
+        return copy.deepcopy(self.unsaved)
+
+    def saved(self) -> None:
+        """Forget the unsaved messages: they are in the log now."""
+        self.unsaved, self._unsaved_entries = [], []
+
+    def add_ephemeral(
+        self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
+    ) -> None:
+        """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
+        late = reminds and index.conversation_start() < len(index.live)
+        entry = classify(self._take_ordinal(), message, count, late=late, size_bytes=_size(message))
+        self._ephemeral[entry.ordinal] = _Extra(entry, message, len(index) or len(self.unsaved))
+
+    def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:
+        """Leave out media of ephemeral messages for the rest of the process; whether there were any.
+
+        Args:
+            beyond: by ordinal, the numbers of media; those of other messages are passed over.
+            count: counts a message.
+        """
+        going = [ordinal for ordinal in beyond if ordinal in self._ephemeral]
+        for ordinal in going:
+            extra = self._ephemeral[ordinal]
+            self._ephemeral[ordinal] = replace(extra, entry=lighter(extra.entry, beyond[ordinal], count))
+        return bool(going)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.saved()
+        self._ephemeral.clear()
+
+    def ordinals(self) -> AbstractSet[int]:
+        """The ordinals of the ephemeral messages."""
+        return self._ephemeral.keys()
+
+    def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
+        """Put the extra entries in their places among the stored ones."""
+        if len(index):
+            self.saved()
+        waiting = [extra for ordinal, extra in self._ephemeral.items() if ordinal not in without]
+        if not waiting:
+            return self._unsaved_entries + stored if self._unsaved_entries else stored
+        merged, at = list(self._unsaved_entries), 0
+        for entry in stored:
+            while at < len(waiting) and waiting[at].before <= entry.ordinal:
+                merged.append(waiting[at].entry)
+                at += 1
+            merged.append(entry)
+        merged.extend(extra.entry for extra in waiting[at:])
+        return merged
+
+    def message(self, ordinal: int) -> Message:
+        """A copy of a message."""
+        if ordinal in self._ephemeral:
+            return copy.deepcopy(self._ephemeral[ordinal].message)
+        position = next(at for at, entry in enumerate(self._unsaved_entries) if entry.ordinal == ordinal)
+        return copy.deepcopy(self.unsaved[position])
+
+    def _take_ordinal(self) -> int:
+        ordinal, self._next_ordinal = self._next_ordinal, self._next_ordinal - 1
+        return ordinal
+
+
+def _size(message: Message) -> int:
+    """The bytes of a message as JSON; a guess where an integer has more digits than Python writes."""
+    try:
+        return len(as_json(message).encode(errors="replace"))
+    except ValueError:
+        return _UNKNOWN_BYTES

@@ -1,7 +1,8 @@
 """The active plan and the entries it keeps; and the same with some messages whole again.
 
 A message is whole where its tool group is shown and none of it is cut or offloaded. One that a plan left out is read
-from the log again with its group, and shown at its position.
+from the log again with its group, and shown at its position. A plan that frees too little is not tried again with every
+request.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from ..compaction.planner import Compaction
+from ..compaction.thresholds import matters, needs_plan
+from ..config import Config
+from ..errors import FloorError
 from ..log.base import Log
 from ..messages.elide import WHOLE
 from ..messages.message import Message
@@ -21,6 +26,7 @@ from ..view.plan_record import kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
 from .cold_start import ClassifyAll, group_around
+from .request import ViewRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +159,81 @@ def stored_plan_state(
     cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
     covers = log.index.live[upto] + 1
     return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), covers), upto + 1
+
+
+class Breaker:
+    """What one window remembers of the plans that it tried.
+
+    Args:
+        config: the policy.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._tried: tuple[int, int, int] | None = None
+        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
+        grown by enough, another one is not tried."""
+        self._refused: tuple[int, FloorError] | None = None
+        """Tokens of a view that could not be made to fit, and why."""
+        self._retained: AbstractSet[int] = frozenset()
+        self._pins: AbstractSet[int] = frozenset()
+
+    def forget(self) -> None:
+        """Begin anew, as after the history was replaced."""
+        self._tried = self._refused = None
+
+    def demand(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
+        """Take in what plans have to leave whole.
+
+        A cached refusal is valid only for the same retained set, and pins change what a plan frees.
+        """
+        if pins != self._pins:
+            self._pins = frozenset(pins)
+            self.forget()
+        if retained != self._retained:
+            self._retained, self._refused = retained, None
+
+    def wants_plan(self, request: ViewRequest, tokens: int, messages: int, *, begins_turn: bool = False) -> bool:
+        """Whether a plan is to be tried for a view of so many tokens and messages.
+
+        Args:
+            request: the request.
+            tokens: of its view.
+            messages: of its view.
+            begins_turn: as `needs_plan`.
+
+        Raises:
+            FloorError: it was tried for this very view, and cannot be made to fit.
+        """
+        budget = request.budget_tokens
+        if request.plans_now:
+            return tokens > self._config.target_usage * budget
+        if not needs_plan(
+            self._config, tokens=tokens, messages=messages, budget_tokens=budget, begins_turn=begins_turn
+        ):
+            return False
+        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
+            known = self._refused[1]
+            raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
+        if self._tried is not None and tokens <= budget:
+            # A budget that follows the provider's counts moves a little with every request.
+            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
+            more_messages = messages - self._tried[1]
+            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
+        return True
+
+    def follow(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Remember a view that follows a plan."""
+        self._tried, self._refused = (tokens, messages, budget_tokens), None
+
+    def follow_plan(self, made: Compaction) -> None:
+        """Remember a plan that is followed from now on."""
+        self.follow(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
+
+    def pass_over(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Remember a futile plan, to avoid replanning."""
+        self._tried = (tokens, messages, budget_tokens)
+
+    def refuse(self, tokens: int, error: FloorError) -> None:
+        """Remember that a view cannot be made to fit."""
+        self._refused = (tokens, error)

@@ -1,4 +1,4 @@
-"""What passes between a session and its windows for one view: what is asked for, and what is given."""
+"""What passes between a session and its windows for one view: what is asked, what is given, and its sums."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from ..compaction.budget import ModelLimits
 from ..compaction.floor import OTHER_MESSAGES
 from ..compaction.planner import Compaction
-from ..compaction.request_limits import RequestLimits
+from ..compaction.request_limits import RequestLimits, view_bytes
 from ..compaction.summary_span import Summary
 from ..messages.message import Message
 from ..view.arrangement import Item
-from .view_sums import ViewSums
+from ..view.receipts import extras_in, keeps_wire_rules
+from ..view.wire import WIRE
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,32 @@ class ViewRequest:
     def plans_now(self) -> bool:
         """Whether a plan is made whatever the view's size."""
         return self.force or self.hard_fit
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSums:
+    """What the items of a view add up to."""
+
+    size_bytes: int = 0
+    """About how many bytes their messages have, rather more than fewer."""
+    extras: int = 0
+    """How many are messages that are in no log."""
+    keeps_wire_rules: bool = False
+    """Whether any is shown otherwise for what providers refuse."""
+    has_media: bool = False
+    """Whether any has images or documents."""
+
+    def rendered_by(self) -> dict[str, Any]:
+        """What a receipt says of it besides options."""
+        return {WIRE: 1} if self.keeps_wire_rules else {}
+
+    def __add__(self, other: ViewSums) -> ViewSums:
+        return ViewSums(
+            self.size_bytes + other.size_bytes,
+            self.extras + other.extras,
+            self.keeps_wire_rules or other.keeps_wire_rules,
+            self.has_media or other.has_media,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +166,26 @@ class ViewResult:
 def sizes(messages: int, tokens: int) -> dict[str, int]:
     """What `context:pre_compact` and `context:post_compact` say of a view."""
     return {"message_count": messages, "tokens": tokens, "token_count": tokens}
+
+
+class RunningSums:
+    """The sums of a window's views, one after the other."""
+
+    def __init__(self) -> None:
+        self._items: Sequence[Item] = ()
+        self._sums = ViewSums()
+
+    def of(self, items: Sequence[Item]) -> ViewSums:
+        """What items add up to."""
+        known = len(self._items)
+        if known and items[:known] == self._items:
+            sums = self._sums + _sums_of(items[known:]) if len(items) > known else self._sums
+        else:
+            sums = _sums_of(items)
+        self._items, self._sums = items, sums
+        return sums
+
+
+def _sums_of(items: Sequence[Item]) -> ViewSums:
+    has_media = any(item.entry is not None and item.entry.media for item in items)
+    return ViewSums(view_bytes(items), extras_in(items), keeps_wire_rules(items), has_media)

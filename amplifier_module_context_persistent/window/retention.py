@@ -20,7 +20,7 @@ from ..messages.message import Message, blocks_of
 from ..messages.metadata import metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
-from .ephemeral import Extras
+from .message_source import Extras
 
 _BATCH = 256
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways

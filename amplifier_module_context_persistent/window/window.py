@@ -35,16 +35,13 @@ from ..view.receipts import Chain
 from ..view.render import render
 from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import WireRules, begins_strict, rules_of
-from .ephemeral import Extras
 from .gc_pause import collector_paused
 from .kept_entries import KeptEntries
 from .media_plan import media_plan, with_room_for_bytes
-from .message_source import MessageSource
-from .plan_state import PlanState, hidden, mark, visible
-from .request import ViewRequest, ViewResult
+from .message_source import Extras, MessageSource
+from .plan_state import Breaker, PlanState, hidden, mark, visible
+from .request import RunningSums, ViewRequest, ViewResult
 from .summary_request import span_of
-from .trigger import Breaker
-from .view_sums import RunningSums
 
 
 class Bonds(Enum):

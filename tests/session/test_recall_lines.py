@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
 from amplifier_module_context_persistent.log.record import encode_message, encode_plain, to_plain
 from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
-from amplifier_module_context_persistent.session.recall_lines import lines_that_may_match
+from amplifier_module_context_persistent.session.recall import lines_that_may_match
 from tests.support.logs import STAMP, append_bodies
 
 TEXTS = [

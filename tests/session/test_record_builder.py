@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.errors import PinError
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_control, to_plain
 from amplifier_module_context_persistent.session.record_builder import RecordBuilder
-from amplifier_module_context_persistent.window.ephemeral import Extras
+from amplifier_module_context_persistent.window.message_source import Extras
 from tests.support.messages import user
 
 

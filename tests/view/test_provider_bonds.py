@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.messages.normalize import normalise
-from amplifier_module_context_persistent.view.provider_bonds import (
+from amplifier_module_context_persistent.view.readers import (
+    Bond,
+    Reader,
     bond_of,
+    family_of,
     names_chain,
     without_bonds,
     without_chain,
     without_repeats,
 )
-from amplifier_module_context_persistent.view.readers import Bond, Reader, family_of
 from tests.support.answers import FAMILIES, answer
 from tests.support.messages import Message
 

@@ -13,8 +13,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_message
-from amplifier_module_context_persistent.window import shown_lines
-from amplifier_module_context_persistent.window.shown_lines import ShownLines
+from amplifier_module_context_persistent.window import message_source
+from amplifier_module_context_persistent.window.message_source import ShownLines
 from tests.support.counted_reads import CountedReads
 from tests.support.logs import append_bodies, content_of, write_file
 from tests.support.messages import Message, user
@@ -84,7 +84,7 @@ def test_what_a_view_no_longer_shows_is_let_go(log: FileLog, files: CountedReads
 
 def test_no_more_is_kept_than_the_limit(log: FileLog, files: CountedReads, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond is read and verified for each view: where it was changed, that is an error and not handed out."""
-    monkeypatch.setattr(shown_lines, "MOST_BYTES", log.index.lengths[0] + 10)
+    monkeypatch.setattr(message_source, "MOST_BYTES", log.index.lengths[0] + 10)
     lines = ShownLines()
     list(lines.show(log, range(5)))
     before = files.reads

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.messages.media_blocks import Medium
 from amplifier_module_context_persistent.view.arrangement import Item
 from amplifier_module_context_persistent.view.entry import Entry
-from amplifier_module_context_persistent.window import view_sums
-from amplifier_module_context_persistent.window.view_sums import RunningSums, ViewSums
+from amplifier_module_context_persistent.window import request
+from amplifier_module_context_persistent.window.request import RunningSums, ViewSums
 from tests.support.messages import user
 
 ITEMS = [
@@ -42,13 +42,13 @@ def test_each_thing_is_summed_up() -> None:
 def test_a_view_that_goes_on_costs_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was summed up before is not gone through again."""
     seen: list[int] = []
-    real = view_sums.view_bytes
+    real = request.view_bytes
 
     def counting(items: list[Item]) -> int:
         seen.append(len(items))
         return real(items)
 
-    monkeypatch.setattr(view_sums, "view_bytes", counting)
+    monkeypatch.setattr(request, "view_bytes", counting)
     running = RunningSums()
     for count in (4, 5, 5, 7):
         running.of(ITEMS[:count])
