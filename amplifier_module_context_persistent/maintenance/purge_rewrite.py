@@ -33,6 +33,7 @@ from ..log.record import (
 from ..log.record_kinds import kind_of
 from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
+from ..messages.metadata import bound_to, without_bound
 from .purge_options import Purge, PurgeCounts
 from .raw_records import ScannedLog, control_body, pieces_of, strings_of, was_live
 from .redact import redact_control, redact_message, without_title
@@ -79,6 +80,8 @@ class Rewrite:
         """The ordinals that are live in the new file."""
         self._resets = 0
         self._damage_put = False
+        self._answer_altered = False
+        """Whether the answer at hand was redacted: reasoning that comes later in it is bound to what stood there."""
         self._plan_put = False
         self._late: list[bytes] = []
         counts.messages_removed = len(self._gone)
@@ -235,6 +238,9 @@ class Rewrite:
         if self._purge.redact:
             changed = redact_message(value, self._purge.redact)
             self._counts.messages_redacted += changed != value
+            goes_on = self._answer_altered and "+" in bound_to(value)
+            self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
+            changed = without_bound(changed) if self._answer_altered else changed
         metadata = value.get("metadata")
         known = metadata if isinstance(metadata, dict) else {}
         member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)

@@ -14,7 +14,6 @@ from typing import Any
 from ..log.record import Message, name_of
 from ..log.record_kinds import kind_of
 from ..messages.message import THINKING_BLOCKS, is_block
-from ..messages.metadata import BOUND_KEY, metadata_of
 from ..messages.secrets import in_json
 
 REPLACEMENT = "[redacted]"
@@ -32,11 +31,7 @@ _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
 def redact_message(message: Message, replace: Replace) -> Message:
-    """A message with every match in its strings replaced; equal to the given one if there is none.
-
-    An answer that changes loses the mark by which views show its reasoning: what stands between its own blocks may have
-    changed, and providers refuse those after it.
-    """
+    """A message with every match in its strings replaced; equal to the given one if there is none."""
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
@@ -44,8 +39,6 @@ def redact_message(message: Message, replace: Replace) -> Message:
                 redacted[key] = value
         else:
             redacted[key] = value if key in _NAMES else _replace_under(key, value, replace, _NAMES)
-    if redacted != message and BOUND_KEY in metadata_of(message):
-        redacted["metadata"] = {key: value for key, value in redacted["metadata"].items() if key != BOUND_KEY}
     return redacted
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .elide import Cut
-from .message import text_of
+from .message import Message, text_of
 from .reminder import REMINDER_PREFIX
 from .worded_pattern import WordedPattern
 
@@ -72,6 +72,14 @@ def bound_to(message: Mapping[str, Any]) -> str:
     """The hash of what the request was sent that a message answers; empty where nobody knows."""
     bound = metadata_of(message).get(BOUND_KEY)
     return bound if isinstance(bound, str) else ""
+
+
+def without_bound(message: Message) -> Message:
+    """A message without it: whoever altered an answer does not know what its reasoning is bound to."""
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict) or BOUND_KEY not in metadata:
+        return message
+    return {**message, "metadata": {key: value for key, value in metadata.items() if key != BOUND_KEY}}
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from ..config import STRATEGIES, SUMMARIZE
 from ..errors import RecallError
 from ..log.temporary import TemporaryLog
-from ..messages.metadata import BOUND_KEY, bound_to
+from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Sliding, Stateless, Whole
@@ -92,9 +92,7 @@ class Managed:
 
     async def add(self, message: Message) -> None:
         """Take in a message; the request that it answers is the one that was played."""
-        if bound_to(message):
-            message = {**message, "metadata": {k: v for k, v in message["metadata"].items() if k != BOUND_KEY}}
-        await self._manager.add_message(message)
+        await self._manager.add_message(without_bound(message))
 
     def expect_recalls(self, terms: Iterable[str]) -> None:
         """Be ready to search these terms, without reading the history for each of them."""

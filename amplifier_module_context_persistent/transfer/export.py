@@ -26,6 +26,7 @@ from ..log.filesystem import FileSystem
 from ..log.record import MARK, Message, encode_object
 from ..messages.host_form import as_hosts_write
 from ..messages.message import THINKING_BLOCKS, is_block
+from ..messages.metadata import without_bound
 from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..transcript.transcript import Transcript
 from .copy_messages import unread_lines
@@ -148,7 +149,7 @@ class Export:
 
         clean: Message = redact_value(message, found, own=self._own)
         self.redacted += _changes(message, clean)
-        return clean
+        return without_bound(clean) if self.redacted else clean
 
 
 def export_session(

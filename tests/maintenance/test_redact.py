@@ -166,6 +166,19 @@ def test_an_answer_that_changes_loses_the_mark_of_its_reasoning(path: str) -> No
     assert same["metadata"]["bound"] == "00ff"
 
 
+def test_an_answer_that_is_redacted_is_bound_to_nothing(path: str) -> None:
+    """Nor what follows in the same response: its reasoning may come after what was replaced. Others stay bound."""
+    told = [("one", "00"), ("two hunter2", "11"), ("three", "11+1"), ("four", "22"), ("five", "22+1")]
+    bodies = []
+    for number, (said, bound) in enumerate(told):
+        content = [{"type": "text", "text": said}, {"type": "thinking", "thinking": "so", "signature": "s=="}]
+        message = {"role": "assistant", "content": content, "metadata": {"bound": bound}}
+        bodies.append(encode_message(message, message_id=f"id-{number}", timestamp=STAMP))
+    write_log(path, *bodies)
+    assert purged(path, redact("hunter2")).messages_redacted == 1
+    assert [message["metadata"].get("bound") for message in messages(path)] == ["00", None, None, "22", "22+1"]
+
+
 def test_the_purge_record_does_not_hold_the_pattern(path: str) -> None:
     """The pattern may be the secret itself."""
     write_log(path, body(0, text=" hunter2"))

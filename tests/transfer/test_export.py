@@ -49,6 +49,15 @@ async def test_a_transcript_is_what_the_host_writes(tmp_path: Path) -> None:
     assert all(same_content(one, other) for one, other in zip(kept, written, strict=True))
 
 
+async def test_reasoning_after_what_was_redacted_is_bound_to_nothing(tmp_path: Path) -> None:
+    """A session that is made of the export must not show it; what stands before stays bound."""
+    said = ("plain", "token ghp_" + "a1B2" * 9, "after")
+    session = [{"role": "assistant", "content": text, "metadata": {"bound": "00"}} for text in said]
+    await store(tmp_path / "log", session)
+    bounds = [message["metadata"].get("bound") for message in lines(tmp_path / "log", "jsonl")]
+    assert bounds == ["00", None, None]
+
+
 async def test_a_part_is_exported_by_places(tmp_path: Path) -> None:
     """Markdown says which turns these are."""
     stored = await store(tmp_path / "log", SESSION)
