@@ -93,6 +93,7 @@ _TABLES = (
     session INTEGER NOT NULL, turn INTEGER,
     provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,
     uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, output_tokens INTEGER,
+    written_1h_tokens INTEGER NOT NULL DEFAULT 0,
     is_output_estimated INTEGER NOT NULL DEFAULT 0,
     is_answered INTEGER NOT NULL DEFAULT 0, answer_id TEXT,
     actual_tokens INTEGER, reported_cached_tokens INTEGER, error REAL, ratio REAL, overhead_tokens REAL)""",

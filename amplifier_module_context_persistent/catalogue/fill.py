@@ -58,7 +58,8 @@ class RecordPass:
         self._connection, self._session = connection, session
         self._finder = RequestFinder(count, repeats)
         rows = connection.execute(
-            "SELECT id, uncached_tokens, cached_tokens, written_tokens, output_tokens, provider, model FROM requests"
+            "SELECT id, uncached_tokens, cached_tokens, written_tokens, output_tokens, provider, model,"
+            " written_1h_tokens FROM requests"
             " WHERE session = ? AND uncached_tokens IS NOT NULL AND is_answered = 0 ORDER BY id",
             (session,),
         )
@@ -120,12 +121,12 @@ class RecordPass:
         )  # what the message tells itself counts
         for request in requests:
             usage = request.usage
-            tokens = (usage.uncached, usage.cached, usage.written, request.output_tokens)
+            tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h, request.output_tokens)
             answer = (request.is_estimate, _text(request.message_id), _microseconds(request.time))
             self._connection.execute(
                 "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
-                " output_tokens, is_output_estimated, answer_id, time_us, is_answered)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                " written_1h_tokens, output_tokens, is_output_estimated, answer_id, time_us, is_answered)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
                 (self._session, _text(usage.provider), _text(usage.model), *tokens, *answer),
             )
 
@@ -145,12 +146,17 @@ class RecordPass:
             _number(record.get("ratio")),
             _number(record.get("overhead_tokens")),
         )
-        tokens = (usage.uncached, usage.cached, usage.written, usage.output) if usage else (None,) * 4
+        tokens = (
+            (usage.uncached, usage.cached, usage.written, usage.written_1h, usage.output)
+            if usage
+            else (None, None, None, 0, None)
+        )
         names = (_text(record.get("provider")), _text(record.get("model")))
         added = self._connection.execute(
             "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
-            " output_tokens, actual_tokens, reported_cached_tokens, error, ratio, overhead_tokens, time_us)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " written_1h_tokens, output_tokens, actual_tokens, reported_cached_tokens, error, ratio, overhead_tokens,"
+            " time_us)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (self._session, *names, *tokens, *report, self._made_us),
         )
         if usage is not None:

@@ -16,7 +16,7 @@ import click
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
 from ..paths import project_slug, session_id_of
-from ..transcript.cost import Prices
+from ..transcript.prices import Prices
 from ..transcript.transcript import Transcript
 from .own_forms import own_forms_options
 from .progress import progress, stages

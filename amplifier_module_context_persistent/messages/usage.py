@@ -28,7 +28,8 @@ _MOST_TOKENS = 1 << 40
 class ReportedUsage:
     """What one request read and wrote.
 
-    `cached` was read from the prompt cache and `written` was written to it. `output` is None if nobody reported it.
+    `cached` was read from the prompt cache and `written` was written to it, `written_1h` of that for an hour.
+    `output` is None if nobody reported it.
     """
 
     uncached: int
@@ -37,6 +38,7 @@ class ReportedUsage:
     output: int | None = None
     provider: str = ""
     model: str = ""
+    written_1h: int = 0
 
     @property
     def input_tokens(self) -> int:
@@ -60,9 +62,8 @@ def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
         cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
         if cached <= uncached:  # more than all that was read cannot be within it
             uncached -= cached
-    return ReportedUsage(
-        uncached, cached, written, output, _text(metadata, message, "provider"), _text(metadata, message, "model")
-    )
+    names = _text(metadata, message, "provider"), _text(metadata, message, "model")
+    return ReportedUsage(uncached, cached, written, output, *names, _written_1h(usage, written))
 
 
 def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
@@ -79,7 +80,16 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
         _number(record.get("output_tokens")),
         _text(record, {}, "provider"),
         _text(record, {}, "model"),
+        _written_1h(record, written),
     )
+
+
+def _written_1h(usage: Mapping[str, Any], written: int) -> int:
+    kinds = usage.get("cache_creation")
+    given = _number(usage.get(CACHE_WRITES[2]))
+    if given is None and isinstance(kinds, Mapping):
+        given = _number(kinds.get("ephemeral_1h_input_tokens"))
+    return min(written, given or 0)
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

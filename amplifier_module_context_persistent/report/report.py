@@ -16,7 +16,7 @@ from ..messages.outcome import FAILED, REJECTED
 from ..messages.secrets import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..transcript.bills import Bills
-from ..transcript.cost import PRICES_AS_OF, Prices
+from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript, Turn
 from .blocks import BodyBlocks, encode_block
 from .body import Bodies

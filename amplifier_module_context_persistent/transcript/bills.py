@@ -10,7 +10,7 @@ from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
 from ..messages.usage import ReportedUsage, usage_of_message
-from .cost import Prices
+from .prices import Prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .cost import Bill, Prices
+from .cost import Bill, bill_of, sums_by_model
 from .gathered import Gathered
+from .prices import Prices
 
 BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10
@@ -86,13 +87,9 @@ def totals(found: Gathered, prices: Prices, by: str, since_s: float | None = Non
             one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
             one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_s, slowest_s
     if by != "tool":
-        sums = "count(*), total(uncached_tokens), total(cached_tokens), total(written_tokens), total(output_tokens)"
-        for key, model, requests, *tokens in query.rows("requests", f"model, {sums}", ", model"):
-            uncached, cached, written, output = map(int, tokens)
-            price = prices.of(model)
-            cost = price.of_tokens(uncached, cached, written, output) if price is not None else 0.0
-            bill = Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
-            told.setdefault(key, Total()).bill.add(bill)
+        columns, group = sums_by_model(prices)
+        for key, *sums in query.rows("requests", columns, f", {group}"):
+            told.setdefault(key, Total()).bill.add(bill_of(prices, *sums))
     for key, sessions, sub_agents in query.sessions(by):
         if key in told:
             told[key].sessions, told[key].sub_agents = sessions, sub_agents

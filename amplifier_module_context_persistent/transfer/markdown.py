@@ -41,7 +41,7 @@ from ..paths import session_id_of
 from ..tokens.counter import EstimateCounter
 from ..transcript.bills import Billed, Bills
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
-from ..transcript.cost import PRICES_AS_OF, Prices
+from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript
 
 _COMMANDS = ("command", "cmd", "script")

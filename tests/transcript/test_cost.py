@@ -13,13 +13,13 @@ from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.requests import find_requests
 from amplifier_module_context_persistent.messages.usage import ReportedUsage
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.transcript.cost import (
+from amplifier_module_context_persistent.transcript.bills import Bills
+from amplifier_module_context_persistent.transcript.cost import Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.transcript.prices import (
     DEFAULT_PRICES,
-    Cost,
     Price,
     Prices,
     PricesError,
-    cost_of,
 )
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
@@ -120,6 +120,43 @@ def test_damaged_lines_are_passed_over(tmp_path: Path) -> None:
     assert cost(path).total.requests == 1
 
 
+def test_writes_for_an_hour_cost_what_they_cost(tmp_path: Path) -> None:
+    """As a message's usage tells them, by our names or by Anthropic's, in the bill and in what one request cost."""
+    plain = {"input_tokens": 0, "cache_creation_input_tokens": 1_000_000, "output_tokens": 0}
+    told = {**plain, "cache_creation": {"ephemeral_5m_input_tokens": 750_000, "ephemeral_1h_input_tokens": 250_000}}
+    ours = {"input_tokens": 0, "cache_write_tokens": 1_000_000, "cache_write_1h_tokens": 250_000, "output_tokens": 0}
+    lines = [
+        message(f"m{number}", metadata={"usage": usage, "model": "claude-opus-5-5"})
+        for number, usage in enumerate((plain, told, ours))
+    ]
+    path = write(tmp_path / "log.jsonl", lines)
+    assert cost(path).total.cost == pytest.approx(5 + 2 * (0.75 * 5 + 0.25 * 8))
+    with Transcript(path) as transcript:
+        bills = Bills(transcript.reader, Prices(), lambda _: 0)
+        assert [bills.of(one).cost for one in lines] == pytest.approx([5, 5.75, 5.75])
+
+
+def test_requests_above_a_step_of_the_tariff_cost_more(tmp_path: Path) -> None:
+    """Each by itself, with its answer; requests of one model on both sides of a step are one line of the bill."""
+    usages = [(272_000, 0), (272_001, 0), (72_001, 200_000)]
+    lines: list[dict[str, Any]] = []
+    for number, (uncached, cached) in enumerate(usages):
+        usage = {"input_tokens": uncached + cached, "cache_read_tokens": cached, "output_tokens": 1_000}
+        lines += [
+            {"role": "user", "content": "go", "metadata": {"message_id": f"u{number}"}},
+            message(f"a{number}", metadata={"usage": usage, "model": "gpt-6.2-sol"}),
+        ]
+    path = write(tmp_path / "log.jsonl", lines)
+    low, high = 272_000 * 2 + 1_000 * 10, 272_001 * 4 + 1_000 * 15
+    mixed = 72_001 * 4 + 200_000 * 0.2 + 1_000 * 15
+    found = cost(path)
+    assert found.total.cost == pytest.approx((low + high + mixed) / 1e6)
+    assert {name: bill.requests for name, bill in found.models.items()} == {"gpt-6.2-sol": 3}
+    with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
+        by_turn = costs_by_turn(figures, Prices())
+    assert by_turn == pytest.approx({1: low / 1e6, 2: high / 1e6, 3: mixed / 1e6})
+
+
 @pytest.mark.parametrize(
     ("model", "known"),
     [
@@ -130,6 +167,7 @@ def test_damaged_lines_are_passed_over(tmp_path: Path) -> None:
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
         ("claude-opus-4-1@20250805", "claude-opus-4-1"),
         ("Claude-Haiku-4-5-latest", "claude-haiku-4-5"),
+        ("claude-opus-4-6[1m]", "claude-opus-4-6"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
         ("openai/gpt-5-mini", "gpt-5-mini"),
         ("gpt-5-pro", None),
@@ -148,12 +186,16 @@ def test_models_are_found_by_name(model: str, known: str | None) -> None:
 def test_a_table_takes_the_place_of_the_defaults(tmp_path: Path) -> None:
     """Model by model; cached and written input cost what input costs, unless the table says more."""
     path = tmp_path / "prices.json"
-    path.write_text('{"gpt-5": {"input": 1, "output": 2}, "own": {"input": 4, "output": 8, "cached": 1, "write": 5}}')
+    own = {"input": 4, "output": 8, "cached": 1, "write": 5}
+    long = {**own, "write_1h": 6, "above": 1000, "above_input": 2, "above_output": 3}
+    path.write_text(json.dumps({"gpt-5": {"input": 1, "output": 2}, "own": own, "long": long}))
     prices = Prices.load(path)
-    assert prices.of("gpt-5") == Price(1, 2, 1, 1)
-    assert prices.of("own") == Price(4, 8, 1, 5)
+    assert prices.of("gpt-5") == Price(1, 2, 1, 1, 1)
+    assert prices.of("own") == Price(4, 8, 1, 5, 5)
+    assert prices.of("long") == Price(4, 8, 1, 5, 6, 1000, 2, 3)
+    assert 1000 in prices.steps
     assert prices.of("gpt-5-mini") == DEFAULT_PRICES["gpt-5-mini"]
-    assert Price(4, 8, 1, 5).cost(ReportedUsage(1_000_000, 1_000_000, 1_000_000), 1_000_000) == 18
+    assert Price(4, 8, 1, 5, 5).cost(ReportedUsage(1_000_000, 1_000_000, 1_000_000), 1_000_000) == 18
 
 
 @pytest.mark.parametrize(
@@ -166,6 +208,8 @@ def test_a_table_takes_the_place_of_the_defaults(tmp_path: Path) -> None:
         '{"m": {"input": "1", "output": 2}}',
         '{"m": {"input": -1, "output": 2}}',
         '{"m": {"input": 1, "output": 2, "cache": 3}}',
+        '{"m": {"input": 1, "output": 2, "above": NaN}}',
+        '{"m": {"input": 1, "output": 2, "above": Infinity}}',
     ],
 )
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
