@@ -46,12 +46,13 @@ class Price:
 
     def cost(self, usage: ReportedUsage, output_tokens: int) -> float:
         """What one request cost."""
-        return self.of_tokens(
-            usage.uncached, usage.cached, usage.written, usage.written_1h, output_tokens, read=usage.input_tokens
-        )
+        return self.of_tokens(usage.uncached, usage.cached, usage.written, usage.written_1h, output_tokens)
 
-    def of_tokens(self, uncached: int, cached: int, written: int, written_1h: int, output: int, *, read: int) -> float:
-        """What so many tokens cost, in requests that read up to `read` each; `written` includes `written_1h`."""
+    def of_tokens(
+        self, uncached: int, cached: int, written: int, written_1h: int, output: int, *, read: int | None = None
+    ) -> float:
+        """What one request cost, or several that read up to `read` each; `written` includes `written_1h`."""
+        read = uncached + cached + written if read is None else read
         times_input, times_output = (self.above_input, self.above_output) if read > self.above else (1.0, 1.0)
         put_in = uncached * self.input + cached * self.cached
         put_in += (written - written_1h) * self.write + written_1h * self.write_1h

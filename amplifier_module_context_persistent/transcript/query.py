@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError
-from .cost import Prices
 from .gathered import Gathered
+from .prices import Prices
 
 try:
     import sqlite3
@@ -56,7 +55,8 @@ LEFT JOIN (SELECT session, count(position) AS calls, sum(failed) AS failed FROM 
     USING (session)
 LEFT JOIN (SELECT session, count(*) AS requests, sum(uncached_tokens + cached_tokens + written_tokens) AS input,
                   sum(output_tokens) AS output,
-                  sum(cost_of(model, uncached_tokens, cached_tokens, written_tokens, output_tokens)) AS cost
+                  sum(cost_of(model, uncached_tokens, cached_tokens, written_tokens,
+                              written_1h_tokens, output_tokens)) AS cost
            FROM main.requests WHERE uncached_tokens IS NOT NULL GROUP BY session) USING (session)""",
         "turns_v1": f"""
 SELECT name AS session, project, turn, {_time("first_us")} AS began, {_time("last_us")} AS ended,
@@ -71,7 +71,7 @@ FROM main.calls JOIN main.logs USING (session)""",
         "requests_v1": f"""
 SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, model,
        uncached_tokens + cached_tokens + written_tokens AS input_tokens, cached_tokens, written_tokens, output_tokens,
-       cost_of(model, uncached_tokens, cached_tokens, written_tokens, output_tokens) AS cost
+       cost_of(model, uncached_tokens, cached_tokens, written_tokens, written_1h_tokens, output_tokens) AS cost
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
         "compactions_v1": """
 SELECT name AS session, project, plans.id - session * 1099511627776 + 1 AS number,
@@ -103,13 +103,12 @@ def add_views(found: Gathered, prices: Prices) -> dict[str, list[str]]:
     """Add the views; their columns, by the names without versions."""
     connection = found.connection
     connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
-    price_of = cache(prices.of)
 
     def cost_of(model: Any, *tokens: Any) -> float | None:
-        price = price_of(str(model))
+        price = prices.of(str(model))
         return price.of_tokens(*(count or 0 for count in tokens)) if price is not None else None
 
-    connection.create_function("cost_of", 5, cost_of, deterministic=True)
+    connection.create_function("cost_of", 6, cost_of, deterministic=True)
     for name, query in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
     for name, newest in NEWEST.items():
