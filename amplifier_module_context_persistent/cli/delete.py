@@ -18,7 +18,7 @@ import click
 from ..errors import ContextPersistentError
 from ..log.location import stored_name
 from ..maintenance.open_files import held_for_writing
-from ..paths import LOG_NAME, session_id_of
+from ..paths import LOG_NAME
 from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, look_at
 from ..transcript.sessions import SessionFile
@@ -27,9 +27,9 @@ from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
 from .progress import stages
 from .purge import VACUUM_ADVICE
-from .session_argument import complete, path_of, sessions_here, storage, storage_option
+from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
 from .since import Since
-from .terminal import UnusableError, ask, counted, cut, one_line, reason, say
+from .terminal import ask, counted, cut, one_line, reason, say
 
 _LINE_CELLS = 70
 
@@ -54,7 +54,7 @@ def delete(
     paths = dict.fromkeys(path_of(name) for name in sessions)
     project = [*sessions_here(None)] if storage() or any(Path(path).name == LOG_NAME for path in paths) else []
     known = {str(session.path): session for session in project}
-    named = [known.get(path) or _alone(path) for path in paths]
+    named = [known.get(path) or session_file(path) for path in paths]
     below = [one for one in project if any(_is_below(one, other) for other in named)]
     seen = _looked_at({str(one.path): one for one in [*named, *below]}.values())
     groups = [group for group in with_sub_agents(seen) if group[0].session in named]
@@ -94,21 +94,6 @@ def prune(
         groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
     groups.sort(key=lambda group: group[0].last_s)
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
-
-
-def _alone(path: str) -> SessionFile:
-    """A log that lies elsewhere: it has no sub-agents that anybody knows of.
-
-    Raises:
-        UnusableError: there is none.
-    """
-    try:
-        changed_s = 0.0 if stored_name(path) is not None else os.lstat(path).st_mtime
-    except (OSError, ValueError) as error:
-        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
-    return SessionFile(
-        path if stored_name(path) is not None else Path(path), session_id_of(path) or Path(path).stem, "", changed_s
-    )
 
 
 def _is_below(one: SessionFile, other: SessionFile) -> bool:

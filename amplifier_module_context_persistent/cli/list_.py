@@ -9,10 +9,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -20,18 +21,24 @@ from rich.text import Text
 
 from ..catalogue.glance import Glances
 from ..errors import LogError, RecallError
+from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
 from ..tokens.counter import open_counter
+from ..transcript.cost import Prices
 from ..transcript.overview import Overview, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
+from .cost_table import money
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
 from .since import Since
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
-_COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6))
+if TYPE_CHECKING:
+    from ..transcript.totals import Total
+
+_COLUMNS = (("AGE", 4), ("TOOK", 4), ("MESSAGES", 8), ("TOKENS", 6), ("SIZE", 6), ("COST", 7))
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
@@ -48,7 +55,7 @@ _INDENT = " " * 5
 @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many, the newest.")
 @click.option("--since", type=Since(), help="Only those with a message since then: 12h, 3d, 2026-01-31.")
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
-@click.option("-l", "--long", "in_full", is_flag=True, help="Also when each began, its model and its failed calls.")
+@click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model and failed calls.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(
     directories: tuple[str, ...],
@@ -69,31 +76,37 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
-    matches = _matching(words) if words is not None else None
     sessions = sessions_of(directories, everywhere=everywhere)
-    look = _Look(sessions, since, matches, count_failed=in_full)
+    matches = _Matching(words, sessions) if words is not None else None
+    look = _Look(sessions, since, matches)
     if everywhere and most is None:
         seen = look.by_project()
     else:
         seen = islice(look.newest_first(), most)
         seen = iter(_by_project(list(seen))) if everywhere else seen
+    totals: Mapping[str, Total] = {}
+    if in_full:
+        listed = list(seen)
+        seen, totals = iter(listed), _totals([one.session for one in listed])
     if as_json:
-        click.echo(json.dumps({"sessions": [one.to_json() for one in seen]}))
-        look.glances.keep()
+        told = [one.to_json() | _figures(totals.get(str(one.session.path))) for one in seen]
+        click.echo(json.dumps({"sessions": told}))
+        look.keep()
         return
     output = console()
     project, shortest = None, _shortest_ids(sessions) if output.is_terminal else None
     is_first = True
     for one in seen:
         if is_first:
-            _row(output, [name for name, _ in _COLUMNS], Text("STATE"), "SESSION", style="bold")
+            heads = [name for name, _ in _COLUMNS if in_full or name != "COST"]
+            _row(output, heads, Text("STATE"), "SESSION", style="bold")
             is_first = False
         if everywhere and one.session.project != project:
             project = one.session.project
             output.print(Text(escaped(one_line(project)), "bold"), overflow="fold")
-        _show(output, one, shortest, in_full=in_full)
+        _show(output, one, shortest, totals.get(str(one.session.path)), in_full=in_full, with_date=words is not None)
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
-    look.glances.keep()
+    look.keep()
     if is_first:
         output.print(_nothing(found=bool(sessions), everywhere=everywhere, directories=directories), soft_wrap=True)
 
@@ -105,13 +118,11 @@ class _Look:
         self,
         sessions: list[SessionFile],
         since: float | None,
-        matches: Callable[[SessionFile], bool] | None,
-        *,
-        count_failed: bool,
+        matches: _Matching | None,
     ) -> None:
-        self._sessions, self._since, self._matches, self._count_failed = sessions, since, matches, count_failed
+        self._sessions, self._since, self._matches = sessions, since, matches
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-        self._counter, self.glances = open_counter("estimate"), Glances()
+        self._counter, self._glances = open_counter("estimate"), Glances()
 
     def newest_first(self, project: str | None = None) -> Iterator[Overview]:
         """Give them, or those of one project, in order of their last messages.
@@ -127,21 +138,20 @@ class _Look:
                 break
             while waiting and -waiting[0][0] > session.modified_s:
                 yield heappop(waiting)[-1]
-            if self._matches is not None and not self._matches(session):
+            if self._matches is not None and not self._matches.is_found_in(session):
                 continue
             with progress(str(session.path)) as files:
-                one = look_at(
-                    session,
-                    self._counter,
-                    self._held,
-                    glances=self.glances,
-                    files=files,
-                    count_failed=self._count_failed,
-                )
+                one = look_at(session, self._counter, self._held, glances=self._glances, files=files)
             if self._since is None or one.last_s >= self._since:
                 heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
         while waiting:
             yield heappop(waiting)[-1]
+
+    def keep(self) -> None:
+        """Write to the catalogues what they lacked."""
+        self._glances.keep()
+        if self._matches is not None:
+            self._matches.keep()
 
     def by_project(self) -> Iterator[Overview]:
         """Give the sessions of each project together, the project with the newest message first."""
@@ -152,24 +162,62 @@ class _Look:
             yield from rest
 
 
-def _matching(words: str) -> Callable[[SessionFile], bool]:
-    """Whether a message of a session says something."""
-    from ..search.pattern import text_pattern  # most lists are of all sessions
-    from ..transcript.search import search
+class _Matching:
+    """Says in which sessions a message says something; what cannot be read says nothing."""
 
-    try:
-        pattern = text_pattern(words)
-    except RecallError as error:
-        raise click.UsageError(f"--grep: {one_line(str(error))}") from error
+    def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
+        from ..search.pattern import text_pattern  # most lists are of all sessions
+        from ..transcript.project_search import SessionsSearch
 
-    def matches(session: SessionFile) -> bool:
+        try:
+            self._pattern = text_pattern(words)
+        except RecallError as error:
+            raise click.UsageError(f"--grep: {one_line(str(error))}") from error
+        has_catalogues = all(session.project and isinstance(session.path, Path) for session in sessions)
+        self._catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
+        self._has_catalogues = has_catalogues
+
+    def is_found_in(self, session: SessionFile) -> bool:
+        """Whether one of a session's messages says it."""
+        from ..transcript.search import search
+
+        if self._has_catalogues and self._catalogues.rules_out(session):
+            return False
         try:
             with progress(str(session.path)) as files, Transcript(session.path, files=files) as transcript:
-                return next(iter(search(transcript, pattern)), None) is not None
+                reader = file_reader(transcript.reader) if self._has_catalogues else None
+                among = self._catalogues.positions(session, reader) if reader is not None else None
+                return next(iter(search(transcript, self._pattern, among=among)), None) is not None
         except (OSError, ValueError, LogError):
             return False
 
-    return matches
+    def keep(self) -> None:
+        """Add to the catalogues what they lacked."""
+        self._catalogues.update()
+
+
+def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
+    """What each session comes to, by its path."""
+    from ..tokens.on_demand import named_counter  # most lists do not say it
+    from ..transcript.totals import totals
+    from .many_sessions import gathering
+
+    with gathering(sessions, named_counter("auto"), keeps=True) as found:
+        return totals(found, Prices(), "path")
+
+
+def _figures(total: Total | None) -> dict[str, Any]:
+    return {
+        "failed_calls": total.failed_calls if total is not None else None,
+        "cost": _cost(total),
+    }
+
+
+def _cost(total: Total | None) -> float | None:
+    """What a session's requests cost; None where none has a price."""
+    if total is None or total.bill.requests == total.bill.unpriced_requests:
+        return None
+    return round(total.bill.cost, 6)
 
 
 def _by_project(seen: list[Overview]) -> list[Overview]:
@@ -223,7 +271,15 @@ def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[Session
     return found
 
 
-def _show(output: Console, seen: Overview, shortest: dict[str, str] | None, *, in_full: bool) -> None:
+def _show(
+    output: Console,
+    seen: Overview,
+    shortest: dict[str, str] | None,
+    total: Total | None,
+    *,
+    in_full: bool,
+    with_date: bool,
+) -> None:
     readable = not seen.error
     cells = [
         age(time.time() - seen.last_s),
@@ -232,13 +288,15 @@ def _show(output: Console, seen: Overview, shortest: dict[str, str] | None, *, i
         scaled(seen.tokens, "kMGT") if readable else "",
         scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
+    if in_full:
+        cells.append(money(cost) if (cost := _cost(total)) is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))
-    _say(output, seen.error or seen.first_line)
+    _say(output, seen.error or (f"{seen.date}  {seen.first_line}" if with_date else seen.first_line))
     if in_full and readable:
         began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
         took = duration(seen.duration_s) if seen.duration_s is not None else ""
-        failed = counted(seen.failed_calls, "failed call") if seen.failed_calls else ""
+        failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
         _say(output, ", ".join(filter(None, (began, took, seen.model, failed))))
 
 
@@ -252,7 +310,7 @@ def _say(output: Console, text: str) -> None:
 def _row(output: Console, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
     """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
     row = Text(style=style)
-    for cell, (_, columns) in zip(cells, _COLUMNS, strict=True):
+    for cell, (_, columns) in zip(cells, _COLUMNS, strict=False):
         row.append(f"{cell:>{columns}} ")
     row.append(" ").append_text(state)
     gap = " " * (_STATE_COLUMNS + 1 - len(state))

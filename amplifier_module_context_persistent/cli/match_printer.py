@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -10,20 +11,32 @@ from rich.console import Console
 from rich.text import Text
 
 from ..messages.metadata import metadata_of, timestamp_of
+from ..transcript.overview import Overview
 from ..transcript.search import HiddenText, Line
 from ..transcript.transcript import Placed
 from .message_printer import head_of
 from .session_argument import session_name
-from .terminal import console, escaped, one_line
+from .terminal import console, cut, escaped, one_line
 
 _LINE_CHARS = 300  # of a line are shown
 _BEFORE_CHARS = 100  # of these before the first match
 
 
 class MatchPrinter:
-    """Prints the matches in the form that was asked for."""
+    """Prints the matches in the form that was asked for.
 
-    def __init__(self, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
+    Args:
+        look: looks at the session whose log is at a path.
+        several: whether there are several sessions.
+        names: print only which sessions match.
+        count: print only how many lines match in each.
+        as_json: print JSON lines.
+    """
+
+    def __init__(
+        self, look: Callable[[str], Overview], *, several: bool, names: bool, count: bool, as_json: bool
+    ) -> None:
+        self._look = look
         self.only_names = names
         self.shows_messages = not names and not count
         self._count, self._several, self._as_json = count, several, as_json
@@ -49,14 +62,25 @@ class MatchPrinter:
             self._print(_shown(line))
 
     def sum_up(self, path: str, total: int) -> None:
-        """Print the session's name or count, if only that was asked for."""
+        """Print the session, or how many lines match in it, if only that was asked for."""
         if self.shows_messages:
             return
+        told: dict[str, Any] = {"session": session_name(path), "path": path}
+        if self._count:
+            self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
+            return
+        seen = self._look(path)
+        told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
+        self._told(told, [session_name(path), seen.date, seen.session.project, seen.first_line])
+
+    def _told(self, told: dict[str, Any], cells: list[str]) -> None:
+        """Print a line; its cells stand apart by tabs, in a terminal by spaces."""
         if self._as_json:
-            told: dict[str, Any] = {"session": session_name(path), "path": path}
-            click.echo(json.dumps(told | ({"lines": total} if self._count else {})))
+            click.echo(json.dumps(told))
+        elif self._console.is_terminal:
+            self._print(Text(cut("  ".join(escaped(one_line(cell)) for cell in cells if cell), self._console.width)))
         else:
-            self._print(Text(f"{_name(path)}{f': {total}' if self._count else ''}"))
+            click.echo("\t".join(escaped(one_line(cell)) for cell in cells))
 
     def _print(self, text: Text) -> None:
         if self._console.is_terminal:

@@ -60,6 +60,8 @@ class MessagePrinter:
         self._counter = open_counter("estimate")
         self._console = screen or console()
         self._printed = False
+        self.place: dict[str, Any] = {}
+        """What JSON lines say before the message: in which session it is."""
 
     def show(self, placed: Placed, *, turn: int | None = None, note: str = "") -> None:
         """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
@@ -79,7 +81,7 @@ class MessagePrinter:
             self._print(Text(f"(empty {what})", "dim"))
 
     def _as_plain(self, placed: Placed) -> dict[str, Any]:
-        plain: dict[str, Any] = {"number": placed.number, "tools": placed.tools, "message": placed.message}
+        plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
         if (ending := placed.ending) is not None:
             answers = ending.call.number if ending.call is not None else None
             plain |= {"answers": answers, "outcome": ending.outcome, "duration_s": ending.duration_s}

@@ -12,12 +12,15 @@ from functools import partial
 
 import click
 
+from ..catalogue.glance import Glances
 from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..log.reader import LogReader
 from ..log.record import ROLES
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
+from ..tokens.counter import open_counter
+from ..transcript.overview import Overview, look_at
 from ..transcript.search import search
 from ..transcript.sessions import SessionFile
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -30,6 +33,7 @@ from .session_argument import (
     last_path,
     no_catalogue_option,
     path_of,
+    session_file,
     storage,
     storage_option,
 )
@@ -96,12 +100,19 @@ def search_command(
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
     files = [] if sessions or last else all_sessions(everywhere=everywhere)
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
-    printer = MatchPrinter(several=len(paths) > 1, names=names, count=count, as_json=as_json)
+    known, glances = {str(session.path): session for session in files}, Glances()
+
+    def look(path: str) -> Overview:
+        session = known.get(path) or session_file(path)
+        return look_at(session, open_counter("estimate"), None, glances=glances)
+
+    printer = MatchPrinter(look, several=len(paths) > 1, names=names, count=count, as_json=as_json)
     one = _Search(wanted, printer, role=role, tool=tool, context=0 if names or count else lines, hidden=hidden)
     if files and not hidden and storage() is None:  # the catalogue is about files
         code = _search_with_catalogue(one, files)
     else:
         code = _searched(one, ((path, None) for path in paths))
+    glances.keep()
     if tool is not None and code == FINDINGS:
         check_tool(tool, _tool_names(paths))
     context.exit(code)

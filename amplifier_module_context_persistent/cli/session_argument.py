@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -145,6 +146,21 @@ def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[Sess
         where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
         raise UnusableError(where)
     return [one for one in found if since_s is None or one.modified_s >= since_s]
+
+
+def session_file(path: str) -> SessionFile:
+    """A session by its log's path or location; its project is not known.
+
+    Raises:
+        UnusableError: there is none.
+    """
+    try:
+        changed_s = 0.0 if stored_name(path) is not None else os.lstat(path).st_mtime
+    except (OSError, ValueError) as error:
+        raise UnusableError(f"{one_line(path)}: {reason(error)}") from error
+    return SessionFile(
+        path if stored_name(path) is not None else Path(path), session_id_of(path) or Path(path).stem, "", changed_s
+    )
 
 
 def session_name(path: str) -> str:

@@ -22,10 +22,12 @@ from ..transcript.outline import TurnLine, outline
 from ..transcript.relatives import relatives_of
 from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
+from .errors_of_many import show_errors
 from .message_printer import MessagePrinter
 from .pager import paged
 from .progress import progress
-from .session_argument import complete_tool, session_argument
+from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
+from .since import Since
 from .spans import Span, SpanType, chosen_positions
 from .terminal import (
     UnusableError,
@@ -46,7 +48,9 @@ _LEAST_ROOM = 10
 
 
 @click.command()
-@session_argument
+@optional_session_argument
+@click.option("--all", "everywhere", is_flag=True, help="With --errors: in the sessions of all projects.")
+@click.option("--since", type=Since(), help="With --errors, without SESSION: of calls made since then, as 12h or 3d.")
 @click.option("--turn", "turn_span", type=SpanType(), help="Only this turn, or turns A:B.")
 @click.option("--range", "span", type=SpanType(), help="Only this message, or messages A:B.")
 @click.option("--role", type=click.Choice(ROLES), help="Only messages of this role.")
@@ -54,10 +58,14 @@ _LEAST_ROOM = 10
 @click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
 @click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--no-catalogue", is_flag=True, help="With --errors, without SESSION: read all logs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one for each message or turn.")
 def show(
-    path: str,
+    path: str | None,
     *,
+    everywhere: bool,
+    since: float | None,
+    no_catalogue: bool,
     turn_span: Span | None,
     span: Span | None,
     role: str | None,
@@ -69,6 +77,8 @@ def show(
 ) -> None:
     """Show the messages of SESSION, its turns, or the calls that failed.
 
+    With --errors and without SESSION, the calls that failed in all sessions of this project, or with --all of all.
+
     Turns and messages are numbered from 1; negative numbers count from the end: `--turn -1` is the last turn,
     `--range -10:` the last ten messages. A turn begins at a human message; what comes before the first one belongs to
     turn 1. A result names the message with its call. Tokens are an estimate. Long texts are folded. In a terminal the
@@ -76,6 +86,20 @@ def show(
     """
     if as_outline and (span or role or tool or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
+    if path is None:
+        if not errors or turn_span or span or role:
+            raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
+        show_errors(
+            all_sessions(everywhere=everywhere, since_s=since),
+            MessagePrinter(full=full, as_json=as_json),
+            tool=tool,
+            since_s=since,
+            as_json=as_json,
+            keeps=not no_catalogue,
+        )
+        return
+    if everywhere or since is not None:
+        raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), nullcontext() if as_json else paged():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalogue.covered import FIGURES, Stamp, covered_by_path, name_of
-from ..catalogue.database import Catalogue, CatalogueError, catalogue_of, in_memory
+from ..catalogue.database import NAME, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.figures import figures_of
 from ..errors import LogError
 from ..log.filesystem import FileSystem
@@ -49,6 +49,10 @@ class Gathered:
         """How many sessions there are."""
         ((count,),) = self.connection.execute("SELECT count(*) FROM main.logs")
         return int(count)
+
+    def tools(self) -> list[str]:
+        """The tools that were called, by name."""
+        return [tool for (tool,) in self.connection.execute("SELECT DISTINCT tool FROM calls ORDER BY tool")]
 
     @property
     def sub_agents(self) -> int:
@@ -94,11 +98,12 @@ def gathered(
             blocked = {place for place in places if not _is_writable(place, left.values())}
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
+                is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
                 may_keep = keeps and isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
                 try:
                     with (
                         Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=True) as figures,
+                        figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as figures,
                     ):
                         _copy(figures.connection, figures.session, found, number, one)
                 except (LogError, OSError, ValueError) as error:

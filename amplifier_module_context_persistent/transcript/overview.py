@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,12 @@ class Overview:
     """When its last message was written."""
     model: str = ""
     """The model that answered last, as far as a message or a report says."""
-    failed_calls: int | None = None
-    """Results of calls that failed or were rejected; None if they were not looked for."""
     error: str = ""
+
+    @property
+    def date(self) -> str:
+        """The day and the minute of its last message, in this machine's time zone."""
+        return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M")
 
     @property
     def last_s(self) -> float:
@@ -96,7 +100,6 @@ class Overview:
             "last_message": self.last_message,
             "duration_s": self.duration_s,
             "model": self.model,
-            "failed_calls": self.failed_calls,
             "error": self.error,
         }
 
@@ -108,7 +111,6 @@ def look_at(
     *,
     glances: Glances | None = None,
     files: FileSystem | None = None,
-    count_failed: bool = False,
 ) -> Overview:
     """Look at a session's log; where its catalogue says all, nothing else is read.
 
@@ -118,17 +120,15 @@ def look_at(
         held: files that are held open for writing; None where nobody knows.
         glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
         files: the system calls, to be told how far reading is.
-        count_failed: whether to count the results that failed.
     """
     try:
-        kept, glance, failed = glances or Glances(), None, None
+        kept, glance = glances or Glances(), None
         if isinstance(session.path, Path) and counter.name == "estimate" and glances is not None:
             glance = kept.of(str(session.path), files)
-        if glance is None or count_failed:
+        if glance is None:
             with Transcript(session.path, files=files) as transcript:
-                failed = _failed_calls(transcript, counter) if count_failed else None
-                glance = glance or kept.look_at(transcript.reader, counter)
-        return Overview(session, **asdict(glance), is_open=_is_open(session.path, held), failed_calls=failed)
+                glance = kept.look_at(transcript.reader, counter)
+        return Overview(session, **asdict(glance), is_open=_is_open(session.path, held))
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         return Overview(session, error=str(said or error))
@@ -137,11 +137,3 @@ def look_at(
 def _is_open(path: Path | str, held: Collection[Identity] | None) -> bool | None:
     """Whether a process of this machine holds a log open; nobody knows that of one in a database."""
     return None if held is None or isinstance(path, str) else identity_of(path) in held
-
-
-def _failed_calls(transcript: Transcript, counter: TokenCounter) -> int:
-    from ..catalogue.figures import figures_of  # most lists do not count them
-
-    with figures_of(transcript.reader, counter, or_any=True) as found:
-        ((failed,),) = found.rows("SELECT total(failed) FROM calls WHERE session = ?")
-    return int(failed)

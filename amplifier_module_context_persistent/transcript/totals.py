@@ -18,7 +18,7 @@ BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10
 _DAY = "date({0} / 1000000, 'unixepoch', 'localtime')"
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
-_KEYS = {"project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
+_KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def totals(found: Gathered, prices: Prices, by: str, since_s: float | None = Non
     Args:
         found: the sessions.
         prices: prices of models.
-        by: one of `BY`, or `""` for the sum of all.
+        by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         since_s: only what happened since then, in seconds since 1970; what tells no time is left out.
     """
     query = _Query(found, by, since_s)
@@ -108,6 +108,22 @@ def slowest_calls(found: Gathered, since_s: float | None = None, most: int = SLO
         (*_since(since_s), most),
     )
     return [Slow(*row) for row in rows]
+
+
+def failed_calls(found: Gathered, tool: str | None, since_s: float | None) -> dict[str, list[int]]:
+    """Where calls failed or have no result: by the paths of logs, the places of results, or else of calls, from 0."""
+    rows = found.connection.execute(
+        "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
+        " WHERE (failed OR result_position IS NULL) AND place IS NOT NULL"
+        " AND (? IS NULL OR ifnull(called_us, answered_us) >= ?) ORDER BY session, place",
+        _since(since_s),
+    )
+    places: dict[str, list[int]] = {}
+    for path, place, name in rows:
+        of_log = places.setdefault(path, [])
+        if (tool is None or tool.casefold() == str(name).casefold()) and place not in of_log[-1:]:
+            of_log.append(place)
+    return {path: of_log for path, of_log in places.items() if of_log}
 
 
 def _since(since_s: float | None) -> tuple[int | None, int | None]:

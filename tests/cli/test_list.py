@@ -130,14 +130,18 @@ def test_those_that_say_something() -> None:
     said_at(log_of("two"), 2, texts=["Refunds."])
     assert list(listed("--grep", "total (")) == ["one"]
     assert list(listed("--grep", "refund")) == ["two"]
+    assert re.search(
+        r"^     \d{4}-\d\d-\d\d \d\d:\d\d  Refunds\.$", run("list", "--grep", "refund").output, re.MULTILINE
+    )
     assert listed("--grep", "nothing like it") == {}
 
 
 def test_more_of_each_session() -> None:
-    """--long adds when it began, how long it took, the model, and failed calls."""
+    """--long adds the cost, when it began, how long it took, the model, and failed calls."""
     call = {"id": "a", "tool": "bash", "arguments": {}}
+    paid = {"model": "claude-sonnet-4-5", "usage": {"input_tokens": 500_000, "output_tokens": 0}}
     messages = [
-        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"model": "claude-sonnet-4-5"}},
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": paid},
         {"role": "tool", "tool_call_id": "a", "content": "Error: no"},
     ]
     write(log_of("s1"), messages)
@@ -146,6 +150,9 @@ def test_more_of_each_session() -> None:
     )
     session = listed("--long")["s1"]
     assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
+    assert session["cost"] == 1.5
+    head, row, _ = run("list", "--long").output.splitlines()
+    assert ("COST" in head, "1.50  " in row) == (True, True)
 
 
 @posix
@@ -216,6 +223,7 @@ def test_the_list_as_json() -> None:
         "duration_s": 0.0,
         "model": "",
         "failed_calls": None,
+        "cost": None,
         "error": "",
     }
     tokens = session["tokens"]

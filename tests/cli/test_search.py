@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.paths import project_slug
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, is_harmless, log_of, run, write
 
 
@@ -96,14 +98,19 @@ def test_matches_stand_out_in_a_terminal() -> None:
 
 
 def test_only_sessions_or_counts() -> None:
-    """`-l` names the sessions, `-c` counts the lines that match; a session without any is not named."""
-    assert run("search", "o", "-l").output == "short\ntalk\n"
+    """`-l` names the sessions with date, project and title, `-c` counts the lines; one without any is not named."""
+    listed = [line.split("\t") for line in run("search", "o", "-l").output.splitlines()]
+    assert [cells[0] for cells in listed] == ["short", "talk"]
+    assert [cells[2:] for cells in listed][1] == [project_slug("."), "Why is the total wrong?"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", listed[1][1])
+    assert run("search", "o", "-l", "--no-catalogue").output == run("search", "o", "-l").output
     assert run("search", "refunds|rounds", "-c").output == "talk: 2\n"
     assert run("search", "line", "-c", "talk").output == "talk: 100\n"
     told = [json.loads(line) for line in run("search", "total", "-c", "--json").output.splitlines()]
     assert [(one["session"], one["lines"]) for one in told] == [("short", 1), ("talk", 2)]
     told = [json.loads(line) for line in run("search", "total", "-l", "--json").output.splitlines()]
-    assert told == [{"session": name, "path": str(log_of(name))} for name in ("short", "talk")]
+    assert [(one["session"], one["path"]) for one in told] == [(name, str(log_of(name))) for name in ("short", "talk")]
+    assert told[1]["first_line"] == "Why is the total wrong?"
 
 
 def test_json_lines_say_where() -> None:
@@ -211,7 +218,7 @@ def test_hostile_matches_are_shown_as_text(env: dict[str, str]) -> None:
         done = run("search", pattern, env=env)
         assert done.exit_code == 0
         assert is_harmless(done.output)
-        assert is_harmless(run("search", pattern, "-l", env=env).output)
+        assert is_harmless(run("search", pattern, "-l", env=env).output.replace("\t", " "))
 
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:

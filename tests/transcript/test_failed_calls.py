@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent.report.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.outline import outline
-from amplifier_module_context_persistent.transcript.overview import look_at
-from amplifier_module_context_persistent.transcript.sessions import SessionFile
 from amplifier_module_context_persistent.transcript.stats import collect
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.pages import read_page
-from tests.support.sessions_of_a_home import write
+from tests.support.sessions_of_a_home import run, write
 
 
 def ran(number: int, command: str, result: str) -> list[dict[str, Any]]:
@@ -46,5 +45,5 @@ def test_a_search_that_finds_nothing_did_not_fail(tmp_path: Path) -> None:
         assert {name: tool.errors for name, tool in statistics.tools.items()} == {"bash": 2, "unknown": 1}
         report(transcript, tmp_path / "page.html")
     assert read_page(tmp_path / "page.html").head["history"]["calls"]["state"] == ".ff."
-    session = SessionFile(path, "s1", "project", 1.0)
-    assert look_at(session, EstimateCounter(), held=set(), count_failed=True).failed_calls == 3
+    (listed,) = json.loads(run("list", "--long", "--json", path.parent).output)["sessions"]
+    assert listed["failed_calls"] == 3

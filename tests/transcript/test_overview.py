@@ -6,14 +6,10 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
-from tests.support.counted_reads import CountedReads
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
-from tests.support.logs import sealed
-from tests.support.snapshots import make_snapshot
 
 
 def session(path: Path) -> SessionFile:
@@ -81,27 +77,3 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_a_state_is_one_word_or_two(changes: dict[str, object], state: str) -> None:
     """The worst that is known."""
     assert replace(Overview(session(Path("x"))), **changes).state == state
-
-
-def test_who_counts_failed_calls_of_a_known_log_reads_little_of_it(tmp_path: Path) -> None:
-    """What the catalogue has added up is not read again, but for samples."""
-    path = tmp_path / "log.jsonl"
-    results = (
-        {"role": "tool", "tool_call_id": f"c{number}", "content": ("Error: no " if number % 3 else "yes ") * 400}
-        for number in range(1_500)
-    )
-    bodies = (
-        encode_message(result, message_id=f"m{number}", timestamp="2026-01-05T09:00:00.000Z")
-        for number, result in enumerate(results)
-    )
-    path.write_bytes(b"".join(sealed(list(bodies))))
-    path.chmod(0o600)
-    assert make_snapshot(str(path))
-    counts = []
-    for _ in range(2):
-        read = CountedReads()
-        found = look_at(session(path), EstimateCounter(), held=set(), files=read, count_failed=True)
-        assert found.failed_calls == 1_000
-        counts.append(read.bytes_read)
-    assert counts[0] > path.stat().st_size
-    assert counts[1] < path.stat().st_size / 4

@@ -1,0 +1,77 @@
+"""`context-persistent show --errors` without SESSION: the calls that failed in many sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.busy_homes import BusyHome
+from tests.support.sessions_of_a_home import is_harmless, log_of, run, write
+
+CALLS = [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "tool": "grep", "arguments": {}}]
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Go on."},
+    {"role": "assistant", "content": "", "tool_calls": CALLS},
+    {"role": "tool", "tool_call_id": "a", "content": "Error: \x1b[31mno"},
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A session of this project in which one call failed and one has no result, a sound one, and one elsewhere."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    write(log_of("failed"), MESSAGES)
+    write(log_of("sound"), MESSAGES[:1])
+    write(log_of("elsewhere", tmp_path / "there"), MESSAGES)
+    return tmp_path
+
+
+def shown(*arguments: str) -> list[tuple[str, int]]:
+    done = run("show", "--errors", "--json", *arguments)
+    assert done.exit_code == 0, done.output
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    return sorted((one["session"], one["number"]) for one in told)
+
+
+def test_they_are_those_of_this_project_or_of_all() -> None:
+    assert shown() == [("failed", 2), ("failed", 3)]
+    assert shown("--all") == [("elsewhere", 2), ("elsewhere", 3), ("failed", 2), ("failed", 3)]
+    assert shown("--tool", "BASH") == [("failed", 3)]
+    assert shown("--since", "2026-01-06") == []
+
+
+def test_the_text_names_the_sessions() -> None:
+    """What cannot be printed is escaped; from which sessions it is, is said on the error stream."""
+    done = run("show", "--errors")
+    assert done.stdout.splitlines()[0].startswith("failed  ")
+    assert "FAILED" in done.stdout
+    assert "NO RESULT" in done.stdout
+    assert is_harmless(done.stdout)
+    assert done.stderr.startswith("2 messages in 1 of 2 sessions, up to 2026-01-05 ")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_they_are_the_same_without_a_catalogue(home: Path, seed: int) -> None:
+    BusyHome(home, seed, damage=0.2).grow()
+    assert shown("--all") == shown("--all", "--no-catalogue")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--all"], ["--errors", "--turn", "1"], ["failed", "--all"], ["failed", "--errors", "--since", "1d"]],
+)
+def test_one_session_or_many(arguments: list[str]) -> None:
+    done = run("show", *arguments)
+    assert done.exit_code == 2
+    assert "many sessions" in " ".join(done.output.split())
+
+
+def test_an_unknown_tool_lists_those_that_there_are() -> None:
+    done = run("show", "--errors", "--tool", "nothing")
+    assert done.exit_code == 2
+    assert "there are bash, grep" in done.output
