@@ -25,11 +25,9 @@ from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
 from ..tokens.counter import open_counter
-from ..transcript.cost import Prices
 from ..transcript.overview import Overview, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
-from .cost_table import money
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
 from .since import Since
@@ -199,6 +197,7 @@ class _Matching:
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
     from ..tokens.on_demand import named_counter  # most lists do not say it
+    from ..transcript.cost import Prices
     from ..transcript.totals import totals
     from .many_sessions import gathering
 
@@ -289,6 +288,8 @@ def _show(
         scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
     if in_full:
+        from .cost_table import money
+
         cells.append(money(cost) if (cost := _cost(total)) is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)
     _row(output, cells, Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(name)))

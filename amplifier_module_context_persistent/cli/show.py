@@ -22,7 +22,6 @@ from ..transcript.outline import TurnLine, outline
 from ..transcript.relatives import relatives_of
 from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
-from .errors_of_many import show_errors
 from .message_printer import MessagePrinter
 from .pager import paged
 from .progress import progress
@@ -89,6 +88,8 @@ def show(
     if path is None:
         if not errors or turn_span or span or role:
             raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
+        from .errors_of_many import show_errors  # one session needs no figures
+
         show_errors(
             all_sessions(everywhere=everywhere, since_s=since),
             MessagePrinter(full=full, as_json=as_json),
