@@ -90,17 +90,27 @@ def show(
             raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
         from .errors_of_many import show_errors  # one session needs no figures
 
-        show_errors(
-            all_sessions(everywhere=everywhere, since_s=since),
-            MessagePrinter(full=full, as_json=as_json),
-            tool=tool,
-            since_s=since,
-            as_json=as_json,
-            keeps=not no_catalogue,
-        )
+        printer = MessagePrinter(full=full, as_json=as_json)
+        sessions = all_sessions(everywhere=everywhere, since_s=since)
+        show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json, keeps=not no_catalogue)
         return
     if everywhere or since is not None:
         raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")
+    _show_one(path, turn_span, span, role, tool, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
+
+
+def _show_one(
+    path: str,
+    turn_span: Span | None,
+    span: Span | None,
+    role: str | None,
+    tool: str | None,
+    *,
+    errors: bool,
+    as_outline: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), nullcontext() if as_json else paged():
