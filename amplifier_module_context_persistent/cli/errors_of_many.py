@@ -24,7 +24,6 @@ def show_errors(
     tool: str | None,
     since_s: float | None,
     as_json: bool,
-    keeps: bool,
 ) -> None:
     """Print the results of calls that failed, and the calls without a result, session by session.
 
@@ -34,12 +33,11 @@ def show_errors(
         tool: only calls of this tool, whatever the case of its name.
         since_s: only calls that were made since then, in seconds since 1970.
         as_json: whether it prints JSON lines.
-        keeps: whether catalogues may be used and written.
 
     Raises:
         UnusableError: there is no such tool, or a log cannot be read any more.
     """
-    with gathering(sessions, named_counter("auto"), keeps=keeps) as found:
+    with gathering(sessions, named_counter("auto")) as found:
         places, line = failed_calls(found, tool, since_s), source_line(found)
         if tool is not None and not places:
             check_tool(tool, found.tools())

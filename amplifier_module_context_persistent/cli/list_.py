@@ -197,11 +197,11 @@ class _Matching:
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
     from ..tokens.on_demand import named_counter  # most lists do not say it
-    from ..transcript.cost import Prices
+    from ..transcript.prices import Prices
     from ..transcript.totals import totals
     from .many_sessions import gathering
 
-    with gathering(sessions, named_counter("auto"), keeps=True) as found:
+    with gathering(sessions, named_counter("auto")) as found:
         return totals(found, Prices(), "path")
 
 

@@ -20,14 +20,14 @@ _MOST_NAMED = 3
 
 
 @contextmanager
-def gathering(sessions: Sequence[SessionFile], counter: TokenCounter, *, keeps: bool) -> Iterator[Gathered]:
+def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[Gathered]:
     """Gather the figures of sessions, with a bar where it takes long; arguments as `gathered`.
 
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.
     """
     try:
-        with gathered(sessions, counter, _watched, keeps=keeps) as found:
+        with gathered(sessions, counter, _watched) as found:
             yield found
     except CatalogueError as error:
         raise UnusableError(reason(error)) from error

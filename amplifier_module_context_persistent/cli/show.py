@@ -57,14 +57,12 @@ _LEAST_ROOM = 10
 @click.option("--errors", is_flag=True, help="Only results of calls that failed, and calls without a result.")
 @click.option("--outline", "as_outline", is_flag=True, help="Print one line for each turn instead.")
 @click.option("--full", is_flag=True, help="Fold nothing.")
-@click.option("--no-catalogue", is_flag=True, help="With --errors, without SESSION: read all logs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one for each message or turn.")
 def show(
     path: str | None,
     *,
     everywhere: bool,
     since: float | None,
-    no_catalogue: bool,
     turn_span: Span | None,
     span: Span | None,
     role: str | None,
@@ -92,7 +90,7 @@ def show(
 
         printer = MessagePrinter(full=full, as_json=as_json)
         sessions = all_sessions(everywhere=everywhere, since_s=since)
-        show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json, keeps=not no_catalogue)
+        show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json)
         return
     if everywhere or since is not None:
         raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")

@@ -22,7 +22,7 @@ from ..transcript.prices import Prices
 from ..transcript.query import Answer, QueryError, add_views, ask
 from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of
-from .session_argument import all_sessions, storage_option
+from .session_argument import all_sessions, no_catalogue_option, storage_option
 from .tables import table
 from .terminal import UnusableError, console, escaped, reason
 
@@ -45,7 +45,7 @@ _LATE_S = 2.0
     "--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding's name."
 )
 @click.option("--prices", "prices_path", metavar="FILE", type=click.Path(dir_okay=False), help="As for `stats`.")
-@click.option("--no-catalogue", is_flag=True, help="Neither use nor write the catalogue.")
+@no_catalogue_option
 def sql(
     query: str | None,
     *,
@@ -56,7 +56,6 @@ def sql(
     timeout: float,
     tokenizer: str,
     prices_path: str | None,
-    no_catalogue: bool,
 ) -> None:
     """Ask in SQL what sessions come to.
 
@@ -77,7 +76,7 @@ def sql(
         raise UnusableError(reason(error)) from error
     asked = sys.stdin.read() if query == "-" else query
     sessions = all_sessions(everywhere=everywhere) if asked is not None else []
-    with gathering(sessions, counter, keeps=not no_catalogue) as found:
+    with gathering(sessions, counter) as found:
         views = add_views(found, prices)
         if asked is None:
             _list_views(views, as_json=as_json)

@@ -75,7 +75,7 @@ def stats(
         prices = Prices.load(prices_path) if prices_path is not None else Prices()
         if path is None:
             sessions = all_sessions(everywhere=everywhere, since_s=since)
-            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json, keeps=True)
+            show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json)
             return
         with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
             reader = transcript.reader

@@ -34,7 +34,6 @@ def show_many(
     by: str | None,
     since_s: float | None,
     as_json: bool,
-    keeps: bool,
 ) -> None:
     """Print what sessions come to.
 
@@ -45,12 +44,11 @@ def show_many(
         by: one of `totals.BY`; without it by model and tool, and the slowest calls.
         since_s: only what happened since then, in seconds since 1970.
         as_json: print one JSON object.
-        keeps: whether catalogues may be used and written.
 
     Raises:
         UnusableError: the figures cannot be added up.
     """
-    with gathering(sessions, counter, keeps=keeps) as found:
+    with gathering(sessions, counter) as found:
         total, slowest = total_of(found, prices, since_s), slowest_calls(found, since_s)
         parts = {key: totals(found, prices, key, since_s) for key in ([by] if by else ("model", "tool"))}
         source, line = source_of(found), source_line(found)
