@@ -68,4 +68,5 @@ async def test_a_compaction_is_one_line(seen: list[Seen]) -> None:
     one = next(one.compaction for one in seen if one.compaction)
     text = compaction_text(one)
     assert text.startswith(f"compaction: {one.tokens_before:,} to {one.tokens_after:,} tokens; newly ")
-    assert f"{one.dropped:,} {DROPPED}" in text
+    parts = {ELIDED: one.elided, DROPPED: one.dropped, SUMMARISED: one.summarised}
+    assert [f"{count:,} {mark}" in text for mark, count in parts.items()] == [count > 0 for count in parts.values()]
