@@ -22,6 +22,7 @@ from ..log.record import (
     Member,
     Message,
     decode,
+    encode_control,
     encode_object,
     has_crc,
     member_of,
@@ -80,6 +81,8 @@ class Rewrite:
         """The ordinals that are live in the new file."""
         self._resets = 0
         self._damage_put = False
+        self._asked = ("", "")
+        """Whom the new file names for the next answer."""
         self._answer_altered = False
         """Whether the answer at hand was redacted: reasoning that comes later in it is bound to what stood there."""
         self._plan_put = False
@@ -219,12 +222,21 @@ class Rewrite:
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
         """Write a message; what was damaged stays so, and every reader reports it."""
         body = self._message_body(ordinal, line, value)
+        if value.get("role") == "assistant":
+            self._put_asked(ordinal)
         if not damaged:
             self._put(body)
         elif has_crc(line):
             self._put_damaged(body + line[-CRC_TAIL_BYTES:])
         else:
             self._put_damaged(body + b"}")
+
+    def _put_asked(self, ordinal: int) -> None:
+        """Say who gave an answer where its receipt went: what is bound to a model is shown to that one alone."""
+        provider, model = self._reader.index.model_of(ordinal) if ordinal < self._total else ("", "")
+        if provider and (provider, model) != self._asked:
+            self._put(encode_control("asked", provider=provider, model=model))
+        self._asked = ("", "")
 
     def _put_damaged(self, line: bytes) -> None:
         self._damage_put = True
@@ -275,6 +287,8 @@ class Rewrite:
             if kind.named_by_hash and changed != value:
                 return
             self._plan_put = self._plan_put or name == "plan"
+            if name in ("view", "asked"):
+                self._asked = str(value.get("provider", "")), str(value.get("model", ""))
             body = control_body(line, value) if changed == value else encode_object(changed)
             if damaged:
                 self._put_damaged(body + b"}")
@@ -286,6 +300,8 @@ class Rewrite:
         kind, counts = kind_of(name), self._counts
         if kind.depends_on_history:  # it stands for all that its view could be made of
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
+        if self._purge.cleared and name == "asked":
+            return True  # written anew before its answer
         if self._purge.cleared and kind.last_in_force and value != self._plan and value not in self._usage:
             return True
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))

@@ -21,8 +21,10 @@ from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.maintenance.purge import plan_purge
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.search import pattern
+from amplifier_module_context_persistent.view.receipts import Receipt
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
+    STAMP,
     append,
     append_bodies,
     assert_sound,
@@ -214,6 +216,33 @@ async def test_a_session_goes_on_behind_a_purge(path: str, start_session: StartS
         assert not any("hunter2" in str(message) for message in view)
     assert [message["content"] for message in await manager.get_messages()] == said
     assert [message["content"] for message in messages(path)] == said
+    assert findings(path) == []
+
+
+@pytest.mark.parametrize("mode", ["before", "cleared", "redact"])
+def test_who_gave_an_answer_outlives_the_receipts(path: str, mode: str) -> None:
+    """Thinking is shown to models that can read it; a second purge says it once more, not twice."""
+    log = FileLog(path)
+    append_bodies(log, body(0, text=" hunter2"))
+    for number, model in ((1, "m-1"), (2, "m-2")):
+        receipt = Receipt(f"r{number}", STAMP, "", f"id-{number - 1}", 1, 9, 99, "p", "", 0, "0" * 32, model=model)
+        answer = {"role": "assistant", "content": f"answer {number}"}
+        append_bodies(log, receipt.encode(), encode_message(answer, message_id=f"id-{number}", timestamp=STAMP))
+    append_bodies(log, body(3))
+    if mode == "cleared":
+        append_bodies(log, *reset_bodies("r", keep(0, 2)))
+    log.close()
+    for _ in range(2):
+        purged(path, {"before": Purge(before="id-1"), "cleared": CLEARED, "redact": redact("hunter2")}[mode])
+        assert kinds(path).count("view") == 0
+        reader = FileLog(path)
+        reader.follow()
+        ids = {
+            message["metadata"]["message_id"]: at for at, message in enumerate(reader.read(range(len(reader.index))))
+        }
+        assert [reader.index.model_of(ids[f"id-{number}"]) for number in (1, 2)] == [("p", "m-1"), ("p", "m-2")]
+        assert kinds(path).count("asked") == 2
+        reader.close()
     assert findings(path) == []
 
 
