@@ -129,13 +129,12 @@ class Resets:
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
         """Take a message that belongs to a reset; where it is doubtful, its reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
-        lacks_members = state.description is not None and len(state.members) < state.description.count
         state.members.append((number, ordinal))
         if doubtful and not (state.begun or state.committed):
             self._orphans.append((number, ordinal))
         if not state.in_force:
             self._apply_if_complete(state)
-        elif state is self._last and lacks_members:  # it stands after its commit
+        elif state is self._last and state.description is not None:  # it stands after its commit
             rest = self.index.live[state.content_length() - 1 :]
             self.index.replace_live([*state.content(), *rest])
 

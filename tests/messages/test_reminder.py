@@ -98,9 +98,9 @@ async def test_only_what_comes_behind_the_conversation_is_a_reminder() -> None:
     assert_valid(view, history=history, late_system="reminder")
 
 
-async def test_system_messages_stay_where_the_option_is_not_set() -> None:
-    """The default shows them as they are."""
-    manager = InMemoryContextManager(tokenizer="estimate")
+async def test_system_messages_stay_where_the_option_says_so() -> None:
+    """They are shown as they are."""
+    manager = InMemoryContextManager(tokenizer="estimate", late_system="system")
     for message in (user("hello"), system("late")):
         await manager.add_message(message)
     assert said(await manager.get_messages_for_request()) == [("user", "hello"), ("system", "late")]

@@ -97,10 +97,13 @@ function drawSeen() {
     head.append(badge);
     if (className === "not-proved" && why) head.append(make("span", "why", why));
   }
-  const budget = requests.budget[request];
-  if (requests.tokens[request] >= 0) head.append(make("span", "tokens", `${count(requests.tokens[request])}${budget ? ` of ${count(budget)}` : ""} tokens`));
-  const unbound = requests.unbound[request];
-  if (unbound > 0) head.append(make("span", "why", withoutReasoning(unbound)));
+  const [budget, unbound] = [requests.budget[request], requests.unbound[request]];
+  if (requests.tokens[request] >= 0) {
+    const left = unbound > 0 ? ` · ${count(unbound)} without reasoning` : "";
+    const tokens = make("span", "tokens", `${count(requests.tokens[request])}${budget ? ` of ${count(budget)}` : ""} tokens${left}`);
+    if (left) tokens.title = withoutReasoning(unbound);
+    head.append(tokens);
+  }
   const close = button("quiet close", () => showRequest(-1), "Close");
   close.setAttribute("aria-label", "Close: what the model saw");
   head.append(close);
