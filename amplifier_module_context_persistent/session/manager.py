@@ -15,11 +15,12 @@ from typing import Any, Self, Unpack
 
 from ..clock import new_id, utc_now
 from ..config import Config, Options
-from ..errors import RecordError
+from ..errors import LogFailedError, RecordError
 from ..log.base import Log
 from ..log.record import to_plain
+from ..messages.host_form import content_key
 from ..messages.message import Message, text_of
-from ..messages.metadata import given_id, is_ephemeral
+from ..messages.metadata import given_id, is_ephemeral, metadata_of
 from ..messages.normalize import why_refused
 from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
@@ -81,7 +82,9 @@ class PersistentContextManager:
         given = {"transcript_path": transcript_path} if transcript_path is not None else {}
         self._host = Host(coordinator)
         self.config = Config.load({**options, **given}, warn=self._host.warn_once, composed=coordinator is not None)
-        self._now = now
+        self._now, self._new_id = now, new_id
+        self._unknown: dict[str, str] = {}
+        """The ids of messages of which nobody knows whether they are stored, by content: a repeat is the same one."""
         self._usage = Usage(self.config, self._host, session_id)
         self._meter = self._usage.meter
         working_dir = working_dir or self._host.working_dir
@@ -133,7 +136,8 @@ class PersistentContextManager:
         Raises:
             RecordError (a `ValueError`): it cannot be stored as it is, or no view could ever show it: it has no
                 content, is a result without a call's id, or has calls without ids; nothing was stored.
-            LogError: the log took nothing, or its state is unknown (`LogFailedError`).
+            LogError: the log took nothing, or its state is unknown (`LogFailedError`); then the same message may be
+                added again, and is stored once.
         """
         plain = to_plain(message)
         if given_id(plain) is None and (reason := why_refused(plain)):
@@ -150,7 +154,18 @@ class PersistentContextManager:
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
             if plain["role"] == "assistant":
                 self._meter.answered()
-            session = await self._store.append(lambda history: history.add(plain, timestamp=timestamp), small=small)
+            key = content_key(plain) if self._unknown else ""
+            if key in self._unknown and given_id(plain) is None:
+                plain = {**plain, "metadata": {**metadata_of(plain), "message_id": self._unknown[key]}}
+            own_id = self._new_id()
+            try:
+                session = await self._store.append(
+                    lambda history: history.add(plain, timestamp=timestamp, own_id=own_id), small=small
+                )
+            except LogFailedError:
+                self._unknown[content_key(plain)] = given_id(plain) or own_id
+                raise
+            self._unknown.pop(key, None)
         if self._host.has_hooks:
             total, length = len(session.log.index.live), len(text_of(plain))
             payload = {"role": plain["role"], "content_length": length, "total_messages": total}

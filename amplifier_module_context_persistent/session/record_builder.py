@@ -86,9 +86,15 @@ class RecordBuilder:
         """Prepare buffered records, and then what `prepare` gives."""
         return lambda index: [*self.control(carried)(index), *prepare(index)]
 
-    def add(self, message: Message, *, timestamp: str) -> Prepare:
-        """Prepare the record of a message, as `to_plain` gave it; none if the log holds it already."""
-        own_id, metadata = self._new_id(), message.get("metadata")
+    def add(self, message: Message, *, timestamp: str, own_id: str | None = None) -> Prepare:
+        """Prepare the record of a message, as `to_plain` gave it; none if the log holds it already.
+
+        Args:
+            message: the message; one that brings an id keeps it.
+            timestamp: ISO 8601.
+            own_id: the id of one that brings none; else a new one.
+        """
+        own_id, metadata = own_id or self._new_id(), message.get("metadata")
         brought = given_id(message) if metadata and "message_id" in metadata else None
         claimed: list[str] = []
 

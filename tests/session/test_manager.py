@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import errno
 import inspect
 import random
 import threading
@@ -16,9 +17,12 @@ import pytest
 
 from amplifier_module_context_persistent import (
     InMemoryContextManager,
+    LogFailedError,
     LogUnreadableError,
+    MemoryLog,
     PersistentContextManager,
 )
+from amplifier_module_context_persistent.log.base import Outcome, Prepare
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, user
 from tests.support.resumed_sessions import (
@@ -284,3 +288,33 @@ async def test_a_large_history_does_not_block_the_event_loop(path: Path) -> None
         if max(opening[0], reading[0], adding[0]) < 0.25 and opening[0] < opening[1] / 2:
             return
     pytest.fail(f"gaps and durations: opening {opening}, reading {reading}, adding {adding}")
+
+
+class Forgetful(MemoryLog):
+    """A log whose next append is stored or not, and nobody is told which."""
+
+    fails, stores = False, True
+
+    def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
+        if not self.fails:
+            return super().append(batch, wait=wait)
+        self.fails = False
+        if self.stores:
+            super().append(batch, wait=wait)
+        raise LogFailedError(errno.EIO, "nobody knows whether this is stored")
+
+
+@pytest.mark.parametrize("stores", [True, False])
+async def test_a_message_of_an_unknown_append_may_be_added_again(stores: bool) -> None:
+    """It is stored once, whatever became of the first attempt; a later one with the same words is another message."""
+    log = Forgetful()
+    log.stores = stores
+    async with PersistentContextManager(log=log) as manager:
+        await manager.add_message({"role": "user", "content": "yes"})
+        log.fails = True
+        with pytest.raises(LogFailedError):
+            await manager.add_message({"role": "user", "content": "go on"})
+        await manager.add_message({"role": "user", "content": "go on"})
+        assert [message["content"] for message in await manager.get_messages()] == ["yes", "go on"]
+        await manager.add_message({"role": "user", "content": "go on"})
+        assert [message["content"] for message in await manager.get_messages()] == ["yes", "go on", "go on"]
