@@ -19,7 +19,7 @@ import errno
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -185,9 +185,10 @@ class PostgresLog:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
         if lock:
             rows.begin(connection, limit_s=self._reader.timeout_s)
-        sent = self._send(connection, batch, lock=lock)
+        before, sent = self._sent, self._send(connection, batch, lock=lock)
         if lock:
-            with self._forgetting_refused():
+            # a refused end of a transaction that only found it stored says nothing of what is stored
+            with nullcontext() if sent is before else self._forgetting_refused():
                 connection.execute(b"commit")
         if connection.is_unreplicated:  # type: ignore[attr-defined]
             connection.is_unreplicated = False  # type: ignore[attr-defined]

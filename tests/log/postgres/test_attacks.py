@@ -154,6 +154,36 @@ def test_a_commit_that_no_replica_has_is_not_acknowledged(server: TestServer, lo
     assert numbers(log) == [1, 2, 3]
 
 
+def test_a_refused_end_of_the_question_is_no_verdict(
+    server: TestServer, storage: str, log: PostgresLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message is stored and no replica has it; then the transaction that finds it is cancelled as it ends."""
+    import psycopg
+
+    commits: list[bytes] = []
+    really = psycopg.Connection.execute
+
+    def execute(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        if query == b"commit":
+            commits.append(query)
+            if len(commits) == 1:
+                return really(self, b"do $$ begin raise exception 'cancelled' using errcode = '57014'; end $$")
+        return really(self, query, *arguments, **options)
+
+    waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'"
+    with setting(server, "synchronous_standby_names", "'nowhere'"):
+        thread = threading.Thread(target=append, args=(log, 2))
+        thread.start()
+        wait_until(lambda: bool(server.execute(waiting)))
+        monkeypatch.setattr(psycopg.Connection, "execute", execute)
+        for (pid,) in server.execute(waiting):
+            server.execute("select pg_cancel_backend(%s)", pid)
+        wait_until(lambda: len(commits) >= 2)
+    thread.join(30)
+    append(log, 3)
+    assert numbers(log) == [1, 2, 3]
+
+
 def test_fsync_overrules_a_role_that_does_not_wait(server: TestServer, storage: str) -> None:
     """With `durability: write` what was appended is not on the disk yet; with `fsync` it is."""
     unflushed = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())::bigint"
