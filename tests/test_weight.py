@@ -1,0 +1,34 @@
+"""The package and its tests do not grow unnoticed: whoever cuts lowers these numbers, whoever raises one says why."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+PACKAGE = "amplifier_module_context_persistent"
+MOST_STATEMENTS = {PACKAGE: 23_300, "tests": 28_000}
+MOST_FILES = {PACKAGE: 312, "tests": 410}
+
+
+def statements_in(source: Path) -> int:
+    """How many statements a file has, without imports and the texts of documentation."""
+    nodes = ast.walk(ast.parse(source.read_text(encoding="utf-8")))
+    return sum(
+        isinstance(node, ast.stmt) and not isinstance(node, ast.Import | ast.ImportFrom) and not is_text(node)
+        for node in nodes
+    )
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is a text alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+@pytest.mark.parametrize("tree", MOST_STATEMENTS)
+def test_it_weighs_no_more_than_before(tree: str) -> None:
+    """Layout and comments change nothing; neither do documentation and imports."""
+    files = sorted((ROOT / tree).rglob("*.py"))
+    assert len(files) <= MOST_FILES[tree]
+    assert sum(map(statements_in, files)) <= MOST_STATEMENTS[tree]
