@@ -183,6 +183,9 @@ class PostgresLog:
 
     def _attempt(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
+        connection.is_unreplicated = False  # type: ignore[attr-defined]
+        if self._reader.head is None:  # before the transaction, which may be rolled back: what is known of stays
+            self._reader.follow(connection, create=True)
         if lock:
             rows.begin(connection, limit_s=self._reader.timeout_s)
         before, sent = self._sent, self._send(connection, batch, lock=lock)
@@ -190,16 +193,14 @@ class PostgresLog:
             # a refused end of a transaction that only found it stored says nothing of what is stored
             with nullcontext() if sent is before else self._forgetting_refused():
                 connection.execute(b"commit")
-        if connection.is_unreplicated:  # type: ignore[attr-defined]
-            connection.is_unreplicated = False  # type: ignore[attr-defined]
-            if self._durable:
-                raise ServerError("the server gave up waiting for its replica")
+        if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]
+            raise ServerError("the server gave up waiting for its replica")
         return sent
 
     def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
         reader = self._reader
-        if lock or reader.head is None:
-            reader.follow(connection, create=True, lock=lock)
+        if lock:
+            reader.follow(connection, lock=True)
         if self._sent is not None and self._is_stored(connection, self._sent):
             return self._sent
         self._sent = None

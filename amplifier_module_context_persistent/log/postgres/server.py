@@ -43,6 +43,7 @@ _LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _SHORTEST_CONNECT_S = 2  # libpq's own least timeout
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.05, 1.0
 _IDLE_S = 30.0  # a connection that was not used for so long is asked for a sign of life first
+_IDLE = 0  # `psycopg.pq.TransactionStatus`: in no transaction
 _ASIDE_S = 1.0  # for what is asked or cancelled on the side, once a deadline has passed
 
 _DEFAULTS: dict[str, str | int] = {
@@ -174,16 +175,15 @@ class Server:
             self._cancel(connection)
             raise ServerError(f"it did not answer in time{holder}") from error
         except Exception as error:
-            state = getattr(error, "sqlstate", "")
-            if state == "" and not hasattr(error, "sqlstate"):
+            if not hasattr(error, "sqlstate"):
                 raise
-            refused = is_refusal(error)
+            state, refused = error.sqlstate or "", is_refusal(error)
             if not refused:
                 connection.pgconn.finish()
             reason = first_line(error)
             if state == _NO_PREPARED_STATEMENT:
                 reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
-            raise ServerError(reason, sqlstate=state or "", is_refusal=refused) from error
+            raise ServerError(reason, sqlstate=state, is_refusal=refused) from error
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -218,7 +218,7 @@ class Server:
     def _put_back(self, connection: Any) -> None:
         if connection.closed:
             self.close()  # what broke one has broken the others, or will be found out by new ones
-        elif self.users <= 0 or connection.pgconn.transaction_status != 0:  # not idle: the server rolls back
+        elif self.users <= 0 or connection.pgconn.transaction_status != _IDLE:  # the server rolls back
             connection.pgconn.finish()
         else:
             connection.used_s = time.monotonic()

@@ -48,6 +48,16 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def cut_once_more(proxy: CuttingProxy, place: int) -> None:
+    """Let the next connection be cut after so many bytes of the server's."""
+    proxy.on_cut = lambda: None
+
+    def arm() -> None:
+        proxy.cut_answers_after = place
+
+    threading.Timer(0.005, arm).start()  # the proxy disarms both cuts as it makes one
+
+
 @contextlib.contextmanager
 def holding(server: TestServer, storage: str) -> Iterator[Any]:
     """Hold the row of a log, as a client does that vanished in a transaction."""
@@ -93,6 +103,23 @@ def test_a_refused_question_is_no_verdict(server: TestServer, storage: str) -> N
             log.close()
     finally:
         server.execute("alter role postgres reset lock_timeout")
+
+
+def test_a_session_whose_first_append_is_cut_begins_all_the_same(server: TestServer, storage: str) -> None:
+    """Cut as the log's row is made, and again at the end of the next attempt: it is no log that was removed."""
+    with contextlib.closing(CuttingProxy(server.socket_path)) as proxy:
+        append(warm := PostgresLog(f"{proxy.location(storage)}#p/warm", lock_timeout_s=20), 1)
+        warm.close()
+        for number, place in enumerate(range(100, 1_700, 100)):
+            log = PostgresLog(f"{proxy.location(storage)}#p/s{number}", lock_timeout_s=20)
+            log.follow()  # it is connected, and there is no such log
+            proxy.on_cut = lambda place=place: cut_once_more(proxy, place)  # type: ignore[misc]
+            proxy.cut_after = 1
+            append(log, 1)
+            append(log, 2)
+            proxy.cut_answers_after = None
+            assert numbers(log) == [1, 2]
+            log.close()
 
 
 def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
