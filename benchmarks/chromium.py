@@ -51,10 +51,15 @@ os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 _TIMEOUT_S = 120.0
+_LEFT_WORDS = ("navigated or closed", "context was destroyed", "Cannot find context", "Promise was collected")
 
 
 class BrowserError(Exception):
     """The browser said no, or nothing in time."""
+
+
+class PageLeftError(BrowserError):
+    """The page was left for another one while a script ran in it."""
 
 
 class Chromium:
@@ -127,7 +132,9 @@ class Chromium:
             self.listen(deadline - time.monotonic())
         answer = self._answers.pop(number)
         if "error" in answer:
-            raise BrowserError(f"{method}: {answer['error'].get('message')}")
+            why = str(answer["error"].get("message"))
+            left = any(words in why for words in _LEFT_WORDS)
+            raise (PageLeftError if left else BrowserError)(f"{method}: {why}")
         return dict(answer["result"])
 
     def listen(self, timeout_s: float) -> None:
@@ -177,12 +184,18 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, condition: str, timeout_s: float = _TIMEOUT_S) -> None:
-        """Wait until a condition holds in the page."""
+        """Wait until a condition holds in the page, or in the one that takes its place."""
         deadline = time.monotonic() + timeout_s
-        while not self.run(f"Boolean({condition})"):
+        while not self._holds(condition):
             if time.monotonic() > deadline:
                 raise BrowserError(f"this does not come true: {condition}")
             time.sleep(0.02)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(f"Boolean({condition})"))
+        except PageLeftError:
+            return False  # the next page is asked
 
     def press(self, key: str, **more: Any) -> None:
         """Press a key; a single character is typed as well."""
