@@ -20,6 +20,8 @@ BOUND_KEY = "bound"
 """Of an answer with reasoning: the hash of all that its request was sent (`view/bound.py`)."""
 LINE_KEY = "line_before"
 """In the metadata of a message: the line that the view before it ended with (see `view.arrangement`)."""
+_PUBLIC_PREFIX = "amplifier_public_"
+_REFERENCE_ONLY = "amplifier_public_reference_only"
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 ERROR = WordedPattern(
     re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE),
@@ -94,6 +96,26 @@ def is_ephemeral(message: Mapping[str, Any]) -> bool:
     """Whether it is meant for this process's views only and is not to be stored."""
     metadata = metadata_of(message)
     return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
+
+
+def is_reference_only(message: Mapping[str, Any]) -> bool:
+    """Whether a message is kept for people and programs that read the history, and never sent to a model."""
+    return metadata_of(message).get(_REFERENCE_ONLY) is True
+
+
+def for_model(message: Message) -> Message | None:
+    """What a model may see of a message; None where nothing, the same object where all.
+
+    Hosts keep what a person typed and where a message was copied from under keys of their own (as
+    amplifier-module-context-simple and amplifier-bundle-context-managed of 2026-09 have them). They are no part of a
+    request.
+    """
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict) or not any(key.startswith(_PUBLIC_PREFIX) for key in metadata):
+        return message
+    if metadata.get(_REFERENCE_ONLY) is True:
+        return None
+    return {**message, "metadata": {k: value for k, value in metadata.items() if not k.startswith(_PUBLIC_PREFIX)}}
 
 
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from ..log.base import Log
 from ..log.record import to_plain
 from ..messages.host_form import content_key
 from ..messages.message import Message, text_of
-from ..messages.metadata import given_id, is_ephemeral, metadata_of
+from ..messages.metadata import given_id, is_ephemeral, is_reference_only, metadata_of
 from ..messages.normalize import why_refused
 from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
@@ -152,7 +152,7 @@ class PersistentContextManager:
             plain = self._pending.note(plain)
             timestamp, content = self._now(), plain.get("content")
             small = not (isinstance(content, str) and len(content) > _LARGE_CHARS)
-            if plain["role"] == "assistant":
+            if plain["role"] == "assistant" and not is_reference_only(plain):
                 self._meter.answered()
             key = content_key(plain) if self._unknown else ""
             if key in self._unknown and given_id(plain) is None:

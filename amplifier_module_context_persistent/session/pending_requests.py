@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY
+from ..messages.metadata import BOUND_KEY, is_reference_only
 from ..view.readers import bond_of
 
 _MOST_NAMED = 64
@@ -85,6 +85,8 @@ class PendingRequests:
         Where a response becomes several messages, the later ones say also how many stand before them.
         """
         metadata = message.get("metadata")
+        if is_reference_only(message):
+            return message
         if message["role"] != "assistant":
             if self._answers:
                 self._waiting = []

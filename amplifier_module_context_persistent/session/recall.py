@@ -22,7 +22,7 @@ from ..errors import RecallError
 from ..log.base import Log, finds_bytes
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import RECALL_TOOL, is_ephemeral, metadata_of, timestamp_of
+from ..messages.metadata import RECALL_TOOL, is_ephemeral, is_reference_only, metadata_of, timestamp_of
 from ..messages.text import full_text
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.recall_media import with_media
@@ -222,7 +222,7 @@ class RecallSearch:
 
     def _match(self, position: int, message: Message, deadline: float) -> None:
         pattern = self._wanted.pattern
-        if pattern is None or is_ephemeral(message):
+        if pattern is None or is_ephemeral(message) or is_reference_only(message):
             return
         text, searched = full_text(message)
         spans: list[tuple[int, int]] = []
@@ -296,6 +296,8 @@ def find_live(log: Log, reference: str) -> int:
     ordinal = index.find_live(reference, index.live)
     if ordinal is not None and index.is_live(ordinal):
         (message,) = log.read([ordinal])
+        if is_reference_only(message):
+            raise RecallError(f"reference: {reference} is kept for readers of the history and is not shown to a model")
         if metadata_of(message).get("message_id") == reference:
             return len(index.live) - 1 - index.live[::-1].index(ordinal)
     if index.find_all([reference]):

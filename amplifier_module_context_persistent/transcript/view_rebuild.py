@@ -2,7 +2,8 @@
 
 A view is made by the same code as in its session, from the history as it stood then. A receipt may be written after a
 reset that came between it and its view; so where the history at its place does not give the view, those that resets
-replaced before are tried, the newest first: the hash tells which one is right.
+replaced before are tried, the newest first: the hash tells which one is right. Views of before 2026-11-23 showed what
+hosts keep for readers of the history alone (`for_model`); they are tried last.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from ..config import Config
 from ..errors import ConfigError
@@ -151,11 +153,12 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
     head = request.head
     known = index_of(book.index, noted.records)
     first: Rebuilt | None = None
-    for live in (noted.live, *reversed(book.replaced[: noted.resets])):
+    lives = (noted.live, *reversed(book.replaced[: noted.resets]))
+    for shows_public, live in product((False, True), lives):
         index = as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = window_of(config, receipt)
+        window = window_of(config, receipt, shows_public=shows_public)
         view = window.build(Past(reader, index), request, may_plan=False).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -182,10 +185,10 @@ def unknown_options(receipt: Receipt) -> set[str]:
     return {*receipt.render} - {*RENDERING, BONDS, LINE, WIRE}
 
 
-def window_of(config: Config, receipt: Receipt) -> ViewState:
+def window_of(config: Config, receipt: Receipt, *, shows_public: bool = False) -> ViewState:
     """A window that makes views as the receipt's was made."""
     bonds, wire = bonds_of(receipt), WIRE in receipt.render
-    return ViewState(config, Uncounted(), Extras(), lambda: "", store=True, bonds=bonds, wire=wire)
+    return ViewState(config, Uncounted(), Extras(), lambda: "", bonds=bonds, wire=wire, shows_public=shows_public)
 
 
 def bonds_of(receipt: Receipt) -> Bonds:

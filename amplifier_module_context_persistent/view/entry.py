@@ -15,10 +15,11 @@ from ..messages.command_outcome import run_failed
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
-from ..messages.message import Call, Message, calls_of, result_id_of, without_thinking
+from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
     bound_to,
+    for_model,
     is_human,
     line_before,
     metadata_of,
@@ -56,7 +57,9 @@ class Entry:
     """Whether the plan that is being made has to leave it as it is, though it is no pin."""
     blank: bool = False
     plain: bool = True
-    """Whether it can be handed out as it was stored."""
+    """Whether it is in a form that every provider accepts."""
+    for_readers: bool = False
+    """Whether its metadata hold something that is left out, since it is for readers of the history."""
     calls: tuple[Call, ...] = ()
     closed: frozenset[str] = frozenset()
     """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
@@ -110,7 +113,8 @@ class Entry:
     @property
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored where nothing else changes it."""
-        return self.plain and not self.late and self.offload is None and not self.omits and not self.chain_ends
+        changed = self.for_readers or self.late or self.offload is not None or self.omits or self.chain_ends
+        return self.plain and not changed
 
     @property
     def shown_media(self) -> Iterator[tuple[int, Medium]]:
@@ -127,6 +131,7 @@ def classify(
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
     asked: tuple[str, str] | None = None,
+    shows_public: bool = False,
 ) -> Entry:
     """Describe a message.
 
@@ -138,22 +143,32 @@ def classify(
         kinds: tells what a tool does.
         size_bytes: the length of the message as JSON.
         asked: the provider and the model that were asked for it; None where nothing is looked at that is bound to one.
+        shows_public: whether what is kept for readers of the history is shown, as in views before 2026-11-23.
     """
-    metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
+    metadata, role = metadata_of(message), message.get("role")
+    message_id = metadata.get("message_id")
+    known_id = message_id if ordinal >= 0 and isinstance(message_id, str) else ""
+    sent = message if shows_public else for_model(message)
+    if sent is None:
+        return Entry(ordinal, known_id, role="", tokens=0, blank=True)
+    accepted = normalise(sent)
+    if sent is not message:
+        size_bytes = len(as_json(sent).encode(errors="replace"))
     late, answers = late and role in INSTRUCTING, role in ("tool", "function")
-    message_id, source = metadata.get("message_id"), metadata.get("source")
+    source = metadata.get("source")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
     tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
         ordinal=ordinal,
-        id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
+        id=known_id,
         role=str(role),
         tokens=tokens,
         human=is_human(message),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
-        plain=accepted is message,
+        plain=accepted is sent,
+        for_readers=sent is not message,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
         failed=tells_error(message),

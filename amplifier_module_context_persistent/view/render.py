@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
+from ..messages.metadata import for_model
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
@@ -67,6 +68,8 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
     """
     if not entry.plain:
         message = normalise(message) or message
+    if entry.for_readers:
+        message = for_model(message) or message
     if entry.offload is not None and (cut is None or replace(cut, then="") == entry.offload):
         cut, boundary = cut or entry.offload, "line"
     if cut is not None:

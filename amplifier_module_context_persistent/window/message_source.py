@@ -36,12 +36,15 @@ class MessageSource:
         counter: counts tokens.
         extras: the messages that are in no log.
         bound: whether entries say what is bound to a provider.
+        shows_public: as `classify`.
     """
 
-    def __init__(self, config: Config, counter: TokenCounter, extras: Extras, *, bound: bool = True) -> None:
+    def __init__(
+        self, config: Config, counter: TokenCounter, extras: Extras, *, bound: bool = True, shows_public: bool = False
+    ) -> None:
         self._reminds, self._boundary = config.late_system == "reminder", config.truncate_boundary
         self._counter, self.extras = counter, extras
-        self._bound = bound
+        self._bound, self._shows_public = bound, shows_public
         self._kinds = ToolKinds(config.tool_kinds)
         self._shown = ShownLines()
 
@@ -65,6 +68,7 @@ class MessageSource:
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
                 asked=index.model_of(ordinal) if self._bound else None,
+                shows_public=self._shows_public,
             )
             for ordinal, message in messages
             if where is None or where(message)

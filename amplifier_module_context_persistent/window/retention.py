@@ -17,7 +17,7 @@ from ..errors import RetentionError
 from ..log.base import Log
 from ..log.index import DAMAGED, UNCHAINED, Index
 from ..messages.message import Message, blocks_of
-from ..messages.metadata import metadata_of
+from ..messages.metadata import is_reference_only, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .message_source import Extras
@@ -77,7 +77,7 @@ class RetainedBodies:
         best, best_rank = None, 0
         for ordinal, message in self._candidates(log, body):
             rank = _rank(message, body)
-            if rank > best_rank and not (has_factory and _is_replaced(message)):
+            if rank > best_rank and not (has_factory and _is_replaced(message)) and not is_reference_only(message):
                 best, best_rank = ordinal, rank
                 if rank == _WHOLE:
                     break

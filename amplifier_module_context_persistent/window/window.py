@@ -69,6 +69,7 @@ class ViewState:
         store: whether plans go to the log.
         bonds: what of an answer is left out where it is bound to something else than what stands there.
         wire: whether views keep the rules of `view.wire`.
+        shows_public: as `classify`.
     """
 
     def __init__(
@@ -81,9 +82,11 @@ class ViewState:
         store: bool = True,
         bonds: Bonds = Bonds.PREFIX,
         wire: bool = True,
+        shows_public: bool = False,
     ) -> None:
-        self._config, self._new_id = config, new_id
-        self._source, self._bonds = MessageSource(config, counter, extras, bound=bonds is not Bonds.NONE), bonds
+        self._config, self._new_id, self._bonds = config, new_id, bonds
+        is_bound = bonds is not Bonds.NONE
+        self._source = MessageSource(config, counter, extras, bound=is_bound, shows_public=shows_public)
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._keeps_wire_rules = wire
         self._breaker, self._sums = Breaker(config), RunningSums()
