@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ..messages.command_outcome import run_failed
 from ..messages.elide import Cut, elide_message
@@ -122,7 +122,46 @@ class Entry:
         return ((number, medium) for number, medium in enumerate(self.media) if number not in self.omits)
 
 
+class HowToDescribe(TypedDict, total=False):
+    """What `classify` takes beside the message."""
+
+    late: bool
+    """Whether system text is shown as a reminder."""
+    kinds: ToolKinds
+    """Tells what a tool does."""
+    size_bytes: int
+    """The length of the message as JSON."""
+    asked: tuple[str, str] | None
+    """The provider and the model that were asked for it; None where nothing is looked at that is bound to one."""
+
+
 def classify(
+    ordinal: int,
+    message: Message,
+    count: Callable[[Message], int],
+    *,
+    shows_public: bool = False,
+    **how: Unpack[HowToDescribe],
+) -> Entry:
+    """Describe a message.
+
+    Args:
+        ordinal: its position among the records, or a negative number.
+        message: the message as it was stored.
+        count: counts the form in which it would be sent.
+        shows_public: whether what is kept for readers of the history is shown, as in views before 2026-11-23.
+        how: what else is known.
+    """
+    sent = message if shows_public else for_model(message)
+    if sent is message:
+        return _describe(ordinal, message, count, **how)
+    if sent is None:
+        return Entry(ordinal, "", role="", tokens=0, blank=True)
+    how["size_bytes"] = len(as_json(sent).encode(errors="replace"))
+    return replace(_describe(ordinal, sent, count, **how), for_readers=True)
+
+
+def _describe(
     ordinal: int,
     message: Message,
     count: Callable[[Message], int],
@@ -131,44 +170,22 @@ def classify(
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
     asked: tuple[str, str] | None = None,
-    shows_public: bool = False,
 ) -> Entry:
-    """Describe a message.
-
-    Args:
-        ordinal: its position among the records, or a negative number.
-        message: the message as it was stored.
-        count: counts the form in which it would be sent.
-        late: whether system text is shown as a reminder.
-        kinds: tells what a tool does.
-        size_bytes: the length of the message as JSON.
-        asked: the provider and the model that were asked for it; None where nothing is looked at that is bound to one.
-        shows_public: whether what is kept for readers of the history is shown, as in views before 2026-11-23.
-    """
-    metadata, role = metadata_of(message), message.get("role")
-    message_id = metadata.get("message_id")
-    known_id = message_id if ordinal >= 0 and isinstance(message_id, str) else ""
-    sent = message if shows_public else for_model(message)
-    if sent is None:
-        return Entry(ordinal, known_id, role="", tokens=0, blank=True)
-    accepted = normalise(sent)
-    if sent is not message:
-        size_bytes = len(as_json(sent).encode(errors="replace"))
+    metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
     late, answers = late and role in INSTRUCTING, role in ("tool", "function")
-    source = metadata.get("source")
+    message_id, source = metadata.get("message_id"), metadata.get("source")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
     tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
     spoken = without_thinking(accepted) if accepted else None
     return Entry(
         ordinal=ordinal,
-        id=known_id,
+        id=message_id if ordinal >= 0 and isinstance(message_id, str) else "",
         role=str(role),
         tokens=tokens,
         human=is_human(message),
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         blank=accepted is None,
-        plain=accepted is sent,
-        for_readers=sent is not message,
+        plain=accepted is message,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
         failed=tells_error(message),
