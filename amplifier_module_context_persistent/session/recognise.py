@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,7 +93,7 @@ class Held:
     def __init__(self, log: Log, live: Sequence[Message]) -> None:
         self._log = log
         self._live = {content_key(message): timestamp_of(message) for message in live}
-        self._hidden: frozenset[str] | None = None
+        self._hidden: dict[str, set[str]] | None = None
         self.removal = last_removal(log)
 
     def has(self, message: Message) -> bool:
@@ -106,22 +107,26 @@ class Held:
         return self.has_hidden(message) or bool(time and self._live.get(content_key(message)) == time)
 
     def has_hidden(self, message: Message) -> bool:
-        """Whether the log holds a message that is not live and is no older than it."""
+        """Whether the log holds a message that is not live and is no older than it, or was written at the same time."""
         if _has_id(self._log, message):
             return True
-        if content_key(message) not in self._hidden_contents():
-            return False
-        return self.removal is None or not is_newer(timestamp_of(message), self.removal.time)
+        times, time = self._hidden_contents().get(content_key(message)), timestamp_of(message)
+        if times is None or self.removal is None or not is_newer(time, self.removal.time):
+            return times is not None
+        return any(hidden and not is_newer(time, hidden) and not is_newer(hidden, time) for hidden in times)
 
     def repeats(self, tail: Sequence[Message]) -> bool:
         """Whether a tail without times only repeats messages of the live history."""
         return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
 
-    def _hidden_contents(self) -> frozenset[str]:
+    def _hidden_contents(self) -> dict[str, set[str]]:
+        """When the messages were written that are not live, by their contents."""
         if self._hidden is None:
             index = self._log.index
             hidden = [ordinal for ordinal in range(len(index)) if not index.is_live(ordinal) and index.is_held(ordinal)]
-            self._hidden = frozenset(map(content_key, self._log.read(hidden)))
+            self._hidden = defaultdict(set)
+            for message in self._log.read(hidden):
+                self._hidden[content_key(message)].add(timestamp_of(message))
         return self._hidden
 
 

@@ -214,6 +214,18 @@ async def test_turns_that_are_newer_than_a_clear_are_taken(host: Host) -> None:
     assert contents(await host.set([*old, *new])) == contents(new)
 
 
+async def test_what_was_cleared_stays_so_though_its_times_are_ahead_of_the_clock(host: Host) -> None:
+    """A host whose clock is ahead wrote them: the log holds them with the same times and words."""
+    ahead = [at(message, "2026-05-01T13:00:00.123Z") for message in turn(1)]
+    await host.add(*ahead)
+    await host.clear()
+    coarser = [at(message, "2026-05-01T13:00:00Z") for message in turn(1)]
+    for stale in (ahead, coarser, transcript_of(ahead)):
+        assert await host.set(stale) == []
+    again = [at(message, "2026-05-01T13:00:01Z") for message in turn(1)]
+    assert contents(await host.set(again)) == contents(again)
+
+
 @pytest.mark.parametrize(
     ("time", "than", "newer"),
     [
