@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from tests.support.host_repair import diagnose, repair
 from tests.support.messages import Message
 from tests.support.reasoning_rules import find_invalid, find_lost
 from tests.support.resumed_sessions import transcript_of
-from tests.support.sent_requests import CLAUDE, Sent, sent
+from tests.support.sent_requests import CLAUDE, Part, Sent, sent
 
 WORDS = [
     "cart",
@@ -666,8 +666,13 @@ async def import_request(session: GeneratedSession) -> None:
         "import", source, "--format", "anthropic", "-o", new, "--session", f"i{session.serial}"
     ):
         await session.replace_log(new)
-        reader = request.provider, request.model  # a body has no reasoning of others
-        session.last = {one: number for one, number in session.last.items() if one == reader}
+        # A body has no reasoning of other readers, nor what was left out of it, as in turns without this module.
+        reader, brought = (request.provider, request.model), _marks(request.parts)
+        session.last = {
+            one: number
+            for one, number in session.last.items()
+            if one == reader and _marks(session.service.exchanges[number].sent.parts) <= brought
+        }
 
 
 async def clear(session: GeneratedSession) -> None:
@@ -710,6 +715,10 @@ CAUSES: dict[str, tuple[float, Callable[[GeneratedSession], Awaitable[None]]]] =
     "import_request": (0.6, import_request),
     "clear": (0.3, clear),
 }
+
+
+def _marks(parts: Iterable[Part]) -> set[str]:
+    return {part.mark for part in parts if part.mark}
 
 
 def _body(request: Sent) -> Message:
