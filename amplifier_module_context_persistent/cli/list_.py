@@ -201,8 +201,12 @@ def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     from ..transcript.totals import totals
     from .many_sessions import gathering
 
-    with gathering(sessions, named_counter("auto")) as found:
-        return totals(found, Prices(), "path")
+    try:
+        with gathering(sessions, named_counter("auto")) as found:
+            return totals(found, Prices(), "path")
+    except UnusableError as error:
+        click.echo(f"no costs: {error}", err=True)
+        return {}
 
 
 def _figures(total: Total | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalogue.covered import FIGURES, Stamp, covered_by_path, name_of
-from ..catalogue.database import NAME, Catalogue, CatalogueError, catalogue_of, in_memory
+from ..catalogue.database import NAME, UNUSABLE, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.figures import figures_of
 from ..errors import LogError
 from ..log.filesystem import FileSystem
@@ -101,11 +101,16 @@ def gathered(
                 is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
                 may_keep = keeps and isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
                 try:
-                    with (
-                        Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as figures,
-                    ):
-                        _copy(figures.connection, figures.session, found, number, one)
+                    with Transcript(one.path, files=files) as transcript:
+                        try:
+                            with figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as kept:
+                                _copy(kept.connection, kept.session, found, number, one)
+                        except UNUSABLE:
+                            if not may_keep:
+                                raise
+                            _forget(connection, number)  # the catalogue broke while it was read
+                            with figures_of(transcript.reader, counter, keeps=False) as made:
+                                _copy(made.connection, made.session, found, number, one)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
                     said = error.strerror if isinstance(error, OSError) else str(error)

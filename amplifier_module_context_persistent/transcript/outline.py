@@ -6,6 +6,7 @@ It takes one pass over the messages; where the catalogue has added them up, only
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain
@@ -64,9 +65,11 @@ def outline(
         LogUnreadableError: the log's bytes changed while they were read.
     """
     if turns is None and counter is not None:
-        from ..catalogue.figures import figures_of  # whoever shows messages needs no figures
+        from ..catalogue.database import CatalogueError  # whoever shows messages needs no figures
+        from ..catalogue.figures import figures_of
 
-        with figures_of(transcript.reader, counter, or_any=True) as found:
+        # without SQLite the messages are counted here
+        with suppress(CatalogueError), figures_of(transcript.reader, counter, or_any=True) as found:
             return read_lines(transcript, found, {})
     lines: list[TurnLine] = []
     open_calls: dict[str, list[tuple[TurnLine, bool]]] = {}

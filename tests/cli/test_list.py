@@ -16,6 +16,7 @@ import pytest
 from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.transcript.overview import Overview, look_at
 from amplifier_module_context_persistent.transcript.sessions import SessionFile
@@ -358,3 +359,15 @@ def test_a_long_log_is_not_held_in_memory_nor_counted_in_full(monkeypatch: pytes
     assert isinstance(exact, int)
     assert estimate != exact
     assert abs(estimate / exact - 1) < 0.05
+
+
+def test_without_sqlite_everything_but_costs_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs are sums that SQLite adds up; which sessions there are needs none."""
+    said_at(log_of("newer"), 5, 3)
+    expected = listed()
+    monkeypatch.setattr(database, "sqlite3", None)
+    assert listed() == expected
+    done = run("list", "-l")
+    assert done.exit_code == 0
+    assert "newer" in done.stdout
+    assert "no costs: Python was built without SQLite" in done.stderr

@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.catalogue.database import catalogue_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript import gathered as gathered_module
 from amplifier_module_context_persistent.transcript.gathered import gathered
 from amplifier_module_context_persistent.transcript.prices import Prices
 from amplifier_module_context_persistent.transcript.totals import BY, slowest_calls, total_of, totals
@@ -130,3 +131,23 @@ def test_a_directory_that_cannot_be_written_changes_no_answer(home: Path) -> Non
     for place in places:
         place.mkdir()  # no file can take its place
     assert all_told() == expected
+
+
+def test_a_catalogue_that_breaks_while_it_is_copied_changes_no_answer(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is added up anew, without it."""
+    BusyHome(home, 4).grow()
+    expected = all_told(keeps=False)
+    copied, failures = gathered_module._copy, 0
+
+    def copy(source: sqlite3.Connection, *rest: Any) -> None:
+        nonlocal failures
+        copied(source, *rest)
+        if source.execute("PRAGMA database_list").fetchone()[2]:  # it has a file
+            failures += 1
+            raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(gathered_module, "_copy", copy)
+    assert all_told() == expected
+    assert failures
