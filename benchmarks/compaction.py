@@ -8,7 +8,8 @@ The sessions are the `*.jsonl` files of the directory (left out with a note wher
 `fixtures.generate` at natural sizes. Of each session, budget and policy it prints:
 
 - `req`: requests, one before each assistant message; `ref`: those that the policy refused;
-- `inv`: views that `tests.checker` finds invalid; `over`: views over the budget, counted by what the first line says;
+- `inv`: views that `tests.support.checker` finds invalid (of no compaction only the last is checked); `over`: views
+  over the budget, counted by what the first line says;
 - `brk`: views that are not their predecessor plus appended messages; `max`: the most that a policy with two watermarks
   may make: 1 + appended tokens / ((`compact_threshold` - `target_usage`) x budget);
 - `cached`: tokens in the longest common prefix of whole messages with the request before, over the requests' tokens;
@@ -35,10 +36,11 @@ import asyncio
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures, reader_measures
 from amplifier_module_context_persistent.replay.player import Player
@@ -70,9 +72,34 @@ FLOORS = {
 """By session and budget, the most that the default may bill, and the least far evidence that it has to show."""
 
 
-def check(view: Sequence[Message], history: Sequence[Message], _fresh: Sequence[int] = ()) -> list[str]:
-    """Check a view against the rules and its history."""
-    return check_view(view, history=history)
+@dataclass(slots=True)
+class Checked(Measures):
+    """Measures, and what the tests' checker says of the views."""
+
+    invalid: int = 0
+    violations: list[str] = field(default_factory=list)
+    """The first few."""
+
+    def check(self, view: Sequence[Message], history: Sequence[Message]) -> None:
+        """Check a view against the rules and its history."""
+        found = check_view(view, history=history)
+        self.invalid += bool(found)
+        self.violations += found[: max(0, 5 - len(self.violations))]
+
+
+async def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
+    """Play a session through a policy, and check its views."""
+    session, config = player.session, Config.load(options)
+    measures = Checked(session.name, budget_tokens, name, session.tokens)
+    measures.band = config.compact_threshold - config.target_usage
+    place, view = 0, None
+    async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
+        place, view = played.place, played.view
+        if name != "none" and view is not None:
+            measures.check(view, session.messages[:place])
+    if name == "none" and view is not None:
+        measures.check(view, session.messages[:place])
+    return measures
 
 
 def play_all(
@@ -80,23 +107,23 @@ def play_all(
     counter: TokenCounter,
     names: Sequence[str],
     budgets: Sequence[int],
-    options: dict[str, Any],
-) -> Iterator[Measures]:
+    options: Mapping[str, Any],
+) -> Iterator[Checked]:
     """Play every session with every budget through every policy."""
     for session in played:
-        player = Player(session, counter, check=check)
-        whole = asyncio.run(player.play("none", POLICIES["none"], max(budgets), options))
+        player = Player(session, counter)
+        whole = asyncio.run(play(player, "none", max(budgets), options))
         for budget in budgets:
             for name in names:
                 if name == "none":  # is the same with every budget
                     measures = replace(whole, budget_tokens=budget)
                 else:
-                    measures = asyncio.run(player.play(name, POLICIES[name], budget, options))
+                    measures = asyncio.run(play(player, name, budget, options))
                 measures.billed_ratio = round(measures.billed / max(1.0, whole.billed), 4)
                 yield measures
 
 
-def missed(rows: Sequence[Measures]) -> list[str]:
+def missed(rows: Sequence[Checked]) -> list[str]:
     """What the default owes and does not keep, a sentence each; against policies not played it owes nothing."""
     by_name = {(row.session, row.budget_tokens, row.policy): row for row in rows}
     found = []
@@ -153,7 +180,7 @@ HEAD = (
 )
 
 
-def line_of(row: Measures) -> str:
+def line_of(row: Checked) -> str:
     """A row of the table."""
     owed = row.owed
     return (
@@ -185,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"tokens are counted {exact} {counter.name}; a cached token bills {CACHED_PRICE}, another {UNCACHED_PRICE}")
     names = [name for name in given.policy if not (given.fast and name == "stateless")]
     played = list(sessions(given.transcripts, given.seeds, lambda message: count_message(message, counter)))
-    rows: list[Measures] = []
+    rows: list[Checked] = []
     print(HEAD)
     for row in play_all(played, counter, names, given.budgets, {}):
         rows.append(row)

@@ -20,13 +20,13 @@ from typing import Any
 from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.replay.checker import view_violations
-from amplifier_module_context_persistent.replay.request_checker import (
+from fixtures.providers import MixedSession, Request, image_block, mixed_session, png
+from tests.support.request_checker import (
     bond_violations,
     chain_violations,
     limit_violations,
 )
-from fixtures.providers import MixedSession, Request, image_block, mixed_session, png
+from tests.support.view_checker import view_violations
 
 Message = dict[str, Any]
 SHOTS = 60

@@ -31,7 +31,7 @@ PURE = {"messages", "view", "compaction", "search"}
 EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api"}
 """Rooms and modules that may import asyncio or aiofiles."""
 
-HOST = {"session", "demo", "__init__", "replay.checker", "replay.policies", "messages.secrets"}
+HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets"}
 """Rooms and modules that may import amplifier_core."""
 
 FILES_AND_LOOPS = {"aiofiles", "asyncio", "filelock", "io", "os", "pathlib", "shutil", "socket", "threading"}
@@ -178,10 +178,15 @@ def test_the_edge_alone_knows_loops_and_hosts(name: str) -> None:
     assert is_among(module, HOST) or "amplifier_core" not in module.others
 
 
-@pytest.mark.parametrize("name", ["errors", "replay.checker"])
-def test_what_imports_nothing_of_the_package(name: str) -> None:
-    """The errors, since all others may import them; the checker, since it must not share the engine's mistakes."""
-    assert not MODULES[name].own
+def test_the_errors_import_nothing_of_the_package() -> None:
+    """All others may import them."""
+    assert not MODULES["errors"].own
+
+
+@pytest.mark.parametrize("name", ["checker", "request_checker", "view_checker"])
+def test_the_checkers_share_no_mistake_with_the_engine(name: str) -> None:
+    """They import nothing of the package."""
+    assert PACKAGE.name not in (ROOT / "tests" / "support" / f"{name}.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

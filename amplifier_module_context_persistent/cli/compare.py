@@ -37,7 +37,6 @@ _HEADS = (
     "needed:\nkept",
     "needed:\nfound",
     "reasoning\nleft out",
-    "invalid\nviews",
 )
 _READER_HEADS = ("stale\nviews", "last words\nkept", "people\nalone", "gaps not\nmarked", "put in")
 _SPREAD = (0.9, 0.95, 1.0, 1.05, 1.1)
@@ -187,7 +186,6 @@ def _table(found: Comparison, prices: Prices | None) -> Table:
             f"{measures.far:.3f}",
             f"{measures.recoverable:.3f}",
             f"{measures.unbound:,}",
-            f"{measures.invalid:,}",
         ]
         if prices is not None:
             cells.append(f"{prices.cost(measures):,.2f}")
@@ -212,8 +210,6 @@ def _complaints(measures: Measures) -> Iterator[str]:
         yield f"{measures.refused:,} requests refused: nothing could be made to fit"
     if measures.over:
         yield f"{measures.over:,} views over the budget"
-    if measures.invalid:
-        yield f"{measures.invalid:,} views that a provider may refuse; the first: {one_line(measures.violations[0])}"
 
 
 def _chart(found: Comparison, output: Console) -> None:

@@ -2,8 +2,7 @@
 
     from amplifier_module_context_persistent.replay import open_transcript, replay, compare
 
-Rules of this package:
-- Reads only. `checker` shares no code with the engine that it checks.
+Rule of this package: it reads only.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -28,13 +28,12 @@ from ..transcript.transcript import Transcript, Turn
 from ..transcript.view_rebuild import Noted, Rebuilt
 from .annotated_view import PastPositions, marker_of
 from .evidence import Session, far_evidence
-from .measures import Measures, Prices
+from .measures import Measures, Played, Prices
 from .player import Player
 from .policies import CachedCounter
 from .policy_spec import Chosen, PolicyError, policy_of
 from .stored_messages import StoredMessages
 from .visibility import Compacted, Marker, Marks, Run, lost
-from .whole_view import Played
 
 __all__ = [
     "Compacted",
@@ -234,7 +233,7 @@ def compare(
         tell("reading", done, len(messages))
     found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
     session, told = Session(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
-    player = Player(session, counter, checks_growing=True, progress=lambda done: told(done, len(messages)))
+    player = Player(session, counter, progress=lambda done: told(done, len(messages)))
     whole = _play(player, policy_of("none"), budget_tokens, tell)
     replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
     for one in replayed:

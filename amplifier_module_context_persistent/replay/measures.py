@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -53,6 +54,24 @@ class Prices:
         return measures.bill(self.write, self.cached, ANSWER_PRICE / UNCACHED_PRICE * self.write) / _MILLION
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One request that was played: how many messages came before it, and the view, or None if it was refused.
+
+    Where only measures are wanted, there is no view either.
+    """
+
+    number: int
+    place: int
+    view: Sequence[dict[str, Any]] | None
+    tokens: int = 0
+    cached_tokens: int = 0
+    broke: bool = False
+    """Whether the view is not the one before it with what was appended."""
+    unbound: int = 0
+    """How many answers it shows without their reasoning, as what stood before it had changed."""
+
+
 UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
 
 
@@ -66,7 +85,6 @@ class Measures:
     session_tokens: int
     requests: int = 0
     refused: int = 0
-    invalid: int = 0
     breaks: int = 0
     unbound: int = 0
     """Requests whose views leave out reasoning, as what stood before it had changed."""
@@ -89,7 +107,6 @@ class Measures:
     total_ms: float = 0.0
     max_ms: float = 0.0
     billed_ratio: float | None = None
-    violations: list[str] = field(default_factory=list)
 
     @property
     def breaks_allowed(self) -> int:

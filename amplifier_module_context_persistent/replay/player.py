@@ -16,21 +16,12 @@ from ..view.receipts import canonical
 from .baselines import Whole
 from .evidence import Progress, Said, Session, said
 from .excerpt_summarizer import Asked
-from .growing_check import GrowingCheck, WholeCheck
-from .measures import Measures
+from .measures import Measures, Played
 from .policies import Managed, Message, Open, Policy
 from .reader_measures import Reader, Reading
-from .whole_view import Played, WholeView
+from .whole_view import WholeView
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
-
-Check = Callable[[Sequence[Message], Sequence[Message], Sequence[int]], list[str]]
-"""Says what is wrong with a view, a sentence a violation.
-
-It is given the view, the history that it was made from, and the positions of those messages in the view that no valid
-view held before.
-"""
-
 
 _Known = tuple[int, int, Said]
 """A message of a view: its tokens, the inserted ones of them, and what it says."""
@@ -44,8 +35,6 @@ class _Before:
     known: list[_Known] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     """The hashes of the messages' canonical bytes."""
-    is_valid: bool = False
-    """Whether what a message must keep by itself need not be looked at again."""
 
 
 class Player:
@@ -54,23 +43,13 @@ class Player:
     Args:
         session: what is played; its messages are gone through once for each policy, and looked up one by one.
         counter: counts tokens.
-        check: says what is wrong with a view; it is given the whole history at each request.
-        checks_growing: check views with `GrowingCheck`, which needs no history.
         progress: is told how many messages were added up for the policy `none`, before its first request.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        counter: TokenCounter,
-        *,
-        check: Check | None = None,
-        checks_growing: bool = False,
-        progress: Progress = lambda _: None,
-    ) -> None:
-        self.session, self._counter, self._check = session, counter, check
+    def __init__(self, session: Session, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
+        self.session, self._counter = session, counter
         self._reader = Reader(session.messages)
-        self._checks_growing, self._is_stopped, self._progress = checks_growing, False, progress
+        self._is_stopped, self._progress = False, progress
         self._begin()
 
     @property
@@ -89,7 +68,6 @@ class Player:
     def _begin(self) -> None:
         """Forget the view before: another policy begins."""
         self._before, self._reading = _Before(), Reading(self._reader)
-        self._growing = GrowingCheck() if self._checks_growing else None
 
     async def play(
         self,
@@ -103,27 +81,21 @@ class Player:
         measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
-        async for played in self.requests(open_policy, budget_tokens, options, measures, with_views=False):
-            if on_request is not None:
-                on_request(played)
+        tell = on_request or (lambda _: None)
+        if open_policy is Whole and (whole := self._whole_view()) is not None:
+            for played in whole.play(self.session, self._reader, measures):
+                tell(played)
+                self._check_stopped()
+        else:
+            async for played in self.requests(open_policy, budget_tokens, options, measures):
+                tell(replace(played, view=None))
         return measures
 
     async def requests(
-        self,
-        open_policy: Open,
-        budget_tokens: int,
-        options: Mapping[str, Any],
-        measures: Measures,
-        *,
-        with_views: bool = True,
+        self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
     ) -> AsyncGenerator[Played, None]:
         """Play the session request by request, adding each to the measures."""
         self._begin()
-        if open_policy is Whole and (whole := self._whole_view(with_view=with_views)) is not None:
-            for played in whole.play(self.session, self._reader, measures, with_views=with_views):
-                yield played
-                self._check_stopped()
-            return
         policy = open_policy(budget_tokens, self._counter, options)
         if isinstance(policy, Whole) and open_policy is not Whole:  # whose views show all, and so hold all
             policy.read_from(self.session.messages)
@@ -145,8 +117,7 @@ class Player:
                         measures.evidence += len(self.session.evidence.get(position, []))
                         yield Played(measures.requests, position, None)
                     else:
-                        played = await self._measure(measures, policy, position, view, found)
-                        yield played if with_views else replace(played, view=None)
+                        yield await self._measure(measures, policy, position, view, found)
                 await policy.add(message)
         finally:
             await policy.close()
@@ -174,13 +145,7 @@ class Player:
         measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
         measures.owed.take(self._reading.look(position, view, parts, 0 if broke else shared))
         await self._look_for_evidence(measures, policy, position, parts, found)
-        fine = {*before.lines} if broke and before.is_valid else ()
-        first = 0 if not before.is_valid else shared
-        fresh = [at for at in range(first, len(view)) if lines[at] not in fine]
-        violations = self._violations(position, view, fresh, 0 if broke else shared)
-        measures.invalid += bool(violations)
-        measures.violations += violations[: max(0, 5 - len(measures.violations))]
-        self._before = _Before(view, known, lines, not violations if self._growing is None else self._growing.is_sound)
+        self._before = _Before(view, known, lines)
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
@@ -213,19 +178,6 @@ class Player:
                 found.add(term)  # the log keeps it
             measures.evidence_recoverable += 1
 
-    def _violations(self, position: int, view: Sequence[Message], fresh: Sequence[int], same: int) -> list[str]:
-        """What is wrong with a view.
-
-        Args:
-            position: how many messages came before the request.
-            view: the messages.
-            fresh: the positions of those that the view before did not hold, if it was valid; else of all.
-            same: how many of the first messages are those of the whole view before; 0 if it was cut or altered.
-        """
-        if self._growing is not None:
-            return self._growing.check(view, fresh, same)
-        return self._check(view, self.session.messages[:position], fresh) if self._check is not None else []
-
     def _bill(self, measures: Measures, asked: Sequence[Asked], before: Sequence[Message]) -> None:
         """Add what a provider was asked to sum up."""
         for one in asked:
@@ -236,20 +188,14 @@ class Player:
             measures.summary_cached_tokens += sum(sizes[:shared])
             measures.answer_tokens += self._counter.count_text(one.answer)
 
-    def _whole_view(self, *, with_view: bool) -> WholeView | None:
-        """The view of the whole history; None if views of fewer messages do not begin it, or if it is not valid."""
-        check = self._check
-        whole = WholeView.of(
+    def _whole_view(self) -> WholeView | None:
+        """The view of the whole history; None if views of fewer messages do not begin it."""
+        return WholeView.of(
             self.session.messages,
             self._counter,
             lambda message, known: self._look_at(message, known)[:2],
-            check=WholeCheck() if self._checks_growing else None,
-            with_view=with_view or check is not None,
             progress=self._progress,
         )
-        if whole is None or (check and check(whole.view, self.session.messages, range(len(whole.view)))):
-            return None
-        return whole
 
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
         """A message of a view; `known` are messages of the session, which need not be read."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from ..config import Config
@@ -18,8 +17,7 @@ from ..view.arrangement import Arrangement, Item, arrange
 from ..view.entry import Entry, classify
 from ..view.render import render
 from .evidence import Progress, Session
-from .growing_check import WholeCheck
-from .measures import Measures
+from .measures import Measures, Played
 from .reader_measures import Reader
 
 Message = dict[str, Any]
@@ -29,31 +27,13 @@ LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
 _AT_ONCE = 256  # messages
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """One request that was played: how many messages came before it, and the view, or None if it was refused."""
-
-    number: int
-    place: int
-    view: Sequence[Message] | None
-    tokens: int = 0
-    cached_tokens: int = 0
-    broke: bool = False
-    """Whether the view is not the one before it with what was appended."""
-    unbound: int = 0
-    """How many answers it shows without their reasoning, as what stood before it had changed."""
-
-
 @dataclass(slots=True)
 class WholeView:
     """Sums up to each message of the view of a whole history, and for each message of the history what comes before."""
 
-    check: WholeCheck | None
     before: array[int] = field(default_factory=lambda: array("I"))
     tokens: array[int] = field(default_factory=lambda: array("Q", [0]))
     inserted: array[int] = field(default_factory=lambda: array("Q", [0]))
-    view: list[Message] = field(default_factory=list)
-    """Only if it is wanted: all its messages."""
 
     @classmethod
     def of(
@@ -62,12 +42,10 @@ class WholeView:
         counter: TokenCounter,
         look_at: LookAt,
         *,
-        check: WholeCheck | None,
-        with_view: bool,
         progress: Progress = lambda _: None,
     ) -> WholeView | None:
-        """Take a history; None if a view of fewer messages is not its beginning, or if `check` finds a rule broken."""
-        whole = cls(check)
+        """Take a history; None if a view of fewer messages is not its beginning."""
+        whole = cls()
         arranged, entries, known = Arrangement(), list[Entry](), dict[int, Message]()
         for position, message in enumerate(messages):
             entries.append(classify(position, message, lambda one: count_message(one, counter)))
@@ -80,14 +58,14 @@ class WholeView:
                 return None  # a result came late: views before it had a stand-in in its place
             made = arrange(entries, lambda one: count_message(one, counter), after=arranged)
             if made.is_settled or is_last:
-                if not whole._take(made, known, look_at, with_view=with_view):
+                if not whole._take(made, known, look_at):
                     return None
                 arranged, entries, known = made.end(), [], {}
         whole.before.extend([len(whole.tokens) - 1] * (len(messages) - len(whole.before)))
         return whole
 
-    def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt, *, with_view: bool) -> bool:
-        """Take the next items, whole tool groups; False if they are not in the history's order, or break a rule."""
+    def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
+        """Take the next items, whole tool groups; False if they are not in the history's order."""
         begin = len(self.tokens) - 1
         for at, item in enumerate(made.items):
             if item.entry is None:
@@ -97,18 +75,13 @@ class WholeView:
             led = at > 0 and item.result is None and _leads(made.items[at - 1])
             self.before.extend([begin + at - led] * (item.entry.ordinal + 1 - len(self.before)))
         boundary = Config.load({}).truncate_boundary
-        messages = render(made, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary)
-        if self.check is not None and not self.check.take(messages):
-            return False
-        for message in messages:
+        for message in render(made, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary):
             size, inserted = look_at(message, known)
             self.tokens.append(self.tokens[-1] + size)
             self.inserted.append(self.inserted[-1] + inserted)
-        if with_view:
-            self.view += messages
         return True
 
-    def play(self, session: Session, reader: Reader, measures: Measures, *, with_views: bool) -> Iterator[Played]:
+    def play(self, session: Session, reader: Reader, measures: Measures) -> Iterator[Played]:
         """Play the session with views that leave out nothing, adding each request to the measures."""
         cached = 0
         for position, message in enumerate(session.messages):
@@ -126,10 +99,7 @@ class WholeView:
             measures.evidence_original += wanted
             measures.evidence_shown += wanted
             measures.evidence_recoverable += wanted
-            violations = list(islice(self.check.violations(shown), 5)) if self.check is not None else []
-            measures.invalid += bool(violations)
-            measures.violations += violations[: max(0, 5 - len(measures.violations))]
-            yield Played(measures.requests, position, self.view[:shown] if with_views else None, tokens, cached)
+            yield Played(measures.requests, position, None, tokens, cached)
             cached = tokens
 
 

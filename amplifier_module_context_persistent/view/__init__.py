@@ -2,5 +2,5 @@
 
 Rules of this package:
 - No I/O, no clock, no randomness: the same inputs give the same bytes in any process.
-- Views are valid by construction; `replay.checker` checks them with code of its own and is never imported here.
+- Views are valid by construction; the tests check them with code of their own.
 """

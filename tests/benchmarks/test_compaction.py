@@ -4,14 +4,13 @@ import json
 
 import pytest
 
-from amplifier_module_context_persistent.replay.measures import Measures
 from amplifier_module_context_persistent.replay.owed import Owed
 from benchmarks import compaction
-from benchmarks.compaction import means, missed, owing
+from benchmarks.compaction import Checked, means, missed, owing
 
 
 def row(policy="truncate", **values):
-    measures = Measures("session-a", 40_000, policy, session_tokens=200_000, band=0.42, evidence=100)
+    measures = Checked("session-a", 40_000, policy, session_tokens=200_000, band=0.42, evidence=100)
     measures.request_tokens, measures.cached_tokens, measures.billed_ratio = [10_000] * 10, 90_000, 0.4
     measures.evidence_original = measures.evidence_shown = 80
     measures.evidence_recoverable = 100
@@ -40,6 +39,18 @@ def test_what_the_default_misses_is_named(changed, said_of_it):
     found = missed([row(**changed), *others])
     assert bool(found) == bool(said_of_it)
     assert said_of_it in "\n".join(found)
+
+
+def test_a_view_that_breaks_a_rule_is_counted():
+    """With what is wrong, a few times."""
+    measures, user = row(), {"role": "user", "content": "Go.", "metadata": {"message_id": "m1"}}
+    measures.check([user], [user])
+    assert measures.invalid == 0
+    for _ in range(6):
+        measures.check([user, {"role": "tool", "tool_call_id": "c", "name": "bash", "content": "done"}], [user])
+    assert measures.invalid == 6
+    assert len(measures.violations) == 5
+    assert "results" in measures.violations[0]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     assert [one.tokens for one in played.requests] == played.measures.request_tokens
     assert sum(one.cached_tokens for one in played.requests) == played.measures.cached_tokens
     assert sum(one.broke for one in played.requests) == played.measures.breaks > 0
-    assert (whole.measures.invalid, played.measures.invalid, played.measures.over) == (0, 0, 0)
+    assert played.measures.over == 0
     assert whole.measures.over > 0
     assert whole.measures.far == 1 > played.measures.far
     assert {what for what, _, _ in told} == {

@@ -11,7 +11,6 @@ from amplifier_module_context_persistent.replay import open_transcript, play, re
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player, common_prefix
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from benchmarks.compaction import check as check_fully
 from tests.support.checker import prefix_breaks
 from tests.support.replays import BUDGET, MESSAGES, record
 
@@ -66,9 +65,9 @@ class Recorded:
         pass
 
 
-def played(messages, views, budget=1_000_000, check=check_fully):
+def played(messages, views, budget=1_000_000):
     session = Session.of("s", messages, count)
-    player = Player(session, EstimateCounter(), check=check)
+    player = Player(session, EstimateCounter())
     shown = views(session.messages)
     return asyncio.run(player.play("recorded", lambda *_: Recorded(shown), budget, {})), shown
 
@@ -84,16 +83,13 @@ def test_prefix_and_bill_are_counted_in_whole_messages():
     assert measures.cached_tokens == 2 * sizes[0]
     uncached = sum(measures.request_tokens) - 2 * sizes[0]
     assert measures.billed == pytest.approx(1.25 * uncached + 0.1 * 2 * sizes[0])
-    assert measures.invalid == 0
     assert measures.over == 0
 
 
-def test_invalid_and_oversized_and_refused_views_are_counted():
-    """A view with an orphaned result is invalid, one over the budget is over it, and None is a refusal."""
+def test_oversized_and_refused_views_are_counted():
+    """A view over the budget is over it, and None is a refusal."""
     messages = [user("one"), call("1", x="1"), result("1", "r1"), call("2", x="2"), result("2", "r2"), call("3", x="3")]
     measures, _ = played(messages, lambda m: [m[:1], [m[0], m[2]], None], budget=8)
-    assert measures.invalid == 1
-    assert "results" in measures.violations[0]
     assert measures.over == 1
     assert measures.refused == 1
     assert measures.requests == 3
@@ -109,12 +105,12 @@ def test_evidence_in_original_and_in_inserted_text_are_told_apart():
         notice = user("told_name is in the log", source="context-compaction")
         return [[{**m[0], "content": "kept_name and\n[said_name is left out]"}, notice, m[-2]]]
 
-    measures, _ = played(messages, views, check=None)
+    measures, _ = played(messages, views)
     assert (measures.evidence, measures.evidence_original, measures.evidence_shown) == (4, 1, 3)
     assert measures.far == pytest.approx(1 / 4)
     assert measures.far_gain == pytest.approx(1 / 2)
     assert 0 < measures.inserted_share < 1
-    refused, _ = played(messages, lambda m: [None], check=None)
+    refused, _ = played(messages, lambda m: [None])
     assert (refused.evidence, refused.far) == (4, 0)
 
 

@@ -83,7 +83,7 @@ def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
         messages = Counted(count)
         Held.now = Held.most = 0
         session = Session("session", messages, 0, far_evidence(messages))
-        playing = player.Player(session, CachedCounter(EstimateCounter()), checks_growing=True)
+        playing = player.Player(session, CachedCounter(EstimateCounter()))
         measures = asyncio.run(playing.play(policy, POLICIES[policy], BUDGET, {}))
         assert measures.requests > count / 4
         most.append(Held.most)

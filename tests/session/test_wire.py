@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
-from amplifier_module_context_persistent.replay.request_checker import limit_violations, wire_violations
 from amplifier_module_context_persistent.transfer.fork import fork_session
 from tests.support.answers import provider
 from tests.support.checker import assert_valid, check_view
 from tests.support.logs import STAMP, append_bodies
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.request_checker import limit_violations, wire_violations
 from tests.support.view_properties import examples
 
 LONG = "x" * 64

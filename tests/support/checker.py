@@ -1,8 +1,8 @@
-"""The checker of the views that the context manager hands out: the package's independent one, and what history adds.
+"""The checker of the views that the context manager hands out: what a view alone must keep, and what history adds.
 
 - `check_view` returns one sentence a violation, `"<rule>: message <position> …"`; the empty list means a valid view.
-  The rules that a view alone must keep are `checker.py` of the package, which shares no code with the engine; nor does
-  what stands here.
+  The rules that a view alone must keep are in `view_checker`, which shares no code with the engine; nor does what
+  stands here.
 - A message of `history` is recognised in the view by `metadata.message_id`; one without an id, by equality.
 - Cache marks are not compared, and half a surrogate pair is the sign that views show for it.
 - A human message in which nothing can be shown (`None`, blank text) is not expected in a view, and blank text blocks
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from amplifier_module_context_persistent.replay.checker import (
+from tests.support.view_checker import (
     Call,
     Messages,
     block_calls,
@@ -329,7 +329,7 @@ def _unchanged(view: Messages, history: Messages, known: Places, late: dict[int,
                 yield f"thinking: message {i} lost one of thinking_block and its copy in content, not both"
         if top_level_calls(original) and block_calls(original):
             kept = bool(top_level_calls(message))
-            if kept != bool(block_calls(message)) and not list(twins([(0, original)])):
+            if kept != bool(block_calls(message)) and not list(twins([original])):
                 yield f"twins: message {i} lost one of tool_calls and their copies in content, not both"
 
 

@@ -1,6 +1,6 @@
 """An independent checker of what a request may have besides messages in order: bytes, images, bonds, chains.
 
-Like `checker` it states the rules from the providers' documentation alone and imports nothing of the package. Each
+Like `view_checker` it states the rules from the providers' documentation alone and imports nothing of the package. Each
 function returns one sentence a violation, `"<rule>: …"`; an empty list is a view that keeps the rule.
 """
 
@@ -13,7 +13,6 @@ import re
 import struct
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 Messages = Sequence[Mapping[str, Any]]
@@ -84,7 +83,6 @@ def limit_violations(
     *,
     most_bytes: int = most_request_bytes,
     most_images: int = most_request_images,
-    exact: bool = True,
 ) -> list[str]:
     """Tell what a request with a view has too much of.
 
@@ -93,88 +91,35 @@ def limit_violations(
         provider: whose limits; those of none in the table are the lowest of all.
         most_bytes: the most bytes, where that is fewer than the provider's.
         most_images: likewise of images.
-        exact: whether bytes are counted as JSON; else characters of texts are, which are never more.
     """
-    check = GrowingLimits(published.get(provider, anybody), most_bytes=most_bytes, most_images=most_images)
-    check.take(view)
-    return list(
-        check.violations(len(json.dumps(list(view), ensure_ascii=False).encode(errors="replace")) if exact else None)
-    )
-
-
-class GrowingLimits:
-    """Checks the sizes, images and documents of a view that grows, and those of each beginning of it.
-
-    Of images and documents only those are kept that can break a rule, as figures. Bytes are characters of texts.
-
-    Args:
-        limits: those of a provider.
-        most_bytes: the most bytes, where that is fewer than the provider's.
-        most_images: likewise of images.
-    """
-
-    def __init__(
-        self, limits: Mapping[str, Any] = anybody, *, most_bytes: int | None = None, most_images: int | None = None
-    ) -> None:
-        self._limits = limits
-        self._most_bytes = min(most_request_bytes if most_bytes is None else most_bytes, limits["bytes"])
-        self._most_images = min(most_request_images if most_images is None else most_images, limits["images"])
-        self._types = {f"image/{name}" for name in limits["types"].split()}
-        self._edge = limits.get("edge", sys.maxsize)
-        self._few, self._edge_of_many = limits.get("many", (0, sys.maxsize))
-        self.characters = self.images = self.documents = self.pages = 0
-        self._suspects: list[tuple[int, str, int, int]] = []
-        """Images: number, type if it is wrong, characters if they are too many, pixels of the longer edge."""
-        self._large: list[tuple[int, int]] = []
-        """Documents that are too large: number and characters."""
-
-    def take(self, messages: Messages) -> None:
-        """Take the next messages of the view."""
-        for message in messages:
-            self.characters += _characters(message)
-            for block in _blocks_of(message.get("content"), kinds_of_images):
-                self._take_image(*_type_and_data(block))
-            for block in _blocks_of(message.get("content"), kinds_of_documents):
-                _, data = _type_and_data(block)
-                if data is not None and len(data) > self._limits["document"]:
-                    self._large.append((self.documents, len(data)))
-                if data is not None:
-                    self.pages += _pdf_pages(data)
-                self.documents += 1
-
-    def _take_image(self, kind: str, data: str | None) -> None:
-        self.images += 1
+    limits = published.get(provider, anybody)
+    contents = [message.get("content") for message in view]
+    images = [_type_and_data(block) for content in contents for block in _blocks_of(content, kinds_of_images)]
+    documents = [_type_and_data(block)[1] for content in contents for block in _blocks_of(content, kinds_of_documents)]
+    size, allowed = len(json.dumps(list(view), ensure_ascii=False).encode(errors="replace")), limits["bytes"]
+    found = []
+    if size > (most := min(most_bytes, allowed)):
+        found.append(f"bytes: the view has {size:,} of {most:,}")
+    if len(images) > (most := min(most_images, limits["images"])):
+        found.append(f"images: the view has {len(images)} of {most}")
+    pages = sum(_pdf_pages(data) for data in documents if data is not None)
+    if pages and len(images) + pages > (most := limits.get("pages", sys.maxsize)):
+        found.append(f"pages: the view has {pages} pages and {len(images)} images of {most}")
+    few, edge_of_many = limits.get("many", (0, sys.maxsize))
+    most_pixels = min(limits.get("edge", sys.maxsize), edge_of_many if len(images) > few else sys.maxsize)
+    for number, (kind, data) in enumerate(images):
         if data is None:
-            return
-        wrong = "" if kind in self._types else kind or "of no type"
-        size, edge = len(data) if len(data) > self._limits["image"] else 0, max(_edges(data))
-        if wrong or size or edge > min(self._edge, self._edge_of_many):
-            self._suspects.append((self.images - 1, wrong, size, edge))
-
-    def violations(
-        self, size: int | None = None, images: int | None = None, documents: int | None = None
-    ) -> Iterator[str]:
-        """Tell what is wrong with the view, or with its beginning of that size and so many images and documents."""
-        size = self.characters if size is None else size
-        images = self.images if images is None else images
-        documents = self.documents if documents is None else documents
-        if size > self._most_bytes:
-            yield f"bytes: the view has {size:,} of {self._most_bytes:,}"
-        if images > self._most_images:
-            yield f"images: the view has {images} of {self._most_images}"
-        most_pages = self._limits.get("pages", sys.maxsize)
-        if self.pages and images + self.pages > most_pages:
-            yield f"pages: the view has {self.pages} pages and {images} images of {most_pages}"
-        most_pixels = min(self._edge, self._edge_of_many) if images > self._few else self._edge
-        for number, wrong, characters, edge in takewhile(lambda one: one[0] < images, self._suspects):
-            if wrong:
-                yield f"image type: image {number} is {wrong}"
-            if characters:
-                yield f"image size: image {number} has {characters:,} characters"
-            if edge > most_pixels:
-                yield f"image edge: image {number} has {edge:,} pixels among {images} images"
-        for number, characters in takewhile(lambda one: one[0] < documents, self._large):
-            yield f"document size: document {number} has {characters:,} characters"
+            continue
+        if kind not in {f"image/{name}" for name in limits["types"].split()}:
+            found.append(f"image type: image {number} is {kind or 'of no type'}")
+        if len(data) > limits["image"]:
+            found.append(f"image size: image {number} has {len(data):,} characters")
+        if (edge := max(_edges(data))) > most_pixels:
+            found.append(f"image edge: image {number} has {edge:,} pixels among {len(images)} images")
+    for number, data in enumerate(documents):
+        if data is not None and len(data) > limits["document"]:
+            found.append(f"document size: document {number} has {len(data):,} characters")
+    return found
 
 
 def wire_violations(view: Messages, provider: str = "", *, strict: bool = True) -> list[str]:
@@ -344,12 +289,3 @@ def _pdf_pages(data: str) -> int:
     except (binascii.Error, ValueError):
         return 0
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", body)) if body[:5] == b"%PDF-" else 0
-
-
-def _characters(value: Any) -> int:
-    """The characters of all texts in a value."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(_characters(item) for key, item in value.items() if key != "metadata")
-    return sum(map(_characters, value)) if isinstance(value, list | tuple) else 0

@@ -1,7 +1,7 @@
 """An independent checker of views: what a view alone must keep, whatever it was made from.
 
 It states the provider rules once more, from the documents alone, and imports nothing of the package: an error in the
-engine's own idea of a call or a result cannot hide here. The tests' checker adds what a view owes to its history.
+engine's own idea of a call or a result cannot hide here. `checker` adds what a view owes to its history.
 
 - `view_violations` returns one sentence a violation, `"<rule>: message <position> …"`; an empty list is a valid view.
 - Values are compared as JSON: `1`, `1.0` and `true` differ, NaN equals NaN, a tuple is a list.
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from amplifier_core.message_models import Message
 
 Messages = Sequence[dict[str, Any]]
-Numbered = Iterable[tuple[int, dict[str, Any]]]
 
 type_of_call = frozenset({"tool_call", "tool_use"})
 type_of_thinking = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -37,74 +36,13 @@ class Call:
     arguments: Any
 
 
-def view_violations(view: Messages, *, fresh: Sequence[int] | None = None) -> list[str]:
-    """Return what is wrong with a view, one sentence a violation.
-
-    `fresh` are the positions of the messages that no valid view held before: what a message must keep by itself is
-    looked at in those alone. Without it, all are looked at.
-    """
+def view_violations(view: Messages) -> list[str]:
+    """Return what is wrong with a view, one sentence a violation."""
     strangers = [i for i, message in enumerate(view) if not isinstance(message, dict)]
     if strangers:
         return [f"builds: message {i} is no dictionary" for i in strangers]
-    alone = list(enumerate(view)) if fresh is None else [(i, view[i]) for i in fresh]
-    return [
-        *_reserved(alone),
-        *_builds(alone),
-        *_content(alone),
-        *_first_user(view),
-        *twins(alone),
-        *_thinking(alone),
-        *_groups(view),
-        *_identity(view),
-    ]
-
-
-@dataclass(slots=True)
-class Seen:
-    """What is known of a valid view, to check one that begins with all of it."""
-
-    messages: int = 0
-    calls: dict[str, int] = field(default_factory=dict)
-    ids: dict[str, int] = field(default_factory=dict)
-    before: str | None = None
-    """The role of its last message that is no system text."""
-    has_talk: bool = False
-    """Whether it has such a message."""
-
-    @classmethod
-    def of(cls, view: Messages) -> Seen:
-        """Note a valid view."""
-        seen = cls()
-        seen.take(view)
-        return seen
-
-    def take(self, messages: Messages) -> None:
-        """Note more messages of a valid view."""
-        for i, message in enumerate(messages, self.messages):
-            self.calls.update((call.id, i) for call in calls_of(message))
-            if (own := message_id(message)) is not None:
-                self.ids[own] = i
-            if message.get("role") not in head_roles:
-                self.before, self.has_talk = message.get("role"), True
-        self.messages += len(messages)
-
-
-def tail_violations(view: Messages, start: int, seen: Seen, *, fresh: Sequence[int]) -> list[str]:
-    """Return what is wrong with a view of which the first messages are a valid view, one sentence a violation.
-
-    What is found for the messages from `start` on is found by `view_violations` as well, perhaps in other words.
-    If there is nothing, they are added to what is seen.
-    """
-    tail = view[start:]
-    if tail and (tail[0].get("role") == "tool" or not seen.has_talk):
-        return view_violations(view, fresh=fresh) or ["results: the view before may not have ended there"]
-    alone = [(i, view[i]) for i in fresh]
-    found = [*_reserved(alone), *_builds(alone), *_content(alone), *twins(alone), *_thinking(alone)]
-    found += _groups(tail, before=seen.before)
-    found += _identity(tail, seen.calls, seen.ids)
-    if not found:
-        seen.take(tail)
-    return found
+    rules = (_reserved, _builds, _content, _first_user, twins, _thinking, _groups, _identity)
+    return [violation for rule in rules for violation in rule(view)]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -126,23 +64,23 @@ def message_id(message: dict[str, Any]) -> str | None:
 # --- the rules --------------------------------------------------------------------------------------------------------
 
 
-def _reserved(alone: Numbered) -> Iterator[str]:
-    for i, message in alone:
+def _reserved(view: Messages) -> Iterator[str]:
+    for i, message in enumerate(view):
         for key in reserved_keys:
             if key in message:
                 yield f"reserved: message {i} carries {key}, which belongs to the log"
 
 
-def _builds(alone: Numbered) -> Iterator[str]:
-    for i, message in alone:
+def _builds(view: Messages) -> Iterator[str]:
+    for i, message in enumerate(view):
         try:
             Message(**message)
         except (TypeError, ValueError) as error:
             yield f"builds: message {i} does not build as amplifier_core's Message ({str(error).splitlines()[0]})"
 
 
-def _content(alone: Numbered) -> Iterator[str]:
-    for i, message in alone:
+def _content(view: Messages) -> Iterator[str]:
+    for i, message in enumerate(view):
         content = message.get("content")
         if isinstance(content, str):
             beside_calls = message.get("role") == "assistant" and bool(calls_of(message))
@@ -165,9 +103,9 @@ def _first_user(view: Messages) -> Iterator[str]:
         return
 
 
-def twins(alone: Numbered) -> Iterator[str]:
+def twins(view: Messages) -> Iterator[str]:
     """Tell where the two forms of messages' calls differ."""
-    for i, message in alone:
+    for i, message in enumerate(view):
         top_level, blocks = top_level_calls(message), block_calls(message)
         if not top_level or not blocks:
             continue
@@ -181,8 +119,8 @@ def twins(alone: Numbered) -> Iterator[str]:
                 yield f"twins: message {i} gives call {call.id} another name or arguments in content"
 
 
-def _thinking(alone: Numbered) -> Iterator[str]:
-    for i, message in alone:
+def _thinking(view: Messages) -> Iterator[str]:
+    for i, message in enumerate(view):
         copies = thinking_copies(message)
         own = message.get("thinking_block")
         if own and copies and thought(own) not in copies:
@@ -192,8 +130,9 @@ def _thinking(alone: Numbered) -> Iterator[str]:
             yield f"thinking: message {i} consists of thinking alone"
 
 
-def _groups(view: Messages, before: str | None = None) -> Iterator[str]:
-    """Calls in their place, results right after them, in order, each once; `before`: the role before the first."""
+def _groups(view: Messages) -> Iterator[str]:
+    """Calls in their place, results right after them, in order, each once."""
+    before: str | None = None
     expected: list[Call] = []
     answered: list[str] = []
     caller = -1
@@ -235,13 +174,9 @@ def _group_end(caller: int, expected: list[Call], answered: list[str]) -> Iterat
         yield f"results: message {caller} has its results in another order than its calls"
 
 
-def _identity(
-    view: Messages,
-    calls_before: MutableMapping[str, int] | None = None,
-    ids_before: MutableMapping[str, int] | None = None,
-) -> Iterator[str]:
-    calls_seen: ChainMap[str, int] = ChainMap({}, calls_before or {})
-    ids_seen: ChainMap[str, int] = ChainMap({}, ids_before or {})
+def _identity(view: Messages) -> Iterator[str]:
+    calls_seen: dict[str, int] = {}
+    ids_seen: dict[str, int] = {}
     for i, message in enumerate(view):
         for call in calls_of(message):
             if not call.id.strip() or not call.name.strip():
