@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..view.arrangement import Count
+from ..view.arrangement import Count, stand_in
 from ..view.entry import Entry
-from ..view.inserted import stand_in
 from ..view.rules import Group, newest_group, open_calls, tool_groups
 
 

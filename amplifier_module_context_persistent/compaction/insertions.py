@@ -22,8 +22,7 @@ from operator import itemgetter
 from ..config import Config
 from ..messages.elide import Cut
 from ..messages.tool_kinds import CHANGE, READ, Use, file_name
-from ..view.arrangement import Count
-from ..view.inserted import inserted_message
+from ..view.arrangement import Count, inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap
 from .draft import MARKER_TOKENS, Draft
 from .file_names import files_text

@@ -13,9 +13,8 @@ from itertools import accumulate, takewhile
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
-from ..view.arrangement import Arrangement, arrange
+from ..view.arrangement import Arrangement, arrange, inserted_message
 from ..view.entry import Entry, media_left_out
-from ..view.inserted import inserted_message
 from ..view.plan import Plan
 from ..view.render import shorten
 from ..view.rules import closed_calls

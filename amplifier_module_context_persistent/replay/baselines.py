@@ -14,7 +14,6 @@ from typing import Any
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import compact
-from ..compaction.thresholds import needs_plan
 from ..config import Config
 from ..errors import FloorError
 from ..tokens.counter import TokenCounter, count_message
@@ -22,6 +21,7 @@ from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, classify
 from ..view.render import render
 from ..view.rules import Group, first_human, last_human, tool_groups
+from ..window.thresholds import needs_plan
 from .excerpt_summarizer import Asked
 
 Message = dict[str, Any]

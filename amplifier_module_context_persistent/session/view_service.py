@@ -10,7 +10,6 @@ from dataclasses import replace
 from ..compaction.budget import budget_tokens
 from ..compaction.request_limits import MARGIN_BYTES, RequestLimits, limits_of
 from ..compaction.summary_span import Span
-from ..compaction.thresholds import needs_plan
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError, SummaryError
 from ..log.base import Log
@@ -26,7 +25,8 @@ from ..view.receipts import LINE, Receipt, encode_head, render_options, text_has
 from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult
 from ..window.retention import RetainedBodies, shows_all
-from ..window.window import ViewState
+from ..window.thresholds import needs_plan
+from ..window.window import Window
 from .record_builder import RecordBuilder
 
 logger = logging.getLogger(__name__)
@@ -48,8 +48,8 @@ class ViewService:
     ) -> None:
         self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
         self._history, self._new_id = history, new_id
-        self._window = ViewState(config, counter, extras, new_id)
-        self._side: OrderedDict[tuple[int, frozenset[int]], ViewState] = OrderedDict()
+        self._window = Window(config, counter, extras, new_id)
+        self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
         self._holders = RetainedBodies(extras)
         self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None
@@ -151,13 +151,11 @@ class ViewService:
             self._limits = key, limits_of(key[0], self._config, ask.told)
         return self._limits[1]
 
-    def _side_window(
-        self, log: Log, request: ViewRequest, name: tuple[int, frozenset[int]], base: ViewState
-    ) -> ViewState:
+    def _side_window(self, log: Log, request: ViewRequest, name: tuple[int, frozenset[int]], base: Window) -> Window:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
         window = self._side.get(name)
         if window is None:
-            window = ViewState(self._config, self._counter, self._extras, self._new_id, store=False)
+            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
             base.measure(log, request)  # takes in what is new
             window.begin_with(base)
             self._side[name] = window
@@ -166,7 +164,7 @@ class ViewService:
         self._side.move_to_end(name)
         return window
 
-    def _retaining_window(self, log: Log, request: ViewRequest, budget: int, base: ViewState) -> ViewState:
+    def _retaining_window(self, log: Log, request: ViewRequest, budget: int, base: Window) -> Window:
         """A window that shows in full what a request must hold; the session's plan does not change."""
         window = self._side_window(log, request, (budget, request.retained), base)
         if not window.retains(log, request):
@@ -176,7 +174,7 @@ class ViewService:
         return window
 
     def _note(
-        self, log: Log, request: ViewRequest, window: ViewState, built: ViewResult, view: list[Message], budget: int
+        self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message], budget: int
     ) -> None:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         head = ""
@@ -212,7 +210,7 @@ class ViewService:
         )
         self._history.defer(receipt.encode())
 
-    def _store_plan(self, log: Log, window: ViewState, *, side: bool) -> str:
+    def _store_plan(self, log: Log, window: Window, *, side: bool) -> str:
         """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.
 
         Plans of side windows are kept for the receipts that name them; no later process uses them.

@@ -17,8 +17,7 @@ from ..log.reader import LogReader
 from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..messages.metadata import given_id, timestamp_of
-from ..view.plan import IMPORTED, Plan
-from ..view.plan_record import kept_ordinals
+from ..view.plan import IMPORTED, Plan, kept_ordinals
 from ..view.receipts import Receipt, text_hash
 from .packed_record import PackedRecord
 from .request_list import PLANS, RECEIPT_HEAD

@@ -15,7 +15,7 @@ from ..errors import ContextPersistentError
 from ..log.index import USER
 from ..log.record import Message
 from ..messages.metadata import given_id, is_human
-from ..view.plan_record import kept_ordinals
+from ..view.plan import kept_ordinals
 from .transcript import Transcript
 from .view_rebuild import ReceiptLog
 

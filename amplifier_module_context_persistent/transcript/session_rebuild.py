@@ -12,8 +12,8 @@ from ..errors import ConfigError
 from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.record import Message
-from ..view.plan_record import live_positions
-from ..window.window import ViewState
+from ..view.plan import live_positions
+from ..window.window import Window
 from .view_rebuild import (
     PAST_COLUMNS,
     Noted,
@@ -46,7 +46,7 @@ class Rebuilder:
         self._reader, self._book = reader, book
         self._shared: dict[int, Message] | None = {} if shares_messages else None
         self._key: object = None
-        self._window: ViewState | None = None
+        self._window: Window | None = None
         self._index = Index()
 
     def view(self, noted: Noted) -> Rebuilt:
@@ -78,7 +78,7 @@ class Rebuilder:
         self._key = None
         return None
 
-    def _window_of(self, noted: Noted) -> ViewState | None:
+    def _window_of(self, noted: Noted) -> Window | None:
         """The window of the history, the plan and the options of a request; None where there can be none."""
         receipt, record = noted.receipt, self._book.plan(noted.receipt.plan)
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bonds_of(receipt))

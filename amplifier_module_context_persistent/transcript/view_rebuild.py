@@ -23,13 +23,12 @@ from ..log.record import Message, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
-from ..view.plan import Plan
-from ..view.plan_record import kept_ordinals, live_positions
+from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import BONDS, LINE, RENDERING, Receipt, text_hash, view_hash
 from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
-from ..window.window import Bonds, ViewState
+from ..window.window import Bonds, Window
 from .packed_record import PackedRecord
 from .request_list import lacks
 
@@ -185,10 +184,10 @@ def unknown_options(receipt: Receipt) -> set[str]:
     return {*receipt.render} - {*RENDERING, BONDS, LINE, WIRE}
 
 
-def window_of(config: Config, receipt: Receipt, *, shows_public: bool = False) -> ViewState:
+def window_of(config: Config, receipt: Receipt, *, shows_public: bool = False) -> Window:
     """A window that makes views as the receipt's was made."""
     bonds, wire = bonds_of(receipt), WIRE in receipt.render
-    return ViewState(config, Uncounted(), Extras(), lambda: "", bonds=bonds, wire=wire, shows_public=shows_public)
+    return Window(config, Uncounted(), Extras(), lambda: "", bonds=bonds, wire=wire, shows_public=shows_public)
 
 
 def bonds_of(receipt: Receipt) -> Bonds:

@@ -23,8 +23,7 @@ from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.calibration import Calibration, actual_tokens
 from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
-from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan
-from ..view.plan_record import keep_runs
+from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_messages import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart

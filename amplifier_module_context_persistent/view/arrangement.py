@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
+from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
-from .inserted import CONTINUED, inserted_message, stand_in
 from .plan import Gap
 from .readers import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
@@ -364,3 +364,17 @@ def _notice_position(groups: Sequence[Group], before: str) -> int:
     if named is not None and before:
         return named
     return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
+
+
+INTERRUPTED = "[interrupted: this call has no result]"
+CONTINUED = "[continued]"
+
+
+def inserted_message(role: str, text: str, **keys: str) -> Message:
+    """A message that exists only in views; its metadata says so."""
+    return {"role": role, **keys, "content": text, "metadata": {"source": COMPACTION_SOURCE}}
+
+
+def stand_in(call_id: str, name: str) -> Message:
+    """The result of a call that has none."""
+    return inserted_message("tool", INTERRUPTED, tool_call_id=call_id, name=name)

@@ -18,7 +18,7 @@ from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index
 from ..messages.message import Message, call_id_of
 from ..messages.metadata import is_human
 from ..view.entry import Entry, with_closed
-from ..view.plan_record import live_positions
+from ..view.plan import live_positions
 from ..view.rules import closed_calls, tool_groups
 
 _BATCH = 256

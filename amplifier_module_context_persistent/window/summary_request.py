@@ -16,9 +16,8 @@ from ..config import Config
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..messages.text import full_text, well_formed
-from ..view.arrangement import Arrangement, Count, Fetch
+from ..view.arrangement import Arrangement, Count, Fetch, inserted_message
 from ..view.entry import Entry
-from ..view.inserted import inserted_message
 from ..view.render import render
 from .plan_state import PlanState
 from .request import ViewRequest

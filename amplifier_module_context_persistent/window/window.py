@@ -1,6 +1,6 @@
 """The window on the live history from which views are made: it arranges, renders and plans.
 
-A window belongs to one log and runs on its thread. What it is made of are the entries that `kept_entries` keeps, no
+A window belongs to one log and runs on its thread. What it is made of are the entries that `plan_state` keeps, no
 messages, so a request costs what its view costs, whatever the history (I8).
 
 A request with an explicit budget below the session's own gets a window of its own (`store=False`), whose plans are
@@ -19,7 +19,6 @@ from ..compaction.planner import Compaction, compact
 from ..compaction.protection import protect
 from ..compaction.request_limits import all_media, media_beyond
 from ..compaction.summary_span import Span
-from ..compaction.thresholds import worth_it
 from ..config import Config
 from ..errors import FloorError
 from ..log.base import Log
@@ -28,20 +27,19 @@ from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, arrange
 from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
-from ..view.plan import Plan
-from ..view.plan_record import plan_record
+from ..view.plan import Plan, plan_record
 from ..view.readers import Reader, family_of
 from ..view.receipts import Chain
 from ..view.render import render
 from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
-from .kept_entries import KeptEntries
 from .media_plan import media_plan, with_room_for_bytes
 from .message_source import Extras, MessageSource
-from .plan_state import Breaker, PlanState, hidden, mark, visible
+from .plan_state import KeptEntries, PlanState, hidden, mark, visible
 from .request import RunningSums, ViewRequest, ViewResult
 from .summary_request import span_of
+from .thresholds import ReplanThrottle, worth_it
 
 
 class Bonds(Enum):
@@ -58,7 +56,7 @@ class Bonds(Enum):
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
 
-class ViewState:
+class Window:
     """The window on a log.
 
     Args:
@@ -89,7 +87,7 @@ class ViewState:
         self._source = MessageSource(config, counter, extras, bound=is_bound, shows_public=shows_public)
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._keeps_wire_rules = wire
-        self._breaker, self._sums = Breaker(config), RunningSums()
+        self._throttle, self._sums = ReplanThrottle(config), RunningSums()
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
@@ -115,11 +113,11 @@ class ViewState:
         entries = self._entries(log, request)
         arrangement = self._arrange(log, request, entries)
         arrangement, made = self._within_media_limits(log, request, entries, arrangement)
-        self._breaker.demand(request.retained, log.index.pins)
+        self._throttle.set_constraints(request.retained, log.index.pins)
         request = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
         tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
         messages = len(arrangement.items)
-        if self._breaker.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn):
+        if self._throttle.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn):
             if not may_plan:
                 return ViewResult(None, tokens, messages, budget, made)
             planned = self._plan_within_bytes(log, request, tokens, messages)
@@ -235,7 +233,7 @@ class ViewState:
             fetch=lambda wanted: self._source.fetch(log, wanted),
         )
 
-    def begin_with(self, other: ViewState) -> None:
+    def begin_with(self, other: Window) -> None:
         """Take over another window's plan and entries."""
         self._kept.begin_with(other._kept)
 
@@ -259,11 +257,11 @@ class ViewState:
         """All entries of the view, what is new in the log among them."""
         log.follow()
         if self._kept.take_in(log, request.budget_tokens):
-            self._breaker.forget()
+            self._throttle.forget()
             if self.plan is not None:
                 shown = visible(self._kept.followed, has_factory=request.has_factory)
                 messages = len(self._arrange(log, request, shown).items)
-                self._breaker.follow(self.plan.tokens_after, messages, self.plan.budget_tokens)
+                self._throttle.record_plan(self.plan.tokens_after, messages, self.plan.budget_tokens)
         return self._kept.entries(log, has_factory=request.has_factory)
 
     def _plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
@@ -274,20 +272,20 @@ class ViewState:
         try:
             made = self._compact_protected(log, request, state, entries)
         except FloorError as error:
-            self._breaker.pass_over(tokens, messages, budget)
+            self._throttle.record_futile(tokens, messages, budget)
             if tokens <= budget:
                 self._floor = error.fixed
                 return None
-            self._breaker.refuse(tokens, error)
+            self._throttle.record_refusal(tokens, error)
             raise
         sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
         if not (request.plans_now or worth_it(self._config, made, **sizes)):
-            self._breaker.pass_over(tokens, messages, budget)
+            self._throttle.record_futile(tokens, messages, budget)
             self._floor = made.floor
             return None
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         made = self._bind_plan(log, request, made, entries)
-        self._breaker.follow_plan(made)
+        self._throttle.record_plan(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
         return made
 
     def _bind_plan(self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry]) -> Compaction:

@@ -12,12 +12,12 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest
 from amplifier_module_context_persistent.compaction.planner import Compaction, compact
-from amplifier_module_context_persistent.compaction.thresholds import matters, needs_plan, worth_it
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import Plan
+from amplifier_module_context_persistent.window.thresholds import matters, needs_plan, worth_it
 from tests.support.checker import assert_valid
 from tests.support.drafts import count, history, request_of
 from tests.support.played_sessions import Session

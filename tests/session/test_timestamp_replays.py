@@ -8,7 +8,7 @@ import pytest
 from amplifier_module_context_persistent.log.index import ID_MODULUS, id_hash_of
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_message
-from amplifier_module_context_persistent.session.deduplicate import TimestampReplays
+from amplifier_module_context_persistent.session.record_builder import TimestampReplays
 from tests.support.logs import append_bodies
 
 Message = dict[str, Any]

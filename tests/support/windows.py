@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window.message_source import Extras
 from amplifier_module_context_persistent.window.request import ViewRequest, ViewResult
-from amplifier_module_context_persistent.window.window import ViewState
+from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
@@ -37,8 +37,8 @@ class Desk:
         self.plan_ids = itertools.count()
         self.window = self.new_window()
 
-    def new_window(self, *, store: bool = True) -> ViewState:
-        return ViewState(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
+    def new_window(self, *, store: bool = True) -> Window:
+        return Window(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
 
     def add(self, message: Message) -> None:
         number = next(self.serial)
@@ -54,7 +54,7 @@ class Desk:
         read = zip(ordinals, self.log.read(ordinals), strict=True)
         return [classify(ordinal, message, count) for ordinal, message in read if where is None or where(message)]
 
-    def ask(self, budget: int, window: ViewState | None = None, **request: Any) -> ViewResult:
+    def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
         """Build a view; a plan that was made goes to the log."""
         window = window or self.window
         built = window.build(self.log, ViewRequest(budget_tokens=budget, **request), may_plan=True)
@@ -62,5 +62,5 @@ class Desk:
             assert_valid(built.view, budget_tokens=budget, count=count)
         return built
 
-    def store(self, window: ViewState | None = None) -> None:
+    def store(self, window: Window | None = None) -> None:
         append_bodies(self.log, (window or self.window).plan_record(self.log))

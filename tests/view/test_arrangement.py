@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.view.arrangement import Arrangement, arrange
+from amplifier_module_context_persistent.view.arrangement import CONTINUED, INTERRUPTED, Arrangement, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.inserted import CONTINUED, INTERRUPTED
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid

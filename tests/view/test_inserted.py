@@ -1,7 +1,7 @@
 """Messages that exist only in views."""
 
 from amplifier_module_context_persistent.messages.metadata import is_human
-from amplifier_module_context_persistent.view.inserted import INTERRUPTED, inserted_message, stand_in
+from amplifier_module_context_persistent.view.arrangement import INTERRUPTED, inserted_message, stand_in
 
 
 def test_what_is_inserted_says_so() -> None:

@@ -19,8 +19,7 @@ from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.usage import CACHE_WRITES
 from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
-from ...view.plan import Plan
-from ...view.plan_record import kept_ordinals
+from ...view.plan import Plan, kept_ordinals
 from ..importers.fields import total
 from .session_view import SessionView, model_of, session_name, tool_definitions
 

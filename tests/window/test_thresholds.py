@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.thresholds import matters, needs_plan
 from amplifier_module_context_persistent.config import Config
+from amplifier_module_context_persistent.window.thresholds import matters, needs_plan
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""When a view is to be compacted, when a plan frees enough to be followed, and when not to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from ..compaction.planner import Compaction
+from ..config import Config
+from ..errors import FloorError
+from .request import ViewRequest
+
+
+def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int, begins_turn: bool = False) -> bool:
+    """Whether a view of this size is to be compacted.
+
+    A plan in the middle of a tool loop ends the reasoning of the loop so far. So where a turn begins, half of the way
+    from the target to the threshold is enough (docs/compaction.md has what that was measured to bring).
+
+    Args:
+        config: the policy.
+        tokens: of the view.
+        messages: of the view.
+        budget_tokens: what it may come to.
+        begins_turn: whether a turn begins, in a session with reasoning.
+    """
+    many = config.max_messages is not None and messages > config.max_messages
+    threshold = (config.compact_threshold + config.target_usage) / 2 if begins_turn else config.compact_threshold
+    return many or tokens >= threshold * budget_tokens
+
+
+def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
+    """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
+    fewer = {"tokens": tokens - made.plan.tokens_after, "messages": messages - len(made.arrangement.items)}
+    return tokens > budget_tokens or matters(config, budget_tokens=budget_tokens, **fewer)
+
+
+def matters(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
+    """Whether a difference of so many tokens, or messages, is at least `compact_min_gain` of what is allowed."""
+    share, most = config.compact_min_gain, config.max_messages
+    return tokens >= max(1, share * budget_tokens) or (most is not None and messages >= max(1, share * most))
+
+
+class ReplanThrottle:
+    """What one window remembers of the plans that it tried.
+
+    Args:
+        config: the policy.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._tried: tuple[int, int, int] | None = None
+        """Tokens, messages and budget of the view when a plan was last made, or was not worth it: until the view has
+        grown by enough, another one is not tried."""
+        self._refused: tuple[int, FloorError] | None = None
+        """Tokens of a view that could not be made to fit, and why."""
+        self._retained: AbstractSet[int] = frozenset()
+        self._pins: AbstractSet[int] = frozenset()
+
+    def forget(self) -> None:
+        """Begin anew, as after the history was replaced."""
+        self._tried = self._refused = None
+
+    def set_constraints(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
+        """Take in what plans have to leave whole.
+
+        A cached refusal is valid only for the same retained set, and pins change what a plan frees.
+        """
+        if pins != self._pins:
+            self._pins = frozenset(pins)
+            self.forget()
+        if retained != self._retained:
+            self._retained, self._refused = retained, None
+
+    def wants_plan(self, request: ViewRequest, tokens: int, messages: int, *, begins_turn: bool = False) -> bool:
+        """Whether a plan is to be tried for a view of so many tokens and messages.
+
+        Args:
+            request: the request.
+            tokens: of its view.
+            messages: of its view.
+            begins_turn: as `needs_plan`.
+
+        Raises:
+            FloorError: it was tried for this very view, and cannot be made to fit.
+        """
+        budget = request.budget_tokens
+        if request.plans_now:
+            return tokens > self._config.target_usage * budget
+        if not needs_plan(
+            self._config, tokens=tokens, messages=messages, budget_tokens=budget, begins_turn=begins_turn
+        ):
+            return False
+        if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
+            known = self._refused[1]
+            raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
+        if self._tried is not None and tokens <= budget:
+            # A budget that follows the provider's counts moves a little with every request.
+            more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
+            more_messages = messages - self._tried[1]
+            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
+        return True
+
+    def record_plan(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Remember a view that follows a plan."""
+        self._tried, self._refused = (tokens, messages, budget_tokens), None
+
+    def record_futile(self, tokens: int, messages: int, budget_tokens: int) -> None:
+        """Remember a futile plan, to avoid replanning."""
+        self._tried = (tokens, messages, budget_tokens)
+
+    def record_refusal(self, tokens: int, error: FloorError) -> None:
+        """Remember that a view cannot be made to fit."""
+        self._refused = (tokens, error)
