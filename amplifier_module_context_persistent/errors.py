@@ -50,7 +50,8 @@ class FloorError(ContextPersistentError):
         self.needed_tokens = needed_tokens
         self.fixed = fixed
         self.pins = tuple(pins)
-        parts = " + ".join(f"{name} {tokens:,}" for name, tokens in fixed.items() if tokens)
+        kept_by = {"system messages": " (`preserve_system`)"}
+        parts = " + ".join(f"{name}{kept_by.get(name, '')} {tokens:,}" for name, tokens in fixed.items() if tokens)
         super().__init__(
             f"the smallest view has {needed_tokens:,} tokens of a budget of {budget_tokens:,}; "
             f"compaction cannot make it fit. Fixed: {parts or 'nothing'}{self._pinned()}"

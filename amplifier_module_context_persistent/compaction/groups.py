@@ -82,8 +82,15 @@ class Groups:
         """The groups that call a tool of some kind."""
         return [p for p in self.calling if any(use.kind == kind for use in self.groups[p].head.uses)]
 
+    @property
+    def of_hooks(self) -> tuple[list[int], list[int]]:
+        """The late system messages of hooks: the newest of each hook, and the earlier ones."""
+        newest = {group.head.hook: position for position, group in enumerate(self.groups) if group.head.hook}
+        earlier = [p for p, group in enumerate(self.groups) if group.head.hook and newest[group.head.hook] != p]
+        return list(newest.values()), earlier
+
     def untouchable(self, *, preserve_system: bool) -> set[int]:
-        """System text, pins and protected ends, the last person's message, open calls and the newest group.
+        """System text that stays, pins, protected ends, the last person's message, open calls and the newest group.
 
         The newest group is one that a person or the model began: a reminder after it does not take its place. The last
         message stays as well, whatever it is.
@@ -91,8 +98,8 @@ class Groups:
         groups, turn = self.groups, self.turn
         if not groups:
             return set()
-        found = {p for p, group in enumerate(groups) if group.pinned or (preserve_system and group.head.instructs)}
-        if groups[0].head.instructs:
+        found = {p for p, group in enumerate(groups) if group.pinned or (preserve_system and group.head.stays)}
+        if groups[0].head.stays:
             found.add(0)
         if turn is not None:
             found.add(turn)

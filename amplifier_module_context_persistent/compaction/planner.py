@@ -131,6 +131,9 @@ def _choose(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy
         return reached
     for position in strategy.goes(draft):
         draft.drop(position)
+    for position in draft.view.of_hooks[1]:
+        if position not in draft.fixed and draft.kept[position] and not draft.fits(goals.tokens):
+            draft.drop(position)
     _shorten_newest(draft, forms, goals)
     for stage in Stage:
         if stage > Stage.LAST:

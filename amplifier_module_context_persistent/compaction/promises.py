@@ -103,6 +103,11 @@ def what_stays(draft: Draft) -> Iterator[Hold]:
         yield Hold(position, Stage.NEVER, Stage.NEVER if whole else Stage.SHORTEN)
 
 
+def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
+    """What each hook added last as system text."""
+    return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
+
+
 def peoples_words(draft: Draft) -> Iterator[Hold]:
     """Every message of a person."""
     return (Hold(position, Stage.PEOPLE, Stage.TEXTS) for position in draft.view.people)
@@ -269,6 +274,9 @@ PROMISES = (
         "System text, pins, protected ends, the newest message of a person, calls without results and the newest group "
         "stay; of these only results are ever shortened, and only when there is nothing else.",
         what_stays,
+    ),
+    Promise(
+        "newest of hooks", "What each hook added last as system text stays; earlier ones go first.", newest_of_hooks
     ),
     Promise(
         "people's words", "A person's message is shortened before it goes, and goes with its answer.", peoples_words

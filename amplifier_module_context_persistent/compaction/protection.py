@@ -97,5 +97,5 @@ def _stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]
     return {
         position
         for position, group in enumerate(groups)
-        if group.pinned or position == turn or (group.head.instructs and (preserve_system or position == 0))
+        if group.pinned or position == turn or (group.head.stays and (preserve_system or position == 0))
     }

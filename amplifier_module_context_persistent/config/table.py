@@ -178,7 +178,9 @@ class Config:
     protect_last: int = _option(
         0, "int ≥ 0", at_least(0), "How many of the last messages are never compacted, up to half the target."
     )
-    preserve_system: bool = _option(True, "bool", flag, "Whether stored system messages are never compacted.")
+    preserve_system: bool = _option(
+        True, "bool", flag, "Whether stored system messages are never compacted, but for hooks' in the conversation."
+    )
     late_system: LateSystem = _option(
         "auto",
         "`auto`, `system`, `reminder`",

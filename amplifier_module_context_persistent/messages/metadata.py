@@ -92,6 +92,11 @@ def recalled_from(message: Mapping[str, Any]) -> str:
     return found[1] if found else ""
 
 
+def hook_of(metadata: Mapping[str, Any]) -> str:
+    """The name of the hook that a message comes from; empty where it comes from none."""
+    return str(metadata.get("hook_name") or "unknown") if metadata.get("source") == "hook" else ""
+
+
 def is_ephemeral(message: Mapping[str, Any]) -> bool:
     """Whether it is meant for this process's views only and is not to be stored."""
     metadata = metadata_of(message)

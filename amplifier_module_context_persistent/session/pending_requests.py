@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages.message import Message
-from ..messages.metadata import BOUND_KEY, is_reference_only
+from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..view.readers import bond_of
 
 _MOST_NAMED = 64
@@ -87,7 +87,7 @@ class PendingRequests:
         metadata = message.get("metadata")
         if is_reference_only(message):
             return message
-        if message["role"] != "assistant":
+        if message["role"] != "assistant" or hook_of(metadata_of(message)):
             if self._answers:
                 self._waiting = []
             return message

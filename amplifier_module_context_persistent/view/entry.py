@@ -20,6 +20,7 @@ from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
     bound_to,
     for_model,
+    hook_of,
     is_human,
     line_before,
     metadata_of,
@@ -71,6 +72,8 @@ class Entry:
     source: str | None = None
     late: bool = False
     """System text after the first message of the conversation that is shown as a user's reminder."""
+    hook: str = ""
+    """The hook that added it, of system text after the first message of the conversation."""
     thinking_tokens: int = 0
     """What of its tokens is thinking."""
     offload: Cut | None = None
@@ -111,6 +114,11 @@ class Entry:
         return self.role in INSTRUCTING
 
     @property
+    def stays(self) -> bool:
+        """Whether it is system text that `preserve_system` is about: not that of a hook in the conversation."""
+        return self.role in INSTRUCTING and not self.hook
+
+    @property
     def as_stored(self) -> bool:
         """Whether it is handed out as it was stored where nothing else changes it."""
         changed = self.for_readers or self.late or self.offload is not None or self.omits or self.chain_ends
@@ -126,7 +134,9 @@ class HowToDescribe(TypedDict, total=False):
     """What `classify` takes beside the message."""
 
     late: bool
-    """Whether system text is shown as a reminder."""
+    """Whether it stands after the first message of the conversation."""
+    reminds: bool
+    """Whether late system text is shown as a reminder."""
     kinds: ToolKinds
     """Tells what a tool does."""
     size_bytes: int
@@ -167,13 +177,15 @@ def _describe(
     count: Callable[[Message], int],
     *,
     late: bool = False,
+    reminds: bool = False,
     kinds: ToolKinds = _KNOWN_TOOLS,
     size_bytes: int = 0,
     asked: tuple[str, str] | None = None,
 ) -> Entry:
     metadata, accepted, role = metadata_of(message), normalise(message), message.get("role")
-    late, answers = late and role in INSTRUCTING, role in ("tool", "function")
     message_id, source = metadata.get("message_id"), metadata.get("source")
+    hook = hook_of(metadata) if late and role in INSTRUCTING else ""
+    late, answers = late and reminds and role in INSTRUCTING, role in ("tool", "function")
     offload = offload_cut(message) if ordinal >= 0 and message_id else None
     tokens = count(_first_shown(accepted, offload, str(message_id), late=late)) if accepted else 0
     spoken = without_thinking(accepted) if accepted else None
@@ -192,6 +204,7 @@ def _describe(
         named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
         late=late,
+        hook=hook,
         thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
         offload=offload,
         refers_to=recalled_from(message),

@@ -57,14 +57,15 @@ class MessageSource:
     ) -> list[Entry]:
         """Describe messages of the log as entries; where `where` is given, those of which it is true."""
         reminds, index = self._reminds, log.index
-        early = set(index.live[: index.conversation_start()]) if reminds else ()
+        early = set(index.live[: index.conversation_start()])
         messages = zip(ordinals, log.read(ordinals), strict=True)
         return [
             classify(
                 ordinal,
                 message,
                 self.count,
-                late=reminds and ordinal not in early,
+                late=ordinal not in early,
+                reminds=reminds,
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
                 asked=index.model_of(ordinal) if self._bound else None,
@@ -169,8 +170,8 @@ class Extras:
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
         """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
-        late = reminds and index.conversation_start() < len(index.live)
-        entry = classify(self._take_ordinal(), message, count, late=late, size_bytes=_size(message))
+        late, size_bytes = index.conversation_start() < len(index.live), _size(message)
+        entry = classify(self._take_ordinal(), message, count, late=late, reminds=reminds, size_bytes=size_bytes)
         self._ephemeral[entry.ordinal] = _Extra(entry, message, len(index) or len(self.unsaved))
 
     def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:

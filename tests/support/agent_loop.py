@@ -80,7 +80,7 @@ class AgentLoop:
             if not response.tool_calls:
                 await hooks.emit("orchestrator:complete", {"orchestrator": "agent-loop", "turn_count": step})
                 return str(response.content[-1])
-            await self._run_tools(response.tool_calls, context, tools, hooks)
+            await self._run_tools(response.tool_calls, context, tools, hooks, coordinator)
         return ""
 
     async def _view(self, context: Any, provider: Any) -> list[Message]:
@@ -93,12 +93,15 @@ class AgentLoop:
             return with_all_reasoning(view, await context.get_messages())
         return [without_reasoning(message) for message in view] if self._bare else view
 
-    async def _run_tools(self, calls: list[Any], context: Any, tools: Mapping[str, Any], hooks: Any) -> None:
+    async def _run_tools(
+        self, calls: list[Any], context: Any, tools: Mapping[str, Any], hooks: Any, coordinator: Any
+    ) -> None:
         async def run(call: Any) -> Message:
             await hooks.emit("tool:pre", {"tool_name": call.name})
             tool = tools.get(call.name)
             said = (await tool.execute(call.arguments)).output if tool else f"Error: Tool '{call.name}' not found"
-            await hooks.emit("tool:post", {"tool_name": call.name})
+            told = await hooks.emit("tool:post", {"tool_name": call.name})
+            await coordinator.process_hook_result(told, "tool:post", call.name)
             answer = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": str(said)}
             if self._stores_each:
                 await context.add_message(answer)

@@ -76,7 +76,7 @@ def test_a_message_is_shortened_with_a_reference() -> None:
 def test_late_system_text_is_a_reminder_of_the_users_role() -> None:
     """Where the configuration says so."""
     message = {"role": "system", "content": "Rule."}
-    assert shorten(classify(0, message, count, late=True), message, None) == {
+    assert shorten(classify(0, message, count, late=True, reminds=True), message, None) == {
         "role": "user",
         "content": "<system-reminder>\nRule.\n</system-reminder>",
     }
