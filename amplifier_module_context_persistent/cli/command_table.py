@@ -52,6 +52,9 @@ SECTIONS = {
         "compare": Entry(
             "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
         ),
+        "compact": Entry(
+            "cli.compact:compact", "Compact what the model sees of SESSION now, preview that, or go back."
+        ),
     },
     "Copy and branch sessions": {
         "export": Entry("cli.export:export", "Export the live history of SESSION, without its secrets."),

@@ -60,13 +60,20 @@ def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPr
     return HistoryPrefix(live[:], given_id(last) or "", _turn_of(transcript, live))
 
 
-def following_plan(book: ReceiptLog, ordinals: array[int]) -> Message | None:
-    """The record of the plan that views followed when the history ended there; None where there was none."""
+def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") -> Message | None:
+    """The record of the plan that views followed when the history ended there; None where there was none.
+
+    With the id of a plan in `before`, the last one of those that were made before it.
+    """
+    plans = book.made_for
+    if before:
+        known = (at for at, (packed, _) in enumerate(plans) if packed.record().get("id") == before)
+        plans = plans[: next(known, len(plans))]
     index = replace(book.index, live=ordinals)
-    ends, is_kept = index.find_all([packed.upto for packed, _ in book.made_for]), bytearray(len(index))
-    for ordinal in ordinals if book.made_for else ():
+    ends, is_kept = index.find_all([packed.upto for packed, _ in plans]), bytearray(len(index))
+    for ordinal in ordinals if plans else ():
         is_kept[ordinal] = 1
-    for packed, live in reversed(book.made_for):
+    for packed, live in reversed(plans):
         if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # without unpacking all that come later
             continue
         record = packed.record()

@@ -454,6 +454,14 @@ async def compact(session: GeneratedSession) -> None:
         session.outcome.counts["too large"] += 1
 
 
+async def compact_aside(session: GeneratedSession) -> None:
+    """A person compacts the session from outside, or goes back to the plan before."""
+    await session.run_command("compact", session.log, "--tokenizer", "estimate")
+    if session.rng.random() < 0.7:
+        await turn(session)
+        await session.run_command("compact", session.log, "--undo", "--tokenizer", "estimate")
+
+
 async def side_view(session: GeneratedSession) -> None:
     """A view that no request is made of, with the session's budget or a smaller one."""
     process = _here(session)
@@ -695,6 +703,7 @@ CAUSES: dict[str, tuple[float, Callable[[GeneratedSession], Awaitable[None]]]] =
     "other_tools": (1, other_tools),
     "switch": (2, switch),
     "compact": (0.7, compact),
+    "compact_aside": (0.4, compact_aside),
     "side_view": (1, side_view),
     "side_request": (1, side_request),
     "retained": (1, retained),

@@ -1,0 +1,64 @@
+"""`context-persistent compact`: make the next plan now, see what it would take out, or go back to the one before.
+
+Exit codes: 0 done, or there was nothing to do; 2 nothing was done.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ..tokens.on_demand import named_counter
+from ..transfer.compact import Compacted, compact_session
+from .session_argument import session_argument
+from .terminal import counted, say, unusable
+
+_MOST_SHOWN = 20
+
+
+@click.command()
+@session_argument
+@click.option("--undo", is_flag=True, help="Go back to the plan before the one in force.")
+@click.option("--budget", type=click.IntRange(min=1), help="Tokens; by default the budget of the last request.")
+@click.option("--tokenizer", default="auto", show_default=True, help="What counts tokens.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_run: bool, as_json: bool) -> None:
+    """Compact what the model sees of SESSION now, down to `target_usage` of its budget.
+
+    The plan is made as the session's next one would be: for the model and the budget of its last request. History does
+    not change, and running sessions follow with their next request. --undo goes back to the plan before, whose views
+    begin with the same bytes again, while that fits; what came after the later plan is shown without its reasoning.
+    """
+    with unusable(path):
+        done = compact_session(path, named_counter(tokenizer), budget_tokens=budget, undo=undo, dry_run=dry_run)
+    if as_json:
+        click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))
+        return
+    _show(done)
+    if not done.plan:
+        say("Nothing to do: a plan would free too little.")
+    elif dry_run:
+        say("Nothing was done (--dry-run).")
+    else:
+        say("Done.")
+
+
+def _show(done: Compacted) -> None:
+    arrow = f" to {done.tokens_after:,}" if done.plan else ""
+    say(
+        f"{done.path}: the view goes from {done.tokens_before:,}{arrow} tokens "
+        f"(target {done.target_tokens:,} of {done.budget_tokens:,})."
+    )
+    for what in dict.fromkeys(change.what for change in done.changes):
+        alike = [change for change in done.changes if change.what == what]
+        say(f"{counted(len(alike), 'message')} {what}: {_tokens(sum(change.tokens for change in alike))}")
+        for change in sorted(alike, key=lambda one: -abs(one.tokens))[:_MOST_SHOWN]:
+            say(f"  [{change.number}] {change.role}  {change.message_id}  {_tokens(change.tokens)}")
+        if len(alike) > _MOST_SHOWN:
+            say(f"  ... and {len(alike) - _MOST_SHOWN:,} smaller ones; --json has all")
+
+
+def _tokens(fewer: int) -> str:
+    return f"{counted(abs(fewer), 'token')} {'fewer' if fewer >= 0 else 'more'}"
