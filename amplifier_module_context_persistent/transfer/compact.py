@@ -183,11 +183,11 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> bytes:
     """The record of the plan before the one in force; of one that keeps everything, where that is the first.
 
     Raises:
-        CompactError: no plan is in force.
+        CompactError: none is in force, or one that keeps everything.
     """
     index = transcript.reader.index
-    if index.plan is None:
-        raise CompactError("no plan is in force, so the view has the whole history already")
+    if index.plan is None or not (index.plan.get("dropped") or index.plan.get("cuts")):
+        raise CompactError("no plan is in force that leaves anything out")
     before = following_plan(transcript.book, index.live, before=_plan_id(index))
     if before is not None:
         return encode_object(before)
