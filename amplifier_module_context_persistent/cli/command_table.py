@@ -53,7 +53,7 @@ SECTIONS = {
             "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
         ),
         "compact": Entry(
-            "cli.compact:compact", "Compact what the model sees of SESSION now, preview that, or go back."
+            "cli.compact:compact", "Compact what the model sees of SESSION now, see what that would do, or undo it."
         ),
     },
     "Copy and branch sessions": {

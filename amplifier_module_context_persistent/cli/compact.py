@@ -25,9 +25,9 @@ _MOST_SHOWN = 20
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_run: bool, as_json: bool) -> None:
-    """Compact what the model sees of SESSION now, down to `target_usage` of its budget.
+    """Compact what the model sees of SESSION now, see what that would do, or undo it.
 
-    The plan is made as the session's next one would be: for the model and the budget of its last request. History does
+    The view comes down to `target_usage` of its budget. The plan is made as the session's next one would be: for the model and the budget of its last request. History does
     not change, and running sessions follow with their next request. --undo goes back to the plan before, whose views
     begin with the same bytes again, while that fits; what came after the later plan is shown without its reasoning.
     """
