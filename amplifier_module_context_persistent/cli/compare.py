@@ -21,6 +21,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices, reader_measures
 from ..replay.policy_spec import NAMES
+from ..transcript.prices import Prices as ListPrices
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
@@ -79,6 +80,7 @@ _LEGEND = (
 @click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
 @click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
 @click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
+@click.option("--model", help="Instead of prices, a model whose list prices hold, as in `stats`.")
 @click.option("--tokenizer", default="auto", show_default=True, help="What counts: auto, estimate, or an encoding.")
 @click.option("--svg", "svg_path", type=click.Path(dir_okay=False), help="Write a chart to this file.")
 @click.option("--yes", is_flag=True, help="Do not ask before a file is replaced.")
@@ -90,6 +92,7 @@ def compare(
     base: float | None,
     cached: float | None,
     write: float | None,
+    model: str | None,
     tokenizer: str,
     svg_path: str | None,
     *,
@@ -105,7 +108,9 @@ def compare(
     if svg_path is not None and os.path.lexists(svg_path):
         ask(f"{one_line(svg_path)} exists. Replace it?", yes=yes)
     try:
-        prices = Prices.of(base=base, cached=cached, write=write)
+        if model is not None and (base, cached, write) != (None, None, None):
+            raise click.UsageError("give either --model or prices")
+        prices = Prices.of(base=base, cached=cached, write=write) if model is None else _list_prices(model)
         with progress(path) as files:
             transcript = open_transcript(path, files=files)
         with transcript, stages() as tell:
@@ -129,6 +134,13 @@ def compare(
         click.echo(json.dumps(_as_json(path, found, prices) | {"means": means, "means_budgets": [budget, *others]}))
     else:
         show(session_name(path), found, prices, means, console())
+
+
+def _list_prices(model: str) -> Prices:
+    found = ListPrices().of(model)
+    if found is None:
+        raise UnusableError(f"{one_line(model)}: no list price of this model is known; give prices")
+    return Prices(cached=found.cached, write=found.write)
 
 
 Means = Mapping[str, Mapping[str, float]]

@@ -111,6 +111,7 @@ def test_the_default_policies_are_compared(path: Path) -> None:
         (["--price-input", "3"], 0.3, 3.75),
         (["--price-input", "3", "--price-cached", "1"], 1, 3.75),
         (["--price-cached", "1", "--price-write", "2"], 1, 2),
+        (["--model", "claude-sonnet-4-6"], 0.3, 3.75),
     ],
 )
 def test_prices_make_it_money(path: Path, prices: list[str], cached: float, write: float) -> None:
@@ -152,6 +153,8 @@ def test_an_svg_is_written(path: Path, tmp_path: Path) -> None:
         (["--policy", "default:target_usage=7"], "allowed: 0 < share"),
         (["--budget", "0"], "budget"),
         (["--price-cached", "1"], "plain input price"),
+        (["--price-input", "1", "--model", "claude-sonnet-4-6"], "either --model or prices"),
+        (["--model", "nobody-1"], "no list price of this model is known"),
         (["--price-input", "-1"], "price-input"),
         (["--tokenizer", "bogus"], "bogus"),
     ],
