@@ -41,7 +41,10 @@ class FloorError(ContextPersistentError):
     """A request cannot be made to fit: what may not be compacted is larger than the budget.
 
     `fixed` says by what: tokens by name. `pins` are the pinned messages among it, with the tokens that each holds.
+    `tried` are the messages and the tokens of the view, where a plan was tried for it just now.
     """
+
+    tried: tuple[int, int] | None = None
 
     def __init__(
         self, budget_tokens: int, needed_tokens: int, fixed: dict[str, int], pins: Sequence[tuple[str, int]] = ()

@@ -13,7 +13,7 @@ from itertools import accumulate, takewhile
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
-from ..view.arrangement import Arrangement, arrange, inserted_message
+from ..view.arrangement import Arrangement, Presentation, arrange, inserted_message
 from ..view.entry import Entry, media_left_out
 from ..view.plan import Plan
 from ..view.render import shorten
@@ -244,19 +244,17 @@ def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, inserts
         inserts=inserts,
     )
     cut_tokens = _with_lines(draft, request, alive, cuts, inserted.lines)
-    arrangement = arrange(
-        alive,
-        request.count,
-        cuts=cuts,
-        cut_tokens=cut_tokens,
-        silent=frozenset(draft.silent),
-        notice=inserted.notice,
-        notice_before=inserted.before,
-        gaps=inserted.gaps,
-        reader=request.reader,
-        wire=request.wire,
-        after=request.arranged,
+    how = Presentation(
+        cuts,
+        cut_tokens,
+        frozenset(draft.silent),
+        inserted.notice,
+        inserted.before,
+        inserted.gaps,
+        request.reader,
+        request.wire,
     )
+    arrangement = arrange(alive, request.count, how, after=request.arranged)
     tokens = request.fixed_tokens + arrangement.tokens
     return _Fitted(step, alive, cuts, cut_tokens, gone, inserted, dropped, arrangement, tokens)
 

@@ -154,8 +154,10 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFacts:
-    """What a provider says of itself: its model's window, the model, and limits of its requests."""
+    """What a provider says of itself: its name, its model's window, the model, and limits of its requests."""
 
+    name: str = ""
+    """The name under which its events come; empty if it has none."""
     window: ModelLimits | None = None
     model: str = ""
     told: Mapping[str, int] = field(default_factory=dict)
@@ -163,8 +165,9 @@ class ProviderFacts:
 
 async def provider_facts(provider: Any | None) -> ProviderFacts:
     """Ask a provider for what it says of its model: `get_model_info()`, else `get_info().defaults`."""
-    own = (getattr(provider, name, None) for name in ("default_model", "model"))
-    model = next((name for name in own if isinstance(name, str)), "")
+    own = {key: getattr(provider, key, None) for key in ("name", "default_model", "model")}
+    called, *models = (text if isinstance(text, str) else "" for text in own.values())
+    model = models[0] or models[1]
     for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
         ask = getattr(provider, method, None)
         if not callable(ask):
@@ -180,11 +183,5 @@ async def provider_facts(provider: Any | None) -> ProviderFacts:
             continue
         if published is not None and (window := read_window(published)) is not None:
             name = getattr(published, "id", None) if attribute is None else published.get("model")
-            return ProviderFacts(window, name if isinstance(name, str) else model, read_told(published))
-    return ProviderFacts(None, model)
-
-
-def provider_name(provider: Any | None) -> str:
-    """The name under which a provider's events come; empty if it has none."""
-    name = getattr(provider, "name", None)
-    return name if isinstance(name, str) else ""
+            return ProviderFacts(called, window, name if isinstance(name, str) else model, read_told(published))
+    return ProviderFacts(called, None, model)

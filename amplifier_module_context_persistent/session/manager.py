@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -184,7 +183,7 @@ class PersistentContextManager:
             ContextLengthError: what may not be compacted does not fit; says how many tokens are fixed, and by what.
             LogUnreadableError: the log cannot be read.
         """
-        return await self._requests.view(await self._requests.ask(token_budget, provider))
+        return await self._requests.view(token_budget, provider)
 
     async def get_messages_for_request_retaining(
         self,
@@ -210,8 +209,7 @@ class PersistentContextManager:
             LogUnreadableError: the log cannot be read.
         """
         bodies = checked_bodies(retain_contents)
-        ask = await self._requests.ask(token_budget, provider)
-        return await self._requests.view(replace(ask, retain=bodies, hard_fit=hard_fit))
+        return await self._requests.view(token_budget, provider, retain=bodies, hard_fit=hard_fit)
 
     async def get_messages(self) -> list[Message]:
         """Return the whole live history, parsed afresh, without kept ephemerals; nothing done to it reaches the log."""

@@ -15,41 +15,39 @@ import orjson
 from amplifier_core.message_models import ChatRequest, ToolSpec
 from amplifier_core.message_models import Message as ProviderMessage
 
-from ..compaction.summary_span import Summary
-from ..config import SUMMARIZE, Config
+from ..compaction.summary_span import Span, Summary
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..tokens.meter import Meter
-from ..window.request import ViewRequest
 from ..window.summary_request import instruction
 from .host import Host
-from .store import Store
+from .store import Session
+from .view_service import Ask
 
 _MOST_TIMES = 2  # an answer may have this many times the tokens of its cap
 
 _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
-async def sum_up(store: Store, meter: Meter, ask: ViewRequest, *, config: Config, host: Host) -> Summary | None:
-    """Ask the provider of a request to sum up what its plan leaves out, if that is the strategy.
+async def sum_up(session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host) -> Summary | None:
+    """Ask the provider of a request to sum up what its plan leaves out.
 
     Returns:
         The summary; None, with an event that says why, if there is none.
     """
-    if config.compaction_strategy != SUMMARIZE:
-        return None
     meter.answered()  # the usage that is reported for the summary belongs to no view
-    session, cap = await store.open(), config.summary_max_tokens
+    cap = session.config.summary_max_tokens
     try:
-        span = await session.read(lambda log: session.requests.span(log, ask))
+        if isinstance(span, SummaryError):
+            raise span
         tools = orjson.loads(ask.tools_json or "[]") if span.with_tools else []
         shares: list[float] = []
         text = await ask_for_summary(
-            ask.summarizer,
+            ask.provider,
             span.request,
             tools,
             max_tokens=cap,
-            timeout_s=config.summary_timeout_s,
+            timeout_s=session.config.summary_timeout_s,
             on_usage=lambda usage: shares.extend(_cached_share(usage)),
         )
         if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..compaction.budget import budget_tokens
-from ..compaction.request_limits import MARGIN_BYTES, RequestLimits, limits_of
-from ..compaction.summary_span import Span
+from ..compaction.budget import budget_tokens, room_besides
+from ..compaction.request_limits import MARGIN_BYTES, limits_of
+from ..compaction.summary_span import Summary
 from ..config import Config
-from ..errors import FloorError, LogError, RetentionError, SummaryError
+from ..errors import FloorError, LogError, RetentionError
 from ..log.base import Log
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
@@ -21,17 +22,43 @@ from ..view.arrangement import Item, last_line
 from ..view.bound import tools_hash
 from ..view.plan import Plan
 from ..view.readers import family_of
-from ..view.receipts import LINE, Receipt, encode_head, render_options, text_hash
+from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
+from ..view.wire import WIRE
 from ..window.message_source import Extras
-from ..window.request import ViewRequest, ViewResult
+from ..window.request import ViewRequest, ViewResult, head_of
 from ..window.retention import RetainedBodies, shows_all
 from ..window.thresholds import needs_plan
 from ..window.window import Window
+from .host import ProviderFacts
 from .record_builder import RecordBuilder
 
 logger = logging.getLogger(__name__)
 
 _SIDE_WINDOWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a caller asks for, and what host and provider say about it."""
+
+    explicit_tokens: int | None = None
+    provider: Any | None = None
+    facts: ProviderFacts = field(default_factory=ProviderFacts)
+    head_text: str | None = None
+    """The factory's system prompt; None where no factory is set."""
+    tools_json: str = ""
+    force: bool = False
+    """Plan now, whatever the view's size, and write no receipt."""
+    retain: tuple[str, ...] = ()
+    """Bodies that the view has to hold complete."""
+    hard_fit: bool = False
+    """Plan anew for this budget, and let the session go on with that plan."""
+    reasoning_refused: bool = False
+    """Whether a provider has refused reasoning although it stood as it was made."""
+    sums_up: bool = False
+    """Whether a summary is to be made before a plan."""
+    summary: Summary | None = None
+    """What the provider made of the older part."""
 
 
 class ViewService:
@@ -53,129 +80,109 @@ class ViewService:
         self._holders = RetainedBodies(extras)
         self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None
-        self._limits: tuple[tuple[str, Mapping[str, int]], RequestLimits] | None = None
         self.last_budget_tokens = config.max_tokens
         """The budget of the last request."""
         self._render = render_options(config)
         self._heads: set[str] = set()
         """Hashes of head texts that are queued for the log."""
 
-    def answer(self, log: Log, ask: ViewRequest, *, may_plan: bool) -> ViewResult:
-        """Make the view of a request.
+    def answer(self, log: Log, ask: Ask) -> ViewResult:
+        """Make the view of a request, with a new plan where it needs one.
 
         Raises:
             FloorError: the view cannot be made to fit.
             RetentionError: a text that the view must hold is in no message.
             LogError: the log cannot be read.
         """
-        budget, side = self._budget(ask)
-        self.last_budget_tokens = budget
-        log.follow()
-        request = self._request(log, ask, budget)
-        window = self._side_window(log, request, (budget, frozenset()), self._window) if side else self._window
-        followed = window.plan
-        try:
-            built = window.build(log, request, may_plan=may_plan)
-        except FloorError:  # a plan that left out images may be followed all the same
-            if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
-                self._store_plan(log, window, side=side)
-            raise
-        if built.view is not None and request.retained and not window.retains(log, request):
-            window, side = self._retaining_window(log, request, budget, window), True
-            built = window.build(log, request, may_plan=may_plan)
-        if built.view is not None and ask.retain and not shows_all(built.view, ask.retain):
-            raise RetentionError("a text that the view must hold is in a message that no view can show")
-        if self._config.receipts and built.view is not None and not ask.force and len(log.index):
-            try:
-                self._note(log, request, window, built, built.view, budget)
-            except ValueError as refused:
-                logger.warning("a view leaves no receipt: %s", refused)
+        request = self._request(log, ask)
+        self.last_budget_tokens = request.given_tokens
+        window = self._window
+        if request.aside:
+            window = self._side_window(log, request, frozenset(), window)
+        built = self._build(log, window, request)
+        if built.view is not None and not window.shows_whole(request.retained):
+            window = self._side_window(log, request, request.retained, window)
+            if window.bring_back(log, request) and window.plan is not None:
+                self._store_plan(log, window)
+            built = self._build(log, window, request)
         if built.view is not None:
+            if not shows_all(built.view, ask.retain):
+                raise RetentionError("a text that the view must hold is in a message that no view can show")
             line = last_line(built.items)
             self._history.shown_line = (built.last, line) if line and built.last is not None else None
-        error = self._store_plan(log, window, side=side) if built.compaction is not None else ""
+            if self._config.receipts and not ask.force and len(log.index):
+                try:
+                    self._note(log, request, window, built, built.view)
+                except ValueError as refused:
+                    logger.warning("a view leaves no receipt: %s", refused)
+        error = self._store_plan(log, window) if built.compaction is not None else ""
         return replace(built, line=(id(window), window.plan.id if window.plan else ""), plan_error=error)
 
-    def wants_compaction(self, log: Log, ask: ViewRequest) -> bool:
+    def _build(self, log: Log, window: Window, request: ViewRequest) -> ViewResult:
+        followed = window.plan
+        try:
+            return window.build(log, request)
+        except FloorError:  # a plan that left out images may be followed all the same
+            if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
+                self._store_plan(log, window)
+            raise
+
+    def wants_compaction(self, log: Log, ask: Ask) -> bool:
         """Whether the current view has reached the threshold."""
-        budget, _ = self._budget(ask)
-        request = self._request(log, ask, budget)
+        request = self._request(log, ask)
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
-
-    def span(self, log: Log, ask: ViewRequest) -> Span:
-        """What a summary in the next plan would replace.
-
-        Raises:
-            SummaryError: there is nothing to sum up, or no room to ask for it.
-        """
-        budget, side = self._budget(ask)
-        if side:
-            raise SummaryError("the request has a smaller budget of its own")
-        return self._window.span(log, self._request(log, ask, budget))
 
     def forget(self) -> None:
         """Drop the side windows, after the history was replaced."""
         self._side.clear()
 
-    def _budget(self, ask: ViewRequest) -> tuple[int, bool]:
-        """The budget, and whether it is an explicit one below the session's own."""
-        own = budget_tokens(self._config, None, ask.provider)
-        if ask.provider is None and ask.explicit_tokens is not None and self._own_budget is not None:
-            own = self._own_budget
-        if ask.explicit_tokens is None:
-            self._own_budget = own
-            return own, False
-        budget = budget_tokens(self._config, ask.explicit_tokens, ask.provider)
-        return budget, budget < own and not ask.hard_fit
-
-    def _request(self, log: Log, ask: ViewRequest, budget: int) -> ViewRequest:
+    def _request(self, log: Log, ask: Ask) -> ViewRequest:
+        """What is asked for, complete, of the log as it is now."""
+        log.follow()
+        facts, head = ask.facts, head_of(ask.head_text)
         if ask.tools_json != self._tools[0]:
             self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json), tools_hash(ask.tools_json))
-        bodies = [body for body in ask.retain if not shows_all(ask.head, [body])]
-        fixed = self._tools[1] + sum(count_message(message, self._counter) for message in ask.head)
-        return replace(
-            ask,
-            tools=f"{self._tools[2]}~" if ask.reasoning_refused else self._tools[2],
-            budget_tokens=self._meter.counted_budget(ask.provider_name, budget),
-            fixed_tokens=fixed,
-            limits=self._limits_of(ask),
+        own = budget_tokens(self._config, None, facts.window)
+        if ask.explicit_tokens is None:
+            self._own_budget = given = own
+        else:
+            given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
+            if ask.provider is None and self._own_budget is not None:
+                own = self._own_budget
+        bodies = [body for body in ask.retain if not shows_all(head, [body])]
+        return ViewRequest(
+            budget_tokens=self._meter.counted_budget(facts.name, given),
+            given_tokens=given,
+            fixed_tokens=self._tools[1] + sum(count_message(message, self._counter) for message in head),
             fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
-            retained=self._holders.find(log, bodies, has_factory=ask.has_factory),
+            spare_tokens=room_besides(self._config, ask.explicit_tokens, facts.window),
+            limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
+            provider_name=facts.name,
+            model=facts.model,
+            head_text=ask.head_text,
+            tools=f"{self._tools[2]}~" if ask.reasoning_refused else self._tools[2],
+            retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
+            aside=given < own and not ask.hard_fit,
+            plans_now=ask.force or ask.hard_fit,
+            sums_up=ask.sums_up,
+            summary=ask.summary,
         )
 
-    def _limits_of(self, ask: ViewRequest) -> RequestLimits:
-        """What a request to a provider may have besides tokens; most often the provider is that of the last one."""
-        key = family_of(ask.provider_name, ask.model), ask.told
-        if self._limits is None or self._limits[0] != key:
-            self._limits = key, limits_of(key[0], self._config, ask.told)
-        return self._limits[1]
-
-    def _side_window(self, log: Log, request: ViewRequest, name: tuple[int, frozenset[int]], base: Window) -> Window:
+    def _side_window(self, log: Log, request: ViewRequest, whole: frozenset[int], base: Window) -> Window:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
+        name = request.given_tokens, whole
         window = self._side.get(name)
         if window is None:
-            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
+            window = self._side[name] = Window(self._config, self._counter, self._extras, self._new_id, store=False)
             base.measure(log, request)  # takes in what is new
             window.begin_with(base)
-            self._side[name] = window
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
         self._side.move_to_end(name)
         return window
 
-    def _retaining_window(self, log: Log, request: ViewRequest, budget: int, base: Window) -> Window:
-        """A window that shows in full what a request must hold; the session's plan does not change."""
-        window = self._side_window(log, request, (budget, request.retained), base)
-        if not window.retains(log, request):
-            window.bring_back(log, request)
-            if window.plan is not None:
-                self._store_plan(log, window, side=True)
-        return window
-
-    def _note(
-        self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message], budget: int
-    ) -> None:
+    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> None:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         head = ""
         if request.head_text is not None:
@@ -192,16 +199,16 @@ class ViewService:
             plan=window.plan.id if window.plan else "",
             upto=_message_id(log, built.items, built.last),
             messages=len(view),
-            tokens=built.compaction.plan.tokens_after if built.compaction else built.tokens,
-            budget_tokens=budget,
+            tokens=built.counted_tokens,
+            budget_tokens=request.given_tokens,
             provider=request.provider_name,
             model=request.model,
             head=head,
-            extras=built.sums.extras,
+            extras=extras_in(built.items),
             hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
             render={
                 **self._render,
-                **built.sums.rendered_by(),
+                **({WIRE: 1} if keeps_wire_rules(built.items) else {}),
                 **({LINE: line} if (line := last_line(built.items)) else {}),
             },
             tools=request.tools,
@@ -210,14 +217,14 @@ class ViewService:
         )
         self._history.defer(receipt.encode())
 
-    def _store_plan(self, log: Log, window: Window, *, side: bool) -> str:
+    def _store_plan(self, log: Log, window: Window) -> str:
         """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.
 
         Plans of side windows are kept for the receipts that name them; no later process uses them.
         """
         record = window.plan_record(log)
         aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
-        if side:
+        if window is not self._window:
             self._history.defer(*aside)
             return ""
         try:

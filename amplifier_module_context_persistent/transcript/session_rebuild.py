@@ -69,7 +69,7 @@ class Rebuilder:
         request = request_of(book, receipt)
         shared, index = self._shared, self._index
         past = Past(self._reader, index) if shared is None else _SharingPast(self._reader, index, shared)
-        built = window.build(past, request, may_plan=False)
+        built = window.build(past, request)
         view, head = built.view or [], request.head
         if len(view) == receipt.messages:
             found = window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=self._index)

@@ -158,7 +158,7 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
         if index is None:
             continue
         window = window_of(config, receipt, shows_public=shows_public)
-        view = window.build(Past(reader, index), request, may_plan=False).view or []
+        view = window.build(Past(reader, index), request).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
         rebuilt = Rebuilt(view, reasons, _damaged(view, index), proved=proved)

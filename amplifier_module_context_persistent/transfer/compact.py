@@ -105,15 +105,15 @@ def compact_session(
         past = Past(transcript.reader, index)
         window = Window(session.config, counter, Extras(), new_id)
         whole = replace(session.request, budget_tokens=sys.maxsize)
-        before = window.build(past, whole, may_plan=False)
+        before = window.build(past, whole)
         if undo:
             record = _plan_before(transcript, new_id)
             followed = Past(transcript.reader, replace(index, plan=decode(record + b"}")))
-            after = Window(session.config, counter, Extras(), new_id).build(followed, whole, may_plan=False)
+            after = Window(session.config, counter, Extras(), new_id).build(followed, whole)
             session.check_fits(after.tokens)
             items, tokens_after, plan = after.items, after.tokens, name_of(decode(record + b"}").get("id"))
         else:
-            made = window.build(past, replace(session.request, force=True), may_plan=True).compaction
+            made = window.build(past, replace(session.request, plans_now=True)).compaction
             if made is None or not session.is_worth_it(before.tokens - made.plan.tokens_after):
                 return session.report(found, "", before.tokens, before.tokens, ())
             record = window.plan_record(past)

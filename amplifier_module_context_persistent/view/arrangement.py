@@ -17,7 +17,7 @@ from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
-from .plan import Gap
+from .plan import Gap, Plan
 from .readers import Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
 from .wire import NOTHING_ODD, TAKES_ALL, WireRules
@@ -53,7 +53,7 @@ class _Settled:
     """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
 
     entries: list[Entry]
-    how: _How
+    how: Presentation
     items: list[Item]
     as_stored: list[bool]
     tokens: int
@@ -97,38 +97,50 @@ class Arrangement:
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
-    """How messages are shown in an arrangement; two arrangements with the same parts show a message alike."""
+class Presentation:
+    """How the messages of a view are shown: what a plan says of it, and who reads it."""
 
-    cuts: Mapping[str, Cut] | None
-    cut_tokens: Mapping[str, int] | None
-    silent: AbstractSet[str]
-    notice: str
-    notice_before: str
-    gaps: Sequence[Gap]
+    cuts: Mapping[str, Cut] = field(default_factory=dict)
+    """By message id, how messages are shortened."""
+    cut_tokens: Mapping[str, int] = field(default_factory=dict)
+    """By message id, what they come to then, with their thinking."""
+    silent: AbstractSet[str] = frozenset()
+    """The ids of messages whose thinking is left out."""
+    notice: str = ""
+    """A text to insert as a user's message."""
+    notice_before: str = ""
+    """The id of the message that it is put before; else it comes first."""
+    gaps: Sequence[Gap] = ()
+    """Where messages are left out; the notice takes the place of the marker before the same message."""
     reader: Reader | None = None
+    """Who gets the view; what others made for themselves alone is left out."""
     wire: WireRules | None = None
+    """What the reader takes; None for views from before there were such rules."""
 
-    def is_that_of(self, other: _How) -> bool:
+    @classmethod
+    def of(
+        cls, plan: Plan | None, cut_tokens: Mapping[str, int], reader: Reader | None, wire: WireRules | None
+    ) -> Presentation:
+        """How the views after a plan are shown, or those without one."""
+        if plan is None:
+            return cls(_NO_CUTS, _NO_TOKENS, reader=reader, wire=wire)
+        gaps = plan.gaps or ()
+        return cls(plan.cuts, cut_tokens, plan.silent, plan.notice, plan.notice_before, gaps, reader, wire)
+
+    def is_that_of(self, other: Presentation) -> bool:
         """Whether both are made of the very same objects."""
         names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps")
         same = self.reader == other.reader and self.wire == other.wire
         return same and all(getattr(self, name) is getattr(other, name) for name in names)
 
 
+_NO_CUTS: Mapping[str, Cut] = {}
+_NO_TOKENS: Mapping[str, int] = {}
+_AS_STORED = Presentation()
+
+
 def arrange(
-    entries: Iterable[Entry],
-    count: Count,
-    *,
-    cuts: Mapping[str, Cut] | None = None,
-    cut_tokens: Mapping[str, int] | None = None,
-    silent: AbstractSet[str] = frozenset(),
-    notice: str = "",
-    notice_before: str = "",
-    gaps: Sequence[Gap] = (),
-    reader: Reader | None = None,
-    wire: WireRules | None = None,
-    after: Arrangement | None = None,
+    entries: Iterable[Entry], count: Count, how: Presentation = _AS_STORED, *, after: Arrangement | None = None
 ) -> Arrangement:
     """Arrange a view: groups in order, each call answered, nothing before the first user's word but system text.
 
@@ -138,31 +150,20 @@ def arrange(
     Args:
         entries: the kept entries, in the history's order.
         count: counts a message that is inserted.
-        cuts: by message id, how messages are shortened.
-        cut_tokens: by message id, what they come to then, with their thinking.
-        silent: the ids of messages whose thinking is left out.
-        notice: a text to insert as a user's message.
-        notice_before: the id of the message that it is put before; else it comes first.
-        gaps: where messages are left out; the notice takes the place of the marker before the same message.
-        reader: who gets the view; what others made for themselves alone is left out.
-        wire: what the reader takes; None for views from before there were such rules.
+        how: how they are shown.
         after: an arrangement made before with the same counter; where it began alike, only what came since is
             arranged, and what it inserted is not counted again. The same comes out.
     """
-    how, entries = _How(cuts, cut_tokens, silent, notice, notice_before, gaps, reader, wire), list(entries)
-    settled = after.settled if after is not None else None
-    if settled is not None and not _goes_on(settled, entries, how):
-        settled = None
-    texts = after.texts if after is not None else {}
-    return _Arranger(count, how, settled, texts).arrange(entries)
+    entries, after = list(entries), after or Arrangement()
+    settled = after.settled if after.settled and _goes_on(after.settled, entries, how) else None
+    return _Arranger(count, how, settled, after.texts).arrange(entries)
 
 
 class _Arranger:
     """Makes one arrangement: from nothing, or from the settled beginning of one that was made before."""
 
-    def __init__(self, count: Count, how: _How, settled: _Settled | None, texts: Mapping[str, Item]) -> None:
+    def __init__(self, count: Count, how: Presentation, settled: _Settled | None, texts: Mapping[str, Item]) -> None:
         self._count, self._how, self._settled = count, how, settled
-        self._cuts, self._cut_tokens = how.cuts or {}, how.cut_tokens or {}
         self._items: list[Item] = list(settled.items) if settled else []
         self._as_stored: list[bool] = list(settled.as_stored) if settled else []
         self._call_ids = set(settled.call_ids) if settled else set()
@@ -288,10 +289,10 @@ class _Arranger:
         cut: Cut | None = None
         tokens, silent, bare, as_stored = entry.tokens, False, "", entry.as_stored and not call_ids
         how = self._how
-        if entry.bond is not None or entry.id in self._cuts or entry.id in how.silent:
-            cut, silent, reader = self._cuts.get(entry.id), entry.id in how.silent, how.reader
+        if entry.bond is not None or entry.id in how.cuts or entry.id in how.silent:
+            cut, silent, reader = how.cuts.get(entry.id), entry.id in how.silent, how.reader
             if cut is not None:
-                tokens, as_stored = self._cut_tokens.get(entry.id, tokens), False
+                tokens, as_stored = how.cut_tokens.get(entry.id, tokens), False
             if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
                 bare = "text" if reader.takes_plain_thinking else "all"
             elif reader is not None and reader.before_bound and entry.chain_ends:
@@ -331,7 +332,7 @@ def _holds(entries: Iterable[Entry], message_id: str) -> bool:
     return message_id != "" and any(entry.id == message_id for entry in entries)
 
 
-def _goes_on(settled: _Settled, entries: list[Entry], how: _How) -> bool:
+def _goes_on(settled: _Settled, entries: list[Entry], how: Presentation) -> bool:
     """Whether entries begin with those that were settled, are shown in the same way, and answer no call among them."""
     known = len(settled.entries)
     if not settled.how.is_that_of(how) or entries[:known] != settled.entries:

@@ -20,7 +20,7 @@ from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
 from ..messages.metadata import line_before, metadata_of
 from ..messages.normalize import normalise
-from .arrangement import arrange
+from .arrangement import Presentation, arrange
 from .entry import INSTRUCTING, Entry
 from .readers import ANTHROPIC, OPENAI
 from .render import render
@@ -95,7 +95,7 @@ def in_order(messages: Iterable[Mapping[str, Any]], family: str) -> list[Message
         accepted = normalise(dict(message), keeps=_KEPT)
         given.append(accepted or dict(message))
         entries.append(_entry(position, message, accepted))
-    arranged = arrange(entries, lambda _: 0, wire=rules_of(family, strict=True))
+    arranged = arrange(entries, lambda _: 0, Presentation(wire=rules_of(family, strict=True)))
     return render(arranged, lambda wanted: (given[entry.ordinal] for entry in wanted))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,15 +20,16 @@ from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
 from ..log.index import Index
-from ..messages.elide import WHOLE
+from ..messages.elide import WHOLE, Cut
 from ..messages.message import Message
-from ..view.arrangement import Count
+from ..view.arrangement import Arrangement, Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
 from .cold_start import ClassifyAll, group_around, near_and_older
 from .message_source import MessageSource
+from .request import ViewRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,7 @@ class PlanState:
             cuts |= {entry.id: WHOLE for entry in opened}
             cuts |= {entry.id: replace(WHOLE, then=plan.cuts[entry.id].then) for entry in marked}
             changed = list({entry.id: entry for entry in opened + marked}.values())
-            messages = zip(changed, log.read([entry.ordinal for entry in changed]), strict=True)
-            cut_tokens |= {entry.id: count(shorten(entry, message, cuts[entry.id])) for entry, message in messages}
+            cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), count)
             plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
         left_out = self.left_out - (len(entries) - len(self.entries))
         return PlanState(entries, plan, cut_tokens, left_out, self.covers)
@@ -139,6 +139,18 @@ def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[
     ]
 
 
+def cut_sizes(
+    entries: Sequence[Entry],
+    cuts: Mapping[str, Cut],
+    messages: Iterable[Message],
+    count: Count,
+    boundary: str = "line",
+) -> dict[str, int]:
+    """By message id, what cut messages come to; `boundary` as `elide_text`."""
+    pairs = zip(entries, messages, strict=True)
+    return {entry.id: count(shorten(entry, message, cuts[entry.id], boundary)) for entry, message in pairs}
+
+
 def _groups_of(entries: list[Entry], ordinals: AbstractSet[int]) -> Iterator[Group]:
     return (group for group in tool_groups(entries) if any(entry.ordinal in ordinals for entry in group.entries()))
 
@@ -156,9 +168,7 @@ def stored_plan_state(
     plan = Plan.from_record(record, [entry.id for entry in entries])
     entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, count))
     cut = [entry for entry in entries if entry.id in plan.cuts]
-    messages = zip(cut, log.read([entry.ordinal for entry in cut]), strict=True)
-    shown = {entry.id: shorten(entry, message, plan.cuts[entry.id], boundary) for entry, message in messages}
-    cut_tokens = {message_id: count(message) for message_id, message in shown.items()}
+    cut_tokens = cut_sizes(cut, plan.cuts, log.read([entry.ordinal for entry in cut]), count, boundary)
     covers = log.index.live[upto] + 1
     return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), covers), upto + 1
 
@@ -291,8 +301,8 @@ class KeptEntries:
 
     def follow_plan(self, log: Log, made: Compaction, state: PlanState, *, has_factory: bool) -> None:
         """Keep what a plan keeps, and what gives way to the head in this process."""
-        hidden = {entry.ordinal for entry in state.entries if has_factory and gives_way(entry.role, entry.source)}
-        kept = [e for e in state.entries if e.ordinal in made.kept_ordinals or e.ordinal in hidden]
+        stays = made.kept_ordinals | hidden(state.entries, has_factory=has_factory)
+        kept = [entry for entry in state.entries if entry.ordinal in stays]
         self._taken = len(log.index.live)
         entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
         entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
@@ -300,6 +310,49 @@ class KeptEntries:
         self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
         self._dropped -= made.kept_ordinals
         self._dropped |= self._source.extras.ordinals() - made.kept_ordinals
+
+    def leave_out_media(
+        self,
+        log: Log,
+        request: ViewRequest,
+        arrangement: Arrangement,
+        beyond: Mapping[int, frozenset[int]],
+        plan_id: str,
+    ) -> Compaction | None:
+        """Make and follow the plan that leaves out some media of a view and nothing else, cut as it is.
+
+        So everything before the first image that goes stays as it was. None where a plan can name none of them.
+
+        Args:
+            log: the log.
+            request: the request.
+            arrangement: its view.
+            beyond: by ordinal, the numbers of media that have to go.
+            plan_id: the id of the new plan.
+        """
+        state, count = self.state, self._source.count
+        if state.plan is None and state.left_out:
+            return None  # a long history that was not read yet needs a plan of its own first
+        going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
+        lighter = without_some_media(state.entries, going, count)
+        before = replace(state, entries=lighter, plan=state.plan or Plan(id="", upto="", keep=()))
+        plan = before.as_plan(plan_id, self.last(log))
+        if not going or plan is None:
+            return None
+        cut = [entry for entry in lighter if entry.id in going and entry.id in plan.cuts]
+        counted = cut_sizes(cut, plan.cuts, self._source.fetch(log, cut), count, self._config.truncate_boundary)
+        saved = sum(
+            state.cut_tokens.get(old.id, old.tokens) - counted.get(new.id, new.tokens)
+            for old, new in zip(state.entries, lighter, strict=True)
+            if old is not new
+        )
+        tokens = request.fixed_tokens + arrangement.tokens
+        plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens, tokens_after=tokens - saved)
+        stored = frozenset(entry.ordinal for entry in state.entries)
+        kept = stored | (self._source.extras.ordinals() - self._dropped)
+        made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)
+        self.follow_plan(log, made, state, has_factory=request.has_factory)
+        return made
 
     # -- messages that have to be whole ------------------------------------------------------------------------------
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ..compaction.budget import room_besides
 from ..compaction.plan_request import PlanRequest
 from ..compaction.summary_span import Span, older_ordinals, summary_text
-from ..config import Config
 from ..errors import SummaryError
 from ..messages.message import Message
 from ..messages.text import full_text, well_formed
-from ..view.arrangement import Arrangement, Count, Fetch, inserted_message
-from ..view.entry import Entry
+from ..view.arrangement import Arrangement, Count, inserted_message
 from ..view.render import render
-from .plan_state import PlanState
 from .request import ViewRequest
 
 PROMPT = """\
@@ -41,54 +37,28 @@ _SHORTEST_CHARS = 60
 _LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
 
 
-def span_of(
-    entries: Sequence[Entry],
-    arrangement: Arrangement,
-    standing: PlanState,
-    request: ViewRequest,
-    *,
-    config: Config,
-    basis: Hashable,
-    count: Count,
-    fetch: Fetch,
-) -> Span:
+def span_of(planned: PlanRequest, arrangement: Arrangement, request: ViewRequest, basis: Hashable) -> Span:
     """Choose what a summary in the next plan would replace, and make the request for it.
 
     Args:
-        entries: what the view holds.
-        arrangement: the view.
-        standing: the plan that it follows.
+        planned: what the plan is made from.
+        arrangement: the view without it.
         request: the request that needs a plan.
-        config: the policy.
-        basis: what a summary holds good for.
-        count: counts a message.
-        fetch: parses the messages of entries.
+        basis: what a summary is valid for.
 
     Raises:
         SummaryError: there is nothing to sum up, or no room to ask for it.
     """
-    plan = standing.plan
-    planned = PlanRequest(
-        entries,
-        config=config,
-        budget_tokens=request.budget_tokens,
-        fixed_tokens=request.fixed_tokens,
-        count=count,
-        fetch=fetch,
-        plan_id="",
-        previous=plan,
-        cut_tokens=standing.cut_tokens,
-    )
+    config, count, fetch, plan = planned.config, planned.count, planned.fetch, planned.previous
     if not (ordinals := older_ordinals(planned.draft())):
         raise SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens
-    besides = room_besides(config, request.explicit_tokens, request.provider)
-    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - besides)
+    room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.spare_tokens)
     if (tokens := request.fixed_tokens + arrangement.tokens + count(asks)) <= room_with_view:
         view = render(arrangement, fetch, head=request.head, boundary=config.truncate_boundary)
         return Span(ordinals, basis, [*view, asks], with_tools=True, tokens=tokens)
-    messages = list(fetch([entry for entry in entries if entry.ordinal in ordinals]))
+    messages = list(fetch([entry for entry in planned.entries if entry.ordinal in ordinals]))
     if plan is not None and plan.summary:
         messages.insert(0, inserted_message("user", summary_text(plan.summary)))
     flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)

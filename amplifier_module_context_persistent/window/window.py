@@ -12,19 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Any
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
 from ..compaction.protection import protect
-from ..compaction.request_limits import all_media, media_beyond
+from ..compaction.request_limits import all_media, media_beyond, view_bytes
 from ..compaction.summary_span import Span
 from ..config import Config
-from ..errors import FloorError
+from ..errors import FloorError, SummaryError
 from ..log.base import Log
 from ..messages.message import Message
 from ..tokens.counter import TokenCounter
-from ..view.arrangement import Arrangement, arrange
+from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan, plan_record
@@ -34,10 +33,9 @@ from ..view.render import render
 from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
-from .media_plan import media_plan, with_room_for_bytes
 from .message_source import Extras, MessageSource
 from .plan_state import KeptEntries, PlanState, hidden, mark, visible
-from .request import RunningSums, ViewRequest, ViewResult
+from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .thresholds import ReplanThrottle, worth_it
 
@@ -87,11 +85,10 @@ class Window:
         self._source = MessageSource(config, counter, extras, bound=is_bound, shows_public=shows_public)
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._keeps_wire_rules = wire
-        self._throttle, self._sums = ReplanThrottle(config), RunningSums()
+        self._throttle, self._stores = ReplanThrottle(config), store
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
-        self._floor: dict[str, int] | None = None
         self.chain = Chain()
 
     @property
@@ -101,72 +98,82 @@ class Window:
 
     def measure(self, log: Log, request: ViewRequest) -> tuple[int, int]:
         """Count the tokens and the messages of the current view."""
-        arrangement = self._arrange(log, request, self._entries(log, request))
+        self._take_in(log, request)
+        arrangement = self._arrange(log, request)
         return request.fixed_tokens + arrangement.tokens, len(arrangement.items)
 
-    def build(self, log: Log, request: ViewRequest, *, may_plan: bool) -> ViewResult:
-        """Make the view of a request.
+    def build(self, log: Log, request: ViewRequest) -> ViewResult:
+        """Make the view of a request, with a new plan where it needs one.
+
+        Args:
+            log: the log, followed.
+            request: the request. Where it wants a summary before a plan and needs a plan, there is no view yet.
 
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        entries = self._entries(log, request)
-        arrangement = self._arrange(log, request, entries)
-        arrangement, made = self._within_media_limits(log, request, entries, arrangement)
+        self._take_in(log, request)
+        arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         self._throttle.set_constraints(request.retained, log.index.pins)
-        request = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
-        tokens, budget = request.fixed_tokens + arrangement.tokens, request.budget_tokens
-        messages = len(arrangement.items)
+        request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
+        tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
+        result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made)
         if self._throttle.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn):
-            if not may_plan:
-                return ViewResult(None, tokens, messages, budget, made)
-            planned = self._plan_within_bytes(log, request, tokens, messages)
-            if planned is not None:
-                arrangement, made = planned.arrangement, planned
-        view = self._render(log, arrangement, request)
-        floor, self._floor = self._floor, None
-        sums, last = self._sums.of(arrangement.items), self._kept.last(log)
-        result = ViewResult(view, tokens, messages, budget, made, floor, arrangement.items, sums, last)
-        return replace(result, bound=self._bound.bound, unbound=self._bound.left_out)
+            if request.sums_up:
+                return replace(result, is_due=True, span=self._span(log, request, arrangement))
+            planned, floor = self._plan_within_bytes(log, request, tokens, messages)
+            arrangement = planned.arrangement if planned is not None else arrangement
+            result = replace(result, is_due=True, compaction=planned or made, floor=floor)
+        return replace(
+            result,
+            view=self._render(log, arrangement, request),
+            items=arrangement.items,
+            last=self._kept.last(log),
+            bound=self._bound.bound,
+            unbound=self._bound.left_out,
+        )
 
     def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
         boundary = self._config.truncate_boundary
         return render(arrangement, lambda wanted: self._source.show(log, wanted), head=request.head, boundary=boundary)
 
-    def _plan_within_bytes(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
-        """Make a plan, and where its view still has too many bytes, a smaller one."""
-        planned = None
+    def _plan_within_bytes(
+        self, log: Log, request: ViewRequest, tokens: int, messages: int
+    ) -> tuple[Compaction | None, dict[str, int] | None]:
+        """Make a plan, and where its view still has too many bytes, a smaller one; else why it frees too little.
+
+        Raises:
+            FloorError: the view cannot be made to fit.
+        """
+        planned, floor = None, None
         for _ in range(_ATTEMPTS):
             with collector_paused():
                 try:
-                    made = self._plan(log, request, tokens, messages)
+                    made, floor = self._plan(log, request, tokens, messages)
                 except FloorError as error:
-                    made = self._plan_without_media(log, request, tokens, messages, error)
+                    made, floor = self._plan_without_media(log, request, tokens, messages, error)
             if made is None:
                 break
-            entries = self._kept.entries(log, has_factory=request.has_factory)
-            arrangement, lighter = self._within_media_limits(log, request, entries, made.arrangement)
+            arrangement, lighter = self._within_media_limits(log, request, made.arrangement)
             planned = lighter or made
-            smaller = with_room_for_bytes(request, arrangement, self._sums.of(arrangement.items).size_bytes)
+            smaller = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
             if smaller is request:
                 break
             request = smaller
-        return planned
+        return planned, floor
 
     def _within_media_limits(
-        self, log: Log, request: ViewRequest, entries: list[Entry], arrangement: Arrangement
+        self, log: Log, request: ViewRequest, arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
         """A view, its images and documents brought within the limits, and the plan that was made for that."""
-        if request.limits is None or not self._sums.of(arrangement.items).has_media:
+        if request.limits is None:
             return arrangement, None
         beyond = media_beyond(arrangement.items, request.limits, request.fixed_bytes)
-        if not beyond:
-            return arrangement, None
-        return self._without_media(log, request, entries, arrangement, beyond)
+        return self._without_media(log, request, arrangement, beyond) if beyond else (arrangement, None)
 
     def _plan_without_media(
         self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
-    ) -> Compaction | None:
+    ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan of a view that fits in no other way without its images, the newest one last.
 
         Raises:
@@ -174,12 +181,10 @@ class Window:
         """
         before = self._kept.state
         for spared in (1, 0):
-            entries = self._kept.entries(log, has_factory=request.has_factory)
-            arrangement = self._arrange(log, request, entries)
-            beyond = all_media(arrangement.items, spared=spared)
-            if not beyond:
+            arrangement = self._arrange(log, request)
+            if not (beyond := all_media(arrangement.items, spared=spared)):
                 continue
-            self._without_media(log, request, entries, arrangement, beyond)
+            self._without_media(log, request, arrangement, beyond)
             try:
                 return self._plan(log, request, tokens, messages)
             except FloorError as error:
@@ -188,64 +193,40 @@ class Window:
         raise refused
 
     def _without_media(
-        self,
-        log: Log,
-        request: ViewRequest,
-        entries: list[Entry],
-        arrangement: Arrangement,
-        beyond: Mapping[int, frozenset[int]],
+        self, log: Log, request: ViewRequest, arrangement: Arrangement, beyond: Mapping[int, frozenset[int]]
     ) -> tuple[Arrangement, Compaction | None]:
         """The view without some media, and the plan that was made for that, unless they are in no log."""
-        state, count = self._kept.state, self._source.count
-        made = media_plan(
-            state,
-            entries,
-            arrangement,
-            request,
-            beyond,
-            new_id=self._new_id,
-            last=self._kept.last(log),
-            count=count,
-            fetch=lambda wanted: self._source.fetch(log, wanted),
-            boundary=self._config.truncate_boundary,
-        )
-        if made is not None:
-            self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
-        if self._source.extras.leave_out_media(beyond, count) or made is not None:
-            arrangement = self._arrange(log, request, self._kept.entries(log, has_factory=request.has_factory))
+        made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
+        if self._source.extras.leave_out_media(beyond, self._source.count) or made is not None:
+            arrangement = self._arrange(log, request)
         return arrangement, replace(made, arrangement=arrangement) if made is not None else None
 
-    def span(self, log: Log, request: ViewRequest) -> Span:
-        """What a summary in the next plan would replace, and the request for it.
-
-        Raises:
-            SummaryError: there is nothing to sum up, or no room to ask for it.
-        """
-        entries = self._entries(log, request)
-        return span_of(
-            entries,
-            self._arrange(log, request, entries),
-            self._kept.state,
-            request,
-            config=self._config,
-            basis=self._kept.basis,
-            count=self._source.count,
-            fetch=lambda wanted: self._source.fetch(log, wanted),
-        )
+    def _span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
+        """What a summary in the next plan would replace, and the request for it; or why there can be none."""
+        if not self._stores:
+            return SummaryError("the request has a view of its own")
+        entries = self._kept.entries(log, has_factory=request.has_factory)
+        planned = self._plan_request(log, request, self._kept.state, entries)
+        try:
+            return span_of(planned, arrangement, request, self._kept.basis)
+        except SummaryError as error:
+            return error
 
     def begin_with(self, other: Window) -> None:
         """Take over another window's plan and entries."""
         self._kept.begin_with(other._kept)
 
-    def retains(self, log: Log, request: ViewRequest) -> bool:
-        """Whether its view shows what a request wants whole."""
-        self._entries(log, request)
-        return self._kept.shows_whole(request.retained)
+    def shows_whole(self, ordinals: frozenset[int]) -> bool:
+        """Whether its view shows some messages whole."""
+        return self._kept.shows_whole(ordinals)
 
-    def bring_back(self, log: Log, request: ViewRequest) -> None:
-        """Show what a request wants whole, by a plan of this window's own."""
-        self._entries(log, request)
+    def bring_back(self, log: Log, request: ViewRequest) -> bool:
+        """Show what a request wants whole by a plan of this window's own; whether one was needed."""
+        self._take_in(log, request)
+        if self.shows_whole(request.retained):
+            return False
         self._kept.bring_back(log, request.retained, self._new_id())
+        return True
 
     def plan_record(self, log: Log) -> bytes:
         """Encode the plan as a control record, its kept messages as runs of the live history."""
@@ -253,19 +234,19 @@ class Window:
             raise ValueError("there is no plan")
         return plan_record(self.plan, log.index, self._kept.state.entries)
 
-    def _entries(self, log: Log, request: ViewRequest) -> list[Entry]:
-        """All entries of the view, what is new in the log among them."""
-        log.follow()
+    def _take_in(self, log: Log, request: ViewRequest) -> None:
+        """Take in what is new in the log."""
         if self._kept.take_in(log, request.budget_tokens):
             self._throttle.forget()
             if self.plan is not None:
                 shown = visible(self._kept.followed, has_factory=request.has_factory)
                 messages = len(self._arrange(log, request, shown).items)
                 self._throttle.record_plan(self.plan.tokens_after, messages, self.plan.budget_tokens)
-        return self._kept.entries(log, has_factory=request.has_factory)
 
-    def _plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> Compaction | None:
-        """Make a plan and follow it; None where it would free too little."""
+    def _plan(
+        self, log: Log, request: ViewRequest, tokens: int, messages: int
+    ) -> tuple[Compaction | None, dict[str, int] | None]:
+        """Make a plan and follow it; or what it cannot compact, where it would free too little."""
         budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
         entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
@@ -274,26 +255,25 @@ class Window:
         except FloorError as error:
             self._throttle.record_futile(tokens, messages, budget)
             if tokens <= budget:
-                self._floor = error.fixed
-                return None
+                return None, error.fixed
             self._throttle.record_refusal(tokens, error)
+            error.tried = messages, tokens
             raise
         sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
         if not (request.plans_now or worth_it(self._config, made, **sizes)):
             self._throttle.record_futile(tokens, messages, budget)
-            self._floor = made.floor
-            return None
+            return None, made.floor
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         made = self._bind_plan(log, request, made, entries)
         self._throttle.record_plan(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
-        return made
+        return made, None
 
     def _bind_plan(self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry]) -> Compaction:
         """A plan with the view that follows it, in which reasoning before its first change stays if there is room."""
 
         def follow(plan: Plan) -> Compaction:
             self._kept.state = replace(self._kept.state, plan=plan)
-            arrangement = self._arrange(log, request, self._kept.entries(log, has_factory=request.has_factory))
+            arrangement = self._arrange(log, request)
             plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
             self._kept.state = replace(self._kept.state, plan=plan)
             return replace(made, plan=plan, arrangement=arrangement)
@@ -335,46 +315,45 @@ class Window:
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
         )
         try:
-            return self._compact(log, request, state, protected)
+            return compact(self._plan_request(log, request, state, protected, self._new_id()))
         except FloorError:
             if protected is entries:
                 raise
-            return self._compact(log, request, state, entries)
+            return compact(self._plan_request(log, request, state, entries, self._new_id()))
 
-    def _compact(self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry]) -> Compaction:
+    def _plan_request(
+        self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""
+    ) -> PlanRequest:
         summary = request.summary
-        return compact(
-            PlanRequest(
-                entries,
-                config=self._config,
-                budget_tokens=request.budget_tokens,
-                fixed_tokens=request.fixed_tokens,
-                count=self._source.count,
-                fetch=lambda wanted: self._source.fetch(log, wanted),
-                plan_id=self._new_id(),
-                previous=state.plan,
-                cut_tokens=state.cut_tokens,
-                left_out=state.left_out,
-                positions=self._kept.positions(log, state),
-                arranged=self._arranged,
-                reader=self._reader_of(request),
-                wire=self._wire(log, request, strict=True),
-                unbound=self._unbound_by_plan(entries),
-                shown_anyway=hidden(state.entries, has_factory=request.has_factory),
-                summary=summary if summary and summary.basis == self._kept.basis else None,
-            )
+        return PlanRequest(
+            entries,
+            config=self._config,
+            budget_tokens=request.budget_tokens,
+            fixed_tokens=request.fixed_tokens,
+            count=self._source.count,
+            fetch=lambda wanted: self._source.fetch(log, wanted),
+            plan_id=plan_id,
+            previous=state.plan,
+            cut_tokens=state.cut_tokens,
+            left_out=state.left_out,
+            positions=self._kept.positions(log, state),
+            arranged=self._arranged,
+            reader=self._reader_of(request),
+            wire=self._wire(log, request, strict=True),
+            unbound=self._unbound_by_plan(entries),
+            shown_anyway=hidden(state.entries, has_factory=request.has_factory),
+            summary=summary if summary and summary.basis == self._kept.basis else None,
         )
 
-    def _arrange(self, log: Log, request: ViewRequest, entries: list[Entry]) -> Arrangement:
-        """The view of entries under the plan in force, for who asks."""
+    def _arrange(self, log: Log, request: ViewRequest, entries: list[Entry] | None = None) -> Arrangement:
+        """The view under the plan in force, for who asks; of its entries, unless others are given."""
         reader = self._reader_of(request)
+        if entries is None:
+            entries = self._kept.entries(log, has_factory=request.has_factory)
         if self._bonds is Bonds.PREFIX:
             entries = self._without_late(entries, request.retained)
-        how: dict[str, Any] = {"reader": reader, "wire": self._wire(log, request)}
-        if (plan := self.plan) is not None:
-            how |= {"cuts": plan.cuts, "cut_tokens": self._kept.state.cut_tokens, "silent": plan.silent}
-            how |= {"notice": plan.notice, "notice_before": plan.notice_before, "gaps": plan.gaps or ()}
-        arranged = self._arranged = arrange(entries, self._source.count, after=self._arranged, **how)
+        how = Presentation.of(self.plan, self._kept.state.cut_tokens, reader, self._wire(log, request))
+        arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
         if reader is None or self._bonds is not Bonds.PREFIX:
             return arranged
 

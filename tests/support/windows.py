@@ -55,9 +55,10 @@ class Desk:
         return [classify(ordinal, message, count) for ordinal, message in read if where is None or where(message)]
 
     def ask(self, budget: int, window: Window | None = None, **request: Any) -> ViewResult:
-        """Build a view; a plan that was made goes to the log."""
+        """Build a view of the log as it is now."""
         window = window or self.window
-        built = window.build(self.log, ViewRequest(budget_tokens=budget, **request), may_plan=True)
+        self.log.follow()
+        built = window.build(self.log, ViewRequest(budget_tokens=budget, **request))
         if built.view is not None:
             assert_valid(built.view, budget_tokens=budget, count=count)
         return built

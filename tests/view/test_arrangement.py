@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.view.arrangement import CONTINUED, INTERRUPTED, Arrangement, arrange
+from amplifier_module_context_persistent.view.arrangement import (
+    CONTINUED,
+    INTERRUPTED,
+    Arrangement,
+    Presentation,
+    arrange,
+)
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
@@ -46,7 +52,7 @@ def view_of(messages: Sequence[Message], **how: Any) -> tuple[list[Message], Arr
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (copy.deepcopy(known[entry.ordinal]) for entry in wanted)
 
-    arrangement = arrange(entries, count, **how)
+    arrangement = arrange(entries, count, Presentation(**how))
     return render(arrangement, fetch), arrangement
 
 
@@ -164,7 +170,7 @@ def test_a_head_is_copied() -> None:
 
 def test_an_arrangement_can_be_rendered_again() -> None:
     """What a caller does to an inserted message does not reach the next view."""
-    arrangement = arrange([], count, notice="NOTE")
+    arrangement = arrange([], count, Presentation(notice="NOTE"))
     assert arrangement.items == []
     entries = [classify(0, says("", "x"), count)]
     arrangement = arrange(entries, count)
@@ -227,14 +233,16 @@ def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Mess
     """Whatever was arranged before, in whatever steps, what comes out is what all entries give afresh."""
     known_as = [{**m, "metadata": {"message_id": f"m{i}"}} for i, m in enumerate(messages)]
     entries = [classify(key, message, count) for key, message in enumerate(known_as)]
-    for how in ({}, {"notice": "NOTE", "notice_before": "m3", "cuts": {"m1": Cut(1, 1)}, "silent": {"m2"}}):
+    noted = Presentation(notice="NOTE", notice_before="m3", cuts={"m1": Cut(1, 1)}, silent={"m2"})
+    other = Presentation(notice="other")
+    for how in (Presentation(), noted):
         known: Arrangement | None = None
         for end in (min(first, second), max(first, second), len(entries)):
-            known = arrange(entries[:end], count, after=known, **how)
-            assert known == arrange(entries[:end], count, **how)
+            known = arrange(entries[:end], count, how, after=known)
+            assert known == arrange(entries[:end], count, how)
         fewer = entries[1:]
-        assert arrange(fewer, count, after=known, **how) == arrange(fewer, count, **how)
-        assert arrange(entries, count, after=known, notice="other") == arrange(entries, count, notice="other")
+        assert arrange(fewer, count, how, after=known) == arrange(fewer, count, how)
+        assert arrange(entries, count, other, after=known) == arrange(entries, count, other)
 
 
 def test_only_what_came_since_is_arranged() -> None:
@@ -297,7 +305,7 @@ def test_an_inserted_text_is_counted_once() -> None:
         return count(message)
 
     entries = [classify(key, message, count) for key, message in enumerate([user("go"), says("so")])]
-    first = arrange(entries, counting, notice="NOTE", notice_before="m1")
-    again = arrange(entries, counting, notice="NOTE", notice_before="m1", silent={"m1"}, after=first)
+    first = arrange(entries, counting, Presentation(notice="NOTE", notice_before="m1"))
+    again = arrange(entries, counting, Presentation(notice="NOTE", notice_before="m1", silent={"m1"}), after=first)
     assert counted == ["NOTE"]
     assert again == first

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.view.arrangement import arrange
+from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.bound import BoundViews, bound_of, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.readers import Reader
@@ -46,7 +46,7 @@ def bind(views: BoundViews, messages: list[Message], reader: Reader = NOBODY, **
     def fetch(some: Any) -> list[Message]:
         return [json.loads(json.dumps(messages[entry.ordinal])) for entry in some]
 
-    arranged = arrange(entries, count, reader=reader)
+    arranged = arrange(entries, count, Presentation(reader=reader))
 
     def rendered(start: int) -> list[Message]:
         return render(arranged.part(start, len(arranged.items)), fetch)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from amplifier_module_context_persistent.messages.elide import Cut
-from amplifier_module_context_persistent.view.arrangement import arrange
+from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.render import render, shorten
 
@@ -21,7 +21,7 @@ def rendered(messages: list[Message], *, head: Sequence[Message] = (), **how: An
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (dict(messages[entry.ordinal]) for entry in wanted)
 
-    return render(arrange(entries, count, **how), fetch, head=head)
+    return render(arrange(entries, count, Presentation(**how)), fetch, head=head)
 
 
 def called(call_id: str) -> list[Message]:

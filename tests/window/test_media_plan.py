@@ -3,9 +3,6 @@
 from dataclasses import replace
 
 from amplifier_module_context_persistent.compaction.request_limits import RequestLimits
-from amplifier_module_context_persistent.view.arrangement import Arrangement, Item
-from amplifier_module_context_persistent.view.entry import Entry
-from amplifier_module_context_persistent.window.media_plan import with_room_for_bytes
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.messages import user
 from tests.support.pictures import images_in, shot
@@ -56,9 +53,8 @@ def test_a_plan_without_images_left_out_shows_them_all() -> None:
 
 def test_a_budget_leaves_room_for_bytes() -> None:
     """It is lowered by as much as the text is too large, and stays the same where it is not."""
-    items = [Item(entry=Entry(0, "m0", "user", 100, size_bytes=1_000), tokens=100)]
-    view, request = Arrangement(items, 100), ViewRequest(budget_tokens=500, limits=RequestLimits(request_bytes=1_100))
-    assert with_room_for_bytes(request, view, 1_000) is request
+    request = ViewRequest(budget_tokens=500, limits=RequestLimits(request_bytes=1_100))
+    assert request.with_room_for(100, 1_000) is request
     small = replace(request, fixed_bytes=600)
-    assert with_room_for_bytes(small, view, 1_000).budget_tokens == 45
-    assert with_room_for_bytes(replace(small, limits=None), view, 1_000).budget_tokens == 500
+    assert small.with_room_for(100, 1_000).budget_tokens == 45
+    assert replace(small, limits=None).with_room_for(100, 1_000).budget_tokens == 500

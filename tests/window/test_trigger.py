@@ -2,19 +2,22 @@
 
 import pytest
 
+from amplifier_module_context_persistent.compaction.summary_span import Span
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.checker import same
 from tests.support.windows import TEXT, Desk, count
 
 
-def test_no_plan_is_made_where_none_may_be() -> None:
-    """The caller is told by the missing view, and what a plan would begin with."""
-    desk = Desk()
+def test_no_plan_is_made_before_the_summary_that_is_wanted() -> None:
+    """The caller gets the request for it in place of the view, and what a plan would begin with."""
+    desk = Desk(summary_max_tokens=100)
     desk.talk(20)
-    built = desk.window.build(desk.log, ViewRequest(budget_tokens=1_000), may_plan=False)
+    built = desk.window.build(desk.log, ViewRequest(budget_tokens=2_000, sums_up=True))
     assert (built.view, built.messages, built.compaction) == (None, 41, None)
-    assert built.tokens > 1_000
+    assert isinstance(built.span, Span)
+    assert built.span.ordinals
+    assert built.tokens > 2_000
     assert desk.window.plan is None
 
 
@@ -31,7 +34,7 @@ def test_a_plan_that_frees_too_little_is_not_made_nor_tried_again() -> None:
         assert desk.ask(drifting).compaction is None
     assert next(desk.plan_ids) == tried + 1
     desk.add({"role": "assistant", "content": "Yes."})
-    desk.window.build(desk.log, ViewRequest(budget_tokens=int(budget * 0.95)), may_plan=True)
+    desk.window.build(desk.log, ViewRequest(budget_tokens=int(budget * 0.95)))
     assert next(desk.plan_ids) == tried + 3
 
 

@@ -78,7 +78,7 @@ def test_a_forced_plan_goes_down_to_the_target() -> None:
     desk.talk(20)
     before = desk.ask(10_000)
     budget = before.tokens * 4 // 3
-    forced = desk.ask(budget, force=True)
+    forced = desk.ask(budget, plans_now=True)
     assert forced.compaction is not None
     assert forced.compaction.plan.tokens_after <= budget // 2
-    assert desk.ask(100_000, force=True).compaction is None
+    assert desk.ask(100_000, plans_now=True).compaction is None
