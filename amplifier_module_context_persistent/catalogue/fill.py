@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
-from ..messages.command_outcome import asking_calls
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import given_id, instant_of, is_human, timestamp_of
-from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.usage import ReportedUsage
 from .database import FIGURE_TABLES
 from .requests import Request, RequestFinder

@@ -20,7 +20,7 @@ from ..errors import ContextPersistentError
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices, reader_measures
-from ..replay.policy_spec import NAMES
+from ..replay.policies import NAMES
 from ..transcript.prices import Prices as ListPrices
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress, stages

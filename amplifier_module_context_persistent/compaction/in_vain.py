@@ -1,7 +1,7 @@
 """What was tried in vain: commands in what a view leaves out that failed and were not run with success later.
 
 A reader who does not know them tries them again. They are told in one line each, in the notice. A search that found
-nothing did not fail (`messages/command_outcome.py`).
+nothing did not fail (`messages/outcome.py`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from ..messages.command_outcome import answers_no, answers_with_1
 from ..messages.message import call_arguments_of
+from ..messages.outcome import ANSWERED, FAILED, answers_with_1, outcome_of
 from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
 from ..view.entry import Entry
 from ..view.rules import Group
@@ -31,7 +31,11 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
             continue
         group = draft.view.groups[position]
         pairs = zip(group.head.uses, group.results, strict=False)
-        failed = [number for number, (use, result) in enumerate(pairs) if use.kind == RUN and _failed(result)]
+        failed = [
+            number
+            for number, (use, result) in enumerate(pairs)
+            if use.kind == RUN and result and result.outcome == FAILED
+        ]
         if failed:
             left_out.append((position, failed))
     found = list(known)
@@ -40,7 +44,7 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     }
     results = _results(draft, asked) if left_out else []
     last = {asks: result for _, asks, result in results}
-    succeeded = {asks: position for position, asks, result in results if not result.failed_run}
+    succeeded = {asks: position for position, asks, result in results if result.outcome != FAILED}
     in_vain: list[tuple[Group, list[int]]] = []
     for position, numbers in left_out:
         group = draft.view.groups[position]
@@ -57,7 +61,7 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _failed(result: Entry | None) -> bool:
-    return result is not None and result.failed_run
+    return result is not None and result.outcome == FAILED
 
 
 def _results(draft: Draft, asked: AbstractSet[bytes]) -> list[tuple[int, bytes, Entry]]:
@@ -74,7 +78,9 @@ def _results(draft: Draft, asked: AbstractSet[bytes]) -> list[tuple[int, bytes, 
 
 def _answered(draft: Draft, command: str, result: Entry) -> bool:
     """Whether a command only found nothing, or a difference: its exit code is no error."""
-    return answers_with_1(command) and all(map(answers_no, draft.fetch([result])))
+    return answers_with_1(command) and all(
+        outcome_of(message, asks=True) == ANSWERED for message in draft.fetch([result])
+    )
 
 
 def _short(command: str) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
+from ..messages.outcome import FAILED, REJECTED
 from .draft import Draft
 from .forms import Form, Forms
 from .promises import Stage
@@ -97,7 +98,7 @@ def scores(draft: Draft) -> list[int]:
     for position, members in enumerate(view.members):
         names = {name for entry in members for name in entry.terms.names}
         references = sum(last_used.get(name, -1) > position for name in names)
-        failed = any(entry.failed for entry in members)
+        failed = any(entry.outcome in (FAILED, REJECTED) for entry in members)
         score = REFERENCED * min(references, MOST_REFERENCES) + ERROR * failed + RECENT * position // newest
         found.append(score + HUMAN * members[0].human)
     return found

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut, texts_of
 from ..messages.message import call_arguments_of
+from ..messages.outcome import ANSWERED
 from ..messages.tool_kinds import CHANGE, READ, Replaced, calls_with_arguments, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten
@@ -51,7 +52,7 @@ class FileUses(NamedTuple):
                 if use.kind not in (READ, CHANGE) or number >= len(results):
                     continue
                 result = results[number]
-                if result is None or result.refused:
+                if result is None or result.outcome != ANSWERED:
                     continue
                 for path in use.paths:
                     found = changes[file_name(path)] if use.kind == CHANGE else reads

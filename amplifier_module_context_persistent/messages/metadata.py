@@ -10,7 +10,6 @@ from typing import Any
 from .elide import Cut
 from .message import Message, text_of
 from .reminder import REMINDER_PREFIX
-from .worded_pattern import WordedPattern
 
 COMPACTION_SOURCE = "context-compaction"
 MEMORY_FILE_SOURCE = "memory-file"
@@ -23,11 +22,6 @@ LINE_KEY = "line_before"
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
-ERROR = WordedPattern(
-    re.compile(r"error\b|exception\b|traceback|\bfailed\b|\bfatal\b|\bpanic|\bdenied\b|not found\b", re.IGNORECASE),
-    ("error", "exception", "traceback", "failed", "fatal", "panic", "denied", "not found"),
-)
-_ERROR_CHARS = 500
 _FIRST_LINE_CHARS = 200
 
 
@@ -60,14 +54,6 @@ def first_line(message: Mapping[str, Any]) -> str:
     """The first line of what a message says; of a long line the beginning, marked with three dots."""
     line = text_of(message).lstrip()[: _FIRST_LINE_CHARS + 1].partition("\n")[0].rstrip()
     return line if len(line) <= _FIRST_LINE_CHARS else f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
-
-
-def tells_error(message: Mapping[str, Any]) -> bool:
-    """Whether a result tells of an error, at its beginning or at its end, where errors usually are."""
-    if message.get("role") not in ("tool", "function"):
-        return False
-    text = text_of(message)
-    return ERROR.is_in(text[:_ERROR_CHARS]) or ERROR.is_in(text[-_ERROR_CHARS:])
 
 
 def bound_to(message: Mapping[str, Any]) -> str:

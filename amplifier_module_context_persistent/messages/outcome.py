@@ -1,20 +1,25 @@
 """How a call ended, told from its result: answered, failed, or rejected by a person or a hook.
 
 Tools have no common form for that. What is looked at, in this order: a flag of the message or of a block, fields of a
-result that is a JSON object, and the fixed words with which tools and hosts begin or end such results. Words in the
-middle of an output prove nothing: a log that is read may be full of errors, and the reading did not fail.
+result that is a JSON object, and the fixed words with which tools, hosts and programs begin or end such results. Words
+in the middle of an output prove nothing: a log that is read may be full of errors, and the reading did not fail.
+
+Exit code 1 is no error of a search that finds nothing, nor of a comparison that finds a difference: they answered. Only
+2 and more is one (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the others). The code of a script
+is that of its last command, whatever that is wrapped in: `cd src && sudo timeout 10 grep x a.py` ends as `grep` does.
+A script is parsed roughly. Where the last command is not understood, code 1 is an error.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .command_outcome import CODES, answers_no
-from .message import text_of
+from .message import Message, call_arguments_of, call_id_of, text_of
 from .metadata import metadata_of
+from .tool_kinds import calls_with_arguments, command_of
 
 FAILED, REJECTED, ANSWERED = "failed", "rejected", "answered"
 
@@ -31,15 +36,22 @@ _REJECTED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _FAILED_HEAD = re.compile(
-    r"error\b|fatal:|failed\b|failure\b|exception\b|traceback \(most recent|tool_use_error"
-    r"|exit (?:code|status):? [1-9]|command (?:failed|exited with|timed out)|[a-z_.]*(?:error|exception):",
-    re.IGNORECASE,
+    r"""
+      error\b | fatal: | failed\b | failure\b | exception\b | traceback\ \(most\ recent | tool_use_error
+    | exit\ (?:code|status):?\ [1-9] | command\ (?:failed|exited\ with|timed\ out) | [a-z_.]*(?:error|exception):
+    | could\ not\b | cannot\b | can't\b | unable\ to\b | invalid\b | permission\ denied\b
+    | no\ (?:match|such)\b | no\ changes?\ (?:were\ |was\ )?made | (?:file\ |old_?string\ )?not\ found\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _FAILED_TAIL = re.compile(
     r"""
       (?:exit(?:ed\ with)?(?:\ code|\ status)|return\ ?code):?\ *[1-9]\d*[\])>.]?\s*\Z
     | command\ aborted\s*\Z
     | [1-9]\d*\ (?:failed|errors?)(?:,\ \d+\ \w+)*\ in\ [\d.]+\ ?m?s(?:\ \([\d:]+\))?[\s=]*\Z    # as pytest ends
+    | \*\*\*\ .*\bError\ \d+\s*\Z                                                              # as make ends
+    | :\ (?:command\ not\ found|no\ such\ file\ or\ directory)\s*\Z | segmentation\ fault(?:\ \(.*\))?\s*\Z
+    | \n(?:FAIL | (?:error|fatal):\ [^\n]*)\s*\Z
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -47,28 +59,99 @@ _WRAPPING = re.compile(r"[\s<\[(*#`'\"]*")
 _FLAGS = ("is_error", "isError")
 _TAIL_CHARS = 160
 
+_CODES = ("returncode", "return_code", "exit_code", "exitCode")
+"""The keys of an exit code in a result that is a JSON object."""
+_HOLDERS = ("output", "metadata", "result")
+_CODE = re.compile(
+    r"\b(?:exit(?:ed)?(?: with)?(?: code| status)|return ?code|return_code|exit_code)['\"]?[:=]?\s*(\d+)\b",
+    re.IGNORECASE,
+)
+_NO = ("1", "123")  # xargs ends with 123 where what it ran ended with 1
+_TELLS_ERROR = re.compile(
+    r"^[^\n]{0,120}?(?:\berror:(?! \(none\))|\berror\[|: error\b|\*\*\* .*\berror\b|\bfatal:|\bFAILED\b"
+    r"|command not found|no such file or directory|traceback \(most recent call last\)|\bpanicked at\b"
+    r"|segmentation fault)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_EDGE_CHARS = 400
+
+_ANY: frozenset[str] = frozenset()
+_ANSWERS_WITH_1: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep", "findstr", "locate"), _ANY),
+    **dict.fromkeys(("diff", "cmp", "zdiff", "zcmp", "colordiff", "test", "[", "[["), _ANY),
+    **dict.fromkeys(("which", "type", "hash", "pgrep", "pkill", "pidof", "lsof", "fuser"), _ANY),
+    "command": frozenset(("-v", "-V")),
+    "git": frozenset(("grep", "diff", "check-ignore", "merge-base", "show-ref")),
+}
+"""By program, the words of which one must come first after it; any may where there are none."""
+_WORDS_OF = re.compile(r"[\w-]+|\[\[?")
+
+_WRAPPERS: Mapping[str, str] = {
+    **dict.fromkeys(("command", "builtin", "exec", "nohup", "setsid", "!", "(", "{", "then", "do", "else"), ""),
+    "sudo": "ugCpDRTh",
+    "doas": "uC",
+    "env": "uC",
+    "time": "fo",
+    "nice": "n",
+    "ionice": "cnpPu",
+    "stdbuf": "ioe",
+    "timeout": "sk",
+    "xargs": "nPILdsEa",
+}
+"""By program that runs what its arguments say, the letters of its options whose value is the next word."""
+_OF_GIT = "Cc"
+_FIND_RUNS = ("-exec", "-execdir")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SHELL = re.compile(
+    r"\s*(?:\S*/)?(?:ba|z|da|k)?sh\s+(?:-l\s+)?-l?c\s+(?P<quote>['\"]?)(?P<script>.*)(?P=quote)\s*", re.DOTALL
+)
+_TOKEN = re.compile(
+    r"""
+      (?P<skip>\\\n | [ \t\r]+ | (?<!\S)\#[^\n]*)
+    | (?P<condition>\[\[\s[^\n]{0,200}?\s\]\])
+    | (?P<word>\( | (?:\\. | '[^']*' | "(?:\\.|[^"\\])*" | [$<>]\([^()]*\) | `[^`]*` | [^\s;|&()<>'"\\`])+)
+    | (?P<redirection>&?(?:<<<|<<-?|>>|>\||<>|[<>])(?:&[\d-]*)?)
+    | (?P<end>\|[|&]? | &&? | ;+ | \n | \))
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MOST_CHARS = 2000
+
 
 def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
     """Tell how the call ended that a result answers: `FAILED`, `REJECTED` or `ANSWERED`.
 
     Args:
         result: the message.
-        asks: whether exit code 1 is an answer to the call (`command_outcome.asking_calls`).
+        asks: whether exit code 1 is an answer to the call (`asking_calls`).
     """
-    outcome = _outcome(result)
-    return ANSWERED if asks and outcome == FAILED and answers_no(result) else outcome
-
-
-def _outcome(result: Mapping[str, Any]) -> str:
     text = text_of(result).strip()
     start = match.end() if (match := _WRAPPING.match(text)) else 0
     if _REJECTED.match(text, start):
         return REJECTED
-    if _is_flagged(result) or _is_failed_object(result.get("content"), text):
-        return FAILED
-    if _FAILED_HEAD.match(text, start) or _FAILED_TAIL.search(text[-_TAIL_CHARS:]):
-        return FAILED
-    return ANSWERED
+    given = _object_in(result, text)
+    failed = (
+        _is_flagged(result)
+        or (given is not None and _says_failed(given))
+        or _FAILED_HEAD.match(text, start)
+        or _FAILED_TAIL.search(text[-_TAIL_CHARS:])
+    )
+    return FAILED if failed and not (asks and _answers_no(given, text)) else ANSWERED
+
+
+def asking_calls(message: Message) -> frozenset[str]:
+    """The ids of a message's calls of which exit code 1 is an answer."""
+    commands = ((call, command_of(call_arguments_of(call))) for call in calls_with_arguments(message))
+    return frozenset(call_id_of(call) or "" for call, command in commands if answers_with_1(command))
+
+
+def answers_with_1(command: str) -> bool:
+    """Whether exit code 1 of a command is an answer."""
+    if len(command) > _MOST_CHARS or _ANSWERS_WITH_1.keys().isdisjoint(_WORDS_OF.findall(command)):
+        return False
+    if (shell := _SHELL.fullmatch(command)) is not None:
+        command = shell["script"]
+    return _is_asking(_last_command(command))
 
 
 def _is_flagged(result: Mapping[str, Any]) -> bool:
@@ -78,18 +161,92 @@ def _is_flagged(result: Mapping[str, Any]) -> bool:
     return any(part.get(flag) is True for part in flagged for flag in _FLAGS)
 
 
-def _is_failed_object(content: Any, text: str) -> bool:
-    """Whether a result is a JSON object, or the text of one, that says so."""
-    if not isinstance(content, dict):
-        if not text.startswith("{") or not text.endswith("}"):
-            return False
+def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
+    """The JSON object that a result is, or that its text is; None where it is none."""
+    content: Any = result.get("content")
+    if not isinstance(content, dict) and text.startswith("{") and text.endswith("}"):
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
+            return None
+    return content if isinstance(content, dict) else None
+
+
+def _says_failed(given: Mapping[str, Any]) -> bool:
+    if given.get("success") is False or any(given.get(flag) is True for flag in _FLAGS):
+        return True
+    if any(type(code) is int and code != 0 for code in map(given.get, _CODES)):
+        return True
+    return bool(given.get("error")) and given.get("success") is not True
+
+
+def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
+    """Whether the result of a command has exit code 1, and says nothing of an error beside it."""
+    if _exit_code(given, text) not in _NO:
+        return False
+    return not any(_TELLS_ERROR.search(edge) for edge in (text[:_EDGE_CHARS], text[-_EDGE_CHARS:]))
+
+
+def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
+    """The exit code that a result tells, at its beginning or its end; empty if it tells none."""
+    if given is not None:
+        holders = (given, *(given.get(key) for key in _HOLDERS))
+        codes = [held.get(key) for held in holders if isinstance(held, dict) for key in _CODES]
+        return next((str(code) for code in codes if type(code) is int), "")
+    if (found := _CODE.search(text[:_EDGE_CHARS])) is not None:
+        return found[1]
+    return next(reversed(_CODE.findall(text[-_EDGE_CHARS:])), "")
+
+
+def _last_command(script: str) -> list[str]:
+    """The words of the command whose exit code is a script's; empty where that is not known."""
+    last: list[str] = []
+    words: list[str] = []
+    at = 0
+    while at < len(script):
+        token = _TOKEN.match(script, at)
+        if token is None or (token.group().startswith("<<") and token.group() != "<<<"):
+            return []
+        at = token.end()
+        if token["condition"] is not None:
+            words.append("[[")
+        elif token["word"] is not None:
+            words.append(token.group())
+        elif token["end"] is not None:
+            last = last if _closes(words) else words
+            words = []
+            if token.group() == "&":  # what runs in the background is not waited for
+                last = []
+    return last if _closes(words) else words
+
+
+def _closes(words: Sequence[str]) -> bool:
+    """Whether it is no command of its own."""
+    return not words or (words[0] in ("}", "done", "fi") and len(words) == 1)
+
+
+def _is_asking(words: Sequence[str]) -> bool:
+    """Whether code 1 of a command is an answer; wrappers are gone through."""
+    while words:
+        name, rest = words[0].strip("\"'\\").rsplit("/", 1)[-1], words[1:]
+        if name == "find":
+            words = rest[next((at + 1 for at, word in enumerate(rest) if word in _FIND_RUNS), len(rest)) :]
+            continue
+        first = _after_options(rest, _OF_GIT) if name == "git" else rest
+        if name in _ANSWERS_WITH_1 and (not (needed := _ANSWERS_WITH_1[name]) or not needed.isdisjoint(first[:1])):
+            return True
+        if name in _WRAPPERS:
+            words = _after_options(rest, _WRAPPERS[name])[name == "timeout" :]
+        elif _ASSIGNMENT.match(words[0]):
+            words = rest
+        else:
             return False
-    if content.get("success") is False or any(content.get(flag) is True for flag in _FLAGS):
-        return True
-    codes = [content.get(code) for code in CODES]
-    if any(type(code) is int and code != 0 for code in codes):
-        return True
-    return bool(content.get("error")) and content.get("success") is not True
+    return False
+
+
+def _after_options(words: Sequence[str], valued: str) -> Sequence[str]:
+    """What comes after the options of a program; those of the letters `valued` have the next word as their value."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if len(words[at]) == 2 and words[at][1] in valued else 1
+    return words[at:]

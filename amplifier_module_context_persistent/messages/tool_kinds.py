@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .message import CALL_BLOCKS, Message, blocks_of, call_arguments_of, call_id_of, call_name_of, text_of
+from .message import CALL_BLOCKS, Message, blocks_of, call_arguments_of, call_id_of, call_name_of
 
 READ, CHANGE, TODO, RUN, OTHER = "read", "change", "todo", "run", "other"
 KINDS = (READ, CHANGE, TODO, RUN, OTHER)
@@ -58,11 +58,6 @@ COMMAND_KEYS = ("command", "cmd", "script", "code", "input")
 _EDIT_LISTS = ("edits", "changes", "replacements")
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File:|\+\+\+ (?:b/)?)\s*(\S.*?)\s*$", re.MULTILINE)
 _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
-_REFUSED = re.compile(
-    r"\s*(?:<tool_use_error|[\[<(]?error\b|could not\b|cannot\b|can't\b|failed\b|invalid\b|no (?:match|changes?|such)\b"
-    r"|not found\b|file not found|old_?string not found|permission denied|\{\"(?:error|success\": ?false))",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +104,6 @@ def calls_with_arguments(message: Message) -> list[Message]:
         if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
             calls.setdefault(call_id, call)
     return list(calls.values())
-
-
-def refuses(message: Message) -> bool:
-    """Whether the result of a tool says that it did nothing."""
-    return _REFUSED.match(text_of(message)) is not None
 
 
 def same_file(one: str, other: str) -> bool:

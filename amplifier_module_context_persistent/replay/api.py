@@ -30,8 +30,7 @@ from .annotated_view import PastPositions, marker_of
 from .evidence import Session, far_evidence
 from .measures import Measures, Played, Prices
 from .player import Player
-from .policies import CachedCounter
-from .policy_spec import Chosen, PolicyError, policy_of
+from .policies import CachedCounter, Chosen, PolicyError, policy_of
 from .stored_messages import StoredMessages
 from .visibility import Compacted, Marker, Marks, Run, lost
 

@@ -24,14 +24,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, is_block
+from ..messages.metadata import COMPACTION_SOURCE, metadata_of
+from ..messages.tool_kinds import calls_with_arguments
 from .term_finder import TermFinder
-
-Message = dict[str, Any]
 
 FAR_MESSAGES = 20
 COMMON_SHARE = 0.2
@@ -66,31 +67,23 @@ def identifiers(text: str) -> set[str]:
     return {term for term in found if len(term) >= _LEAST_CHARS}
 
 
-def parts_of(message: Mapping[str, Any]) -> list[str]:
-    """What a message says, as a list of texts: content, thinking, arguments and results; calls once."""
-    content, calls = message.get("content"), message.get("tool_calls")
-    parts = list(_strings(content)) if isinstance(content, str) else []
-    in_content = False
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
-            continue
-        for key in ("text", "thinking", "input", "output"):
-            parts.extend(_strings(block.get(key)))
-        in_content = in_content or block.get("type") in ("tool_call", "tool_use")
-    if isinstance(calls, list) and not in_content:
-        parts.extend(text for call in calls for text in _strings(_arguments(call)))
-    return parts
-
-
-def action_text(message: Mapping[str, Any]) -> str:
-    """The arguments of a message's tool calls as text; empty where it calls nothing."""
+def parts_of(message: Message) -> list[str]:
+    """What a message says, as a list of texts: content, thinking and results, then the arguments of its calls."""
     content = message.get("content")
-    calls = message.get("tool_calls") or [
-        {"arguments": block.get("input")}
-        for block in (content if isinstance(content, list) else ())
-        if isinstance(block, dict) and block.get("type") in ("tool_call", "tool_use")
-    ]
-    return "\n".join(text for call in calls for text in _strings(_arguments(call)))
+    parts = [content] if isinstance(content, str) else []
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
+            parts += [text for key in ("text", "thinking", "output") for text in _strings(block.get(key))]
+    return parts + _arguments_of(message)
+
+
+def action_text(message: Message) -> str:
+    """The arguments of a message's tool calls as text; empty where it calls nothing."""
+    return "\n".join(_arguments_of(message))
+
+
+def _arguments_of(message: Message) -> list[str]:
+    return [text for call in calls_with_arguments(message) for text in _strings(given_arguments_of(call))]
 
 
 Progress = Callable[[int], None]
@@ -117,7 +110,7 @@ def far_evidence(messages: Iterable[Message], progress: Progress | None = None) 
 
 def _used_in(message: Message) -> set[str]:
     """The identifiers that a message's actions use."""
-    return identifiers(action_text(message)) if message.get("role") == "assistant" else set()
+    return identifiers(action_text(message))
 
 
 class _Stands:
@@ -190,13 +183,11 @@ class Said:
     """Whether the message as a whole was inserted."""
 
 
-def said(message: Mapping[str, Any], original: Mapping[str, Any] | None) -> Said:
+def said(message: Message, original: Message | None) -> Said:
     """Tell what of a view's message is original; `original` is the history's message of the same id, or None."""
     parts = parts_of(message)
     text = "\n".join(parts)
-    metadata = message.get("metadata")
-    source = metadata.get("source") if isinstance(metadata, dict) else None
-    if original is None or source == "context-compaction":
+    if original is None or metadata_of(message).get("source") == COMPACTION_SOURCE:
         return Said(text, "", tuple(parts), whole=True)
     sources = parts_of(original)
     kept: list[str] = []
@@ -237,13 +228,6 @@ def _prefix(a: str, b: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _arguments(call: Any) -> Any:
-    if not isinstance(call, dict):
-        return None
-    function = call.get("function")
-    return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
 
 
 def _strings(value: Any) -> Iterator[str]:

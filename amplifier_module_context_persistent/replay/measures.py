@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .owed import Owed
+from .reader_measures import Owed
 
 _MILLION = 1_000_000
 

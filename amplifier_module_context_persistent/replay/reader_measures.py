@@ -1,12 +1,12 @@
 """What a view owes its reader, as measures: nothing stale, last words kept, nobody unanswered, gaps marked.
 
-Nothing here knows what a marker looks like, and nothing is shared with the engine: a session and its views are all that
-is looked at. By `evidence`'s definition of what of a view is the session's own text and what was inserted:
+Nothing here knows what a marker looks like, nor how the engine chose: a session and its views are all that is looked
+at. By `evidence`'s definition of what of a view is the session's own text and what was inserted:
 
 - A view is **stale** if a result of a call that reads a file (it names one, and no text to put in) shows a line
   (`LEAST_LINE_CHARS` or more, once in that result) that a later edit of the file took away and no edit after that one
   put back, and the view shows neither that edit nor, in the session's own text, any line that it put in. An *edit* is a
-  call with a file, an old and a new text whose result tells of no error.
+  call with a file, an old and a new text that did not fail (`messages.outcome`).
 - The **last words** of a finished turn are the assistant's text right before a person's message, without calls. A view
   has them if the message is there and begins with the same `FIRST_CHARS` characters, white space aside.
 - People stand **alone** in a view from one's message to the next if the assistant spoke in between and the view shows
@@ -26,17 +26,73 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from .evidence import Message, Said
-from .owed import Looked
+from ..messages.message import Message, call_arguments_of, call_id_of, text_of
+from ..messages.metadata import is_human, metadata_of
+from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS, calls_with_arguments
+from .evidence import Said
 
 LEAST_LINE_CHARS = 24
 FIRST_CHARS = 200
 
-_FILE = ("file_path", "path", "filename", "filepath", "file")
-_OLD = ("old_string", "old_str", "oldText", "old_text", "old")
-_NEW = ("new_string", "new_str", "newText", "new_text", "new", "content", "contents")
-_REFUSED = re.compile(r"\s*(?:<tool_use_error|error|could not|failed)", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one view gives its reader."""
+
+    stale: bool = False
+    turns: int = 0
+    """Finished turns with last words, before the request."""
+    answered: int = 0
+    """Those of them whose last words are in the view."""
+    alone: int = 1
+    gaps: int = 0
+    unmarked: int = 0
+
+
+@dataclass(slots=True)
+class Owed:
+    """What the views of a session came to, summed over them."""
+
+    views: int = 0
+    stale_views: int = 0
+    last_words: int = 0
+    last_words_shown: int = 0
+    alone_sum: int = 0
+    gaps: int = 0
+    gaps_unmarked: int = 0
+
+    def take(self, looked: Looked) -> None:
+        """Add a view."""
+        self.views += 1
+        self.stale_views += looked.stale
+        self.last_words += looked.turns
+        self.last_words_shown += looked.answered
+        self.alone_sum += looked.alone
+        self.gaps += looked.gaps
+        self.gaps_unmarked += looked.unmarked
+
+    @property
+    def stale(self) -> float:
+        """The share of stale views."""
+        return self.stale_views / max(1, self.views)
+
+    @property
+    def answered(self) -> float:
+        """The share of last words of finished turns that views show; 1 where there are none."""
+        return self.last_words_shown / self.last_words if self.last_words else 1.0
+
+    @property
+    def alone(self) -> float:
+        """The longest run of people's messages that stand alone, the mean over views."""
+        return self.alone_sum / max(1, self.views)
+
+    @property
+    def unmarked(self) -> float:
+        """The share of gaps that nothing inserted marks."""
+        return self.gaps_unmarked / max(1, self.gaps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +124,7 @@ class Reader:
         before: Message = {}
         for position, message in enumerate(messages):
             self.positions.setdefault(message["metadata"]["message_id"], position)
-            self.human.append(_is_persons(message))
+            self.human.append(is_human(message))
             spoke.append(message.get("role") == "assistant" and bool(_words(message)))
             if self.human[-1] and position and spoke[position - 1] and position - 1 not in called:
                 self.beginnings[position - 1] = _words(before)[:FIRST_CHARS]
@@ -84,7 +140,7 @@ class Reader:
                         edits.append((path, _Edit(position, call_id, gone - put_in, put_in - gone)))
             results.append(str(message.get("tool_call_id")))
             if message.get("role") == "tool":
-                refused[results[-1]] = bool(_REFUSED.match(_words(message)))
+                refused[results[-1]] = outcome_of(message) != ANSWERED
             before = message
         self.ends = list(self.beginnings)
         self.spoken = array("I", accumulate(spoke, initial=0))
@@ -168,7 +224,7 @@ class Reading:
     def _position(self, message: Message, part: Said) -> int | None:
         """Which message of the session it is; None for what was inserted."""
         known = self._reader.positions
-        return None if part.whole else known.get(str((message.get("metadata") or {}).get("message_id")))
+        return None if part.whole else known.get(str(metadata_of(message).get("message_id")))
 
     def _take(
         self,
@@ -225,7 +281,7 @@ class Reading:
             self._checked[at] = stop
             if all(edit.call_id in self._calls for edit in later):
                 continue
-            lines = Counter(_lines(_text(message)))
+            lines = Counter(_lines(text_of(message)))
             for number, edit in enumerate(later):
                 hit = {line for line in edit.gone if lines[line] == 1} if edit.call_id not in self._calls else ()
                 if not hit or any(hit & other.new for other in later[number + 1 :]):
@@ -241,23 +297,8 @@ def _position_of(edit: _Edit) -> int:
     return edit.position
 
 
-def _is_persons(message: Mapping[str, Any]) -> bool:
-    """Whether a person wrote it: role user, from no source, and no reminder of a hook."""
-    source = (message.get("metadata") or {}).get("source")
-    return message.get("role") == "user" and not source and not _text(message).lstrip().startswith("<system-reminder")
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """The text of a message, without thinking and calls."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "\n".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
-
-
 def _words(message: Mapping[str, Any]) -> str:
-    return " ".join(_text(message).split())
+    return " ".join(text_of(message).split())
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -266,23 +307,13 @@ def _lines(text: str) -> Iterator[str]:
     return (line for line in stripped if len(line) >= LEAST_LINE_CHARS)
 
 
-_CALLS = ("tool_call", "tool_use")
-
-
-def _calls_of(message: Mapping[str, Any]) -> list[tuple[str, str, str | None, str | None]]:
+def _calls_of(message: Message) -> list[tuple[str, str, str | None, str | None]]:
     """The calls of a message: id, the file that is named, and the old and the new text of an edit."""
-    content = message.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    listed = message.get("tool_calls")
-    calls = listed if listed and isinstance(listed, list) else [b for b in blocks if b.get("type") in _CALLS]
     found = []
-    for call in calls:
-        if not isinstance(call, dict):
-            continue
-        given = call.get("arguments", call.get("input"))
-        arguments = given if isinstance(given, dict) else {}
-        path, old, new = (_first(arguments, keys) for keys in (_FILE, _OLD, _NEW))
-        found.append((str(call.get("id")), path or "", old, new))
+    for call in calls_with_arguments(message):
+        arguments = call_arguments_of(call)
+        path, old, new = (_first(arguments, keys) for keys in (PATH_KEYS, OLD_KEYS, (*NEW_KEYS, *WHOLE_KEYS)))
+        found.append((call_id_of(call) or "", path or "", old, new))
     return found
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
-from ..messages.outcome import ANSWERED, FAILED, REJECTED, outcome_of
+from ..messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
 from ..transcript.bills import NOTHING, Billed, Bills
 from ..transcript.transcript import Transcript, Turn

@@ -13,10 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from ..log.index import ASSISTANT, ROLE_CODES
-from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import instant_of, timestamp_of
-from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
 from ..search.tool_names import Records
 

@@ -12,11 +12,10 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..messages.command_outcome import asking_calls
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import first_line, is_human, timestamp_of
 from ..messages.normalize import tokens_of
-from ..messages.outcome import ANSWERED, outcome_of
+from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
 from .calls import duration_s, instant_of_message
 from .transcript import Transcript, Turn

@@ -11,7 +11,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
-from ..messages.command_outcome import run_failed
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
@@ -26,11 +25,11 @@ from ..messages.metadata import (
     metadata_of,
     offload_cut,
     recalled_from,
-    tells_error,
 )
 from ..messages.normalize import normalise
+from ..messages.outcome import outcome_of
 from ..messages.reminder import as_reminder
-from ..messages.tool_kinds import ToolKinds, Use, refuses
+from ..messages.tool_kinds import ToolKinds, Use
 from .readers import Bond, bond_of, names_chain
 from .wire import Oddities, oddities_of
 
@@ -65,8 +64,8 @@ class Entry:
     closed: frozenset[str] = frozenset()
     """The ids of its calls that no later message can answer: a later call that no view shows has the same id."""
     result_of: str | None = None
-    failed: bool = False
-    """A result: whether it tells of an error."""
+    outcome: str = ""
+    """Of a result, how its call ended (`messages.outcome`)."""
     named: bool = False
     """A result: whether it says the tool's name."""
     source: str | None = None
@@ -84,10 +83,6 @@ class Entry:
     """What it shows that may be needed again."""
     uses: tuple[Use, ...] = ()
     """What each of its calls does."""
-    refused: bool = False
-    """A result: whether it says that the tool did nothing."""
-    failed_run: bool = False
-    """A result: whether it is one of a command that failed, if it is one of a command."""
     size_bytes: int = 0
     """About its bytes in a request, without the media that are left out."""
     media: tuple[Medium, ...] = ()
@@ -200,7 +195,7 @@ def _describe(
         plain=accepted is message,
         calls=calls_of(accepted) if accepted else (),
         result_of=result_id_of(message),
-        failed=tells_error(message),
+        outcome=outcome_of(message) if answers else "",
         named=bool(message.get("name")),
         source=source if isinstance(source, str) else None,
         late=late,
@@ -210,8 +205,6 @@ def _describe(
         refers_to=recalled_from(message),
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted else (),
-        refused=answers and refuses(message),
-        failed_run=answers and run_failed(message),
         size_bytes=size_bytes,
         bond=(bond := bond_of(message, asked) if asked is not None else None),
         bound=bound_to(message) if bond is not None else "",

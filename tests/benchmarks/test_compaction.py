@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from amplifier_module_context_persistent.replay.owed import Owed
+from amplifier_module_context_persistent.replay.reader_measures import Owed
 from benchmarks import compaction
 from benchmarks.compaction import Checked, means, missed, owing
 

@@ -9,7 +9,6 @@ from amplifier_module_context_persistent.messages.tool_kinds import (
     KINDS,
     Replaced,
     ToolKinds,
-    refuses,
     replaced_by,
     same_file,
 )
@@ -62,20 +61,6 @@ REPLACED: list[tuple[dict[str, Any], Replaced]] = [
 def test_what_a_change_takes_out(arguments: dict[str, Any], replaced: Replaced) -> None:
     """The lines that are gone after it, or all but those that it writes."""
     assert replaced_by(arguments) == replaced
-
-
-@pytest.mark.parametrize(
-    ("text", "refused"),
-    [
-        ("<tool_use_error>String to replace not found", True),
-        ("Error: no such file or directory", True),
-        ("The file a.py has been updated. raise ValueError", False),
-        ("ok\nmake: *** [all] Error 1", False),
-    ],
-)
-def test_what_a_result_says(text: str, refused: bool) -> None:
-    """That a tool did nothing, at its beginning."""
-    assert refuses({"role": "tool", "content": text}) == refused
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from amplifier_module_context_persistent.replay.evidence import said
-from amplifier_module_context_persistent.replay.owed import Looked
 from amplifier_module_context_persistent.replay.policies import POLICIES
-from amplifier_module_context_persistent.replay.reader_measures import Reader, Reading
+from amplifier_module_context_persistent.replay.reader_measures import Looked, Reader, Reading
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from fixtures.generate import generate_session
 from tests.support.messages import Message
