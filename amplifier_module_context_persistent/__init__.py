@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AppendError,
         ConfigError,
         ContextPersistentError,
+        DependencyError,
         LockTimeoutError,
         LogCreateError,
         LogError,
@@ -43,6 +44,7 @@ __all__ = [
     "AppendError",
     "ConfigError",
     "ContextPersistentError",
+    "DependencyError",
     "FileLog",
     "InMemoryContextManager",
     "LockTimeoutError",
@@ -103,10 +105,14 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
 
     Raises:
         ConfigError: a wrong value; names key, value and what is allowed.
+        DependencyError: a package that a session needs is not installed; names the command that mends it.
     """
-    from .session.host import EVENTS
-    from .session.manager import PersistentContextManager
-    from .session.tools import mount_tools
+    from .installation import needed_packages
+
+    with needed_packages():
+        from .session.host import EVENTS
+        from .session.manager import PersistentContextManager
+        from .session.tools import mount_tools
 
     manager = PersistentContextManager(
         coordinator=coordinator,

@@ -29,6 +29,10 @@ class PurgeError(ContextPersistentError, ValueError):
     """This log cannot be purged in the way that was asked for; nothing was changed."""
 
 
+class DependencyError(ContextPersistentError, ImportError):
+    """A package that a session needs is not installed where the host runs; the error names the mending command."""
+
+
 class DeleteError(ContextPersistentError, ValueError):
     """This log cannot be deleted now; nothing was changed."""
 

@@ -1,0 +1,138 @@
+"""What a person reads where the host did not install what a session needs, and that the named command mends it."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent import DependencyError
+from amplifier_module_context_persistent.installation import needed_packages
+from tests.support.places import ROOT
+
+MOUNT = """
+import asyncio, sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[2:]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+sys.path.insert(0, sys.argv[1])
+from amplifier_core.testing import MockCoordinator
+import amplifier_module_context_persistent as module
+
+async def main():
+    coordinator = MockCoordinator()
+    cleanup = await module.mount(coordinator, {"tokenizer": "estimate"})
+    await coordinator.get("context").add_message({"role": "user", "content": "hello"})
+    await coordinator.get("context").get_messages_for_request()
+    await cleanup()
+
+asyncio.run(main())
+"""
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DEPENDENCIES = [re.split(r"[^\w-]", text)[0] for text in PROJECT["dependencies"]]
+NEEDED = {"aiofiles", "filelock", "orjson", "regex", "tiktoken"}
+"""Those without which no session begins; whoever adds one here breaks sessions whose host updates code alone."""
+
+
+def mount(python: str | Path, home: Path, *missing: str) -> subprocess.CompletedProcess[str]:
+    """Mount this checkout as a host does and make one request, in a process where some packages are missing."""
+    command = [str(python), "-c", MOUNT, str(ROOT), *missing]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    return subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment, check=False)
+
+
+@pytest.mark.parametrize("name", [name for name in DEPENDENCIES if name != "amplifier-core"])
+def test_a_missing_package_is_named_with_the_command_or_not_needed(name: str, tmp_path: Path) -> None:
+    """Hosts update a module's code without what it depends on: a session runs, or says what to do."""
+    module = {"markdown-it-py": "markdown_it", "backports-zstd": "backports"}.get(name, name)
+    done = mount(sys.executable, tmp_path, module)
+    if name not in NEEDED:
+        assert done.returncode == 0, done.stderr
+        return
+    assert done.returncode != 0
+    told = done.stderr.splitlines()[-1]
+    assert f"DependencyError: context-persistent needs {name}," in told
+    assert told.endswith(f"uv pip install --python {sys.executable} --editable {ROOT}")
+
+
+def test_a_fault_of_our_own_is_no_missing_package() -> None:
+    """It is not hidden behind a command that would not mend it."""
+    with pytest.raises(ModuleNotFoundError, match="no_such_room") as raised, needed_packages():
+        importlib.import_module("amplifier_module_context_persistent.no_such_room")
+    assert not isinstance(raised.value, DependencyError)
+
+
+# -- where Microsoft's older module was installed under the same name --------------------------------------------------
+
+OLDER = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "amplifier-module-context-persistent"
+version = "0.0.1"
+"""
+
+
+def test_the_command_mends_an_environment_with_the_older_module(tmp_path: Path) -> None:
+    """An environment of the host's own, in which the older module was installed once, and so ours was not."""
+    python = environment_without(tmp_path / "host", "orjson")
+    older = tmp_path / "older" / "amplifier_module_context_persistent"
+    older.mkdir(parents=True)
+    (older / "__init__.py").write_text("async def mount(coordinator, config=None): ...\n")
+    (older.parent / "pyproject.toml").write_text(OLDER)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation"]
+    subprocess.run([*install, str(older.parent)], check=True, capture_output=True)
+
+    first = mount(python, tmp_path)
+    assert "needs orjson" in first.stderr
+    command = re.search(r"Install what it needs: (uv pip install --python \S+ --editable \S+)$", first.stderr.rstrip())
+    assert command is not None, first.stderr
+    uv = tmp_path / "bin" / "uv"  # stands in for the installer: from a directory of wheels instead of an index
+    uv.parent.mkdir()
+    wheels = wheel_of(distribution("orjson"), tmp_path / "wheels").parent
+    uv.write_text(f'#!/bin/sh\nshift 4\nexec {" ".join(install)} --find-links "{wheels}" "$@"\n')
+    uv.chmod(0o755)
+    path = f"{uv.parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(command[1], shell=True, check=True, capture_output=True, env={**os.environ, "PATH": path})
+
+    second = mount(python, tmp_path)
+    assert second.returncode == 0, second.stderr
+
+
+def environment_without(directory: Path, name: str) -> Path:
+    """The interpreter of a new environment that has everything of this one but a package and this project."""
+    venv.EnvBuilder(with_pip=False, symlinks=True).create(directory)
+    (packages,) = directory.glob("lib/python*/site-packages")
+    for place in map(Path, sys.path):
+        for entry in place.iterdir() if place.name == "site-packages" else ():
+            left_out = entry.name.startswith((name, "amplifier_module", "_editable", "__")) or entry.suffix == ".pth"
+            if not left_out and not (packages / entry.name).exists():
+                (packages / entry.name).symlink_to(entry, target_is_directory=entry.is_dir())
+    return directory / "bin" / "python"
+
+
+def wheel_of(installed: Distribution, directory: Path) -> Path:
+    """Pack an installed package as the wheel that it came from."""
+    directory.mkdir()
+    tag = re.search(r"^Tag: (\S+)$", installed.read_text("WHEEL") or "", re.MULTILINE)
+    assert tag is not None
+    wheel = directory / f"{installed.name}-{installed.version}-{tag[1]}.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        for file in installed.files or ():
+            place = Path(str(installed.locate_file(file)))
+            if file.name not in ("INSTALLER", "REQUESTED", "direct_url.json") and place.is_file():
+                packed.write(place, str(file))
+    return wheel
