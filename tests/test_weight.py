@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_040, "tests": 28_580}
-MOST_FILES = {PACKAGE: 303, "tests": 412}
+MOST_STATEMENTS = {PACKAGE: 23_250, "tests": 28_950}
+MOST_FILES = {PACKAGE: 305, "tests": 416}
 
 
 def statements_in(source: Path) -> int:

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..messages.message import calls_of, result_id_of, text_of
-from ..messages.metadata import given_id, instant_of, is_human, timestamp_of
+from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.usage import ReportedUsage
 from .database import FIGURE_TABLES
@@ -253,7 +253,7 @@ class MessagePass:
             self._write_turn()
             self._turn = _Turn(self._turn.number + 1, self.position)
         turn, position, tokens = self._turn, self.position, self._count(message)
-        us = _microseconds(timestamp_of(message))
+        us = None if is_repair(message) else _microseconds(timestamp_of(message))
         self._take_calls(message, position, tokens, us)
         if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position

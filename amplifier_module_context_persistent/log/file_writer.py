@@ -10,7 +10,7 @@ import errno
 import os
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
-from .filesystem import directories_above, make_directories
+from .filesystem import directories_above, make_directories, why_read_only
 from .index import TornTail
 from .reader import LogReader
 from .torn_tail import save_torn_tail
@@ -59,7 +59,7 @@ class FileWriter:
             written = files.write(fd, data)
             if written == len(data):
                 return
-            error = OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes were taken")
+            error = OSError(errno.ENOSPC, f"no space left on the device: it took {written} of {len(data)} bytes")
         except OSError as refused:
             error = refused
         try:
@@ -68,7 +68,7 @@ class FileWriter:
         except OSError as stuck:
             self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
         is_read_only = error.errno == errno.EBADF  # a log that cannot be opened for writing is opened for reading
-        why = "this process may only read it; change its mode or owner" if is_read_only else error.strerror
+        why = why_read_only(self._reader.path) if is_read_only else error.strerror
         reason = f"the write was refused ({why}); nothing was stored"
         raise AppendError(error.errno or errno.EIO, reason, self._reader.path) from error
 

@@ -254,6 +254,14 @@ def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:
         raise unreadable(error, path) from refused
 
 
+def why_read_only(path: str) -> str:
+    """Why a log that is there could be opened for reading alone."""
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no such call
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            return "it lies on a read-only file system"
+    return "this process may only read it; change its mode or owner"
+
+
 def unreadable(error: OSError, path: str) -> LogUnreadableError:
     """The error that tells why an existing log cannot be read, and what to do."""
     if isinstance(error, LogUnreadableError):

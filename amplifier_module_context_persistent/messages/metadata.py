@@ -12,6 +12,7 @@ from .message import Message, text_of
 from .reminder import REMINDER_PREFIX
 
 COMPACTION_SOURCE = "context-compaction"
+REPAIR_SOURCE = "context-repair"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
@@ -81,6 +82,11 @@ def recalled_from(message: Mapping[str, Any]) -> str:
 def hook_of(metadata: Mapping[str, Any]) -> str:
     """The name of the hook that a message comes from; empty where it comes from none."""
     return str(metadata.get("hook_name") or "unknown") if metadata.get("source") == "hook" else ""
+
+
+def is_repair(message: Mapping[str, Any]) -> bool:
+    """Whether a host's repair put it in: when it was written says nothing of how long a call or a turn took."""
+    return metadata_of(message).get("source") == REPAIR_SOURCE
 
 
 def is_ephemeral(message: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..messages.message import Message, calls_of, result_id_of
-from ..messages.metadata import given_id, instant_of, is_human, metadata_of, timestamp_of
+from ..messages.metadata import given_id, instant_of, is_human, is_repair, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
@@ -183,7 +183,7 @@ class _HistoryReader:
             return 0
         row, times = self.history.calls[number], self.history.times
         row.result, row.state = position, outcome_of(message, asks=number in self._asking)
-        if times[position] and times[row.message]:
+        if times[position] and times[row.message] and not is_repair(message):
             row.duration_ms = max(0, times[position] - times[row.message])
         return position - row.message
 

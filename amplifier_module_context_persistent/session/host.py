@@ -106,15 +106,17 @@ class Host:
             return
         logger.warning(text)
 
-    def show(self, text: str) -> None:
-        """Show a person one line, if the host has a display."""
+    def show(self, text: str) -> bool:
+        """Show a person one line; whether the host has a display that took it."""
         display = getattr(self._coordinator, "display_system", None)
         if display is None:
-            return
+            return False
         try:
             display.show_message(text, "warning", "context-persistent")
         except Exception:  # likewise
             logger.warning("the display refused a message", exc_info=True)
+            return False
+        return True
 
     def show_once(self, text: str) -> bool:
         """Log a warning and show it to a person, unless this session has done so; whether it has now."""

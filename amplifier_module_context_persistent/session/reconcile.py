@@ -24,9 +24,8 @@ from typing import Any
 
 from ..messages.host_form import same_content
 from ..messages.message import CALL_BLOCKS, Message, blocks_of, call_id_of, result_id_of
-from ..messages.metadata import given_id, instant_of, timestamp_of
+from ..messages.metadata import REPAIR_SOURCE, given_id, instant_of, metadata_of, timestamp_of
 
-REPAIR_SOURCE = "context-repair"
 CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended here."
 
 _SYSTEM = frozenset({"system", "developer"})
@@ -261,7 +260,7 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
     messages = [live[item] if isinstance(item, int) else item for item in items] + found.tail[:1]
     order: list[int | Message] = []
     for number, item in enumerate(items):
-        order.append(item)
+        order.append(item if isinstance(item, int) else _repaired(item))
         call_id = result_id_of(messages[number])
         if call_id is None or not (number + 1 == len(messages) or is_person(messages[number + 1])):
             continue
@@ -270,6 +269,11 @@ def arranged(live: Sequence[Message], found: Alignment) -> list[int | Message]:
         elif call_id in touched:
             order.append({"role": "assistant", "content": CLOSING_TEXT, "metadata": {"source": REPAIR_SOURCE}})
     return order
+
+
+def _repaired(result: Message) -> Message:
+    """A result that the host's repair made: nobody knows when the tool ended."""
+    return {**result, "metadata": {"source": REPAIR_SOURCE, **metadata_of(result)}}
 
 
 def _identity(item: int | Message) -> int | str:

@@ -169,8 +169,8 @@ class Store:
 
     async def _tell_degraded(self, reason: str) -> None:
         """Tell log, person and listeners that nothing is kept."""
-        logger.error("this session is kept in memory only and ends with its process: %s", reason)
-        self._host.show(f"This session is NOT saved: {reason}")
+        level = logging.INFO if self._host.show(f"This session is NOT saved: {reason}") else logging.ERROR
+        logger.log(level, "this session is kept in memory only and ends with its process: %s", reason)
         await self._host.emit("context:degraded", {"reason": reason})
 
     def _begin(self, log: Log, commit: GroupCommit, extras: Extras) -> Session:

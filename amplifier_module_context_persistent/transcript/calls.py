@@ -14,7 +14,7 @@ from typing import Any
 
 from ..log.index import ASSISTANT, ROLE_CODES
 from ..messages.message import Message, calls_of, result_id_of
-from ..messages.metadata import instant_of, timestamp_of
+from ..messages.metadata import instant_of, is_repair, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
 from ..search.tool_names import Records
@@ -139,8 +139,8 @@ def subject_of(arguments: str) -> str:
 
 
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:
-    """When a message was written; None if it does not say."""
-    return instant_of(timestamp_of(message))
+    """When a message was written; None if it does not say, or a host's repair wrote it afterwards."""
+    return None if is_repair(message) else instant_of(timestamp_of(message))
 
 
 def duration_s(start: datetime | None, end: datetime | None) -> float | None:

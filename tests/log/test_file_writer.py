@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -88,8 +89,15 @@ def test_a_torn_tail_is_cut_only_once_it_is_saved(reader: LogReader, files: Fake
     assert len(saved_tails(reader.path)) >= 1
 
 
-def test_a_file_that_may_only_be_read_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [(0, "may only read it; change its mode or owner"), (os.ST_RDONLY, "it lies on a read-only file system")],
+)
+def test_a_file_that_may_only_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: int, told: str
+) -> None:
     """In words of what to do, not of descriptors."""
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
 
     class ReadOnly(FileSystem):
         def open_log(self, path: str, *, create: bool) -> int:
@@ -99,6 +107,6 @@ def test_a_file_that_may_only_be_read_is_told(tmp_path: Path) -> None:
     append_to(path, 0)
     reader = LogReader(path, files=ReadOnly(), writable=True)
     reader.follow()
-    with pytest.raises(AppendError, match="may only read it; change its mode or owner"):
+    with pytest.raises(AppendError, match=told):
         FileWriter(reader).write(b"some bytes\n")
     reader.close()

@@ -16,6 +16,9 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT, align, is_newer
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.outline import outline
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.rewind import rewind_session
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair
@@ -276,6 +279,19 @@ async def repaired_by_host(host: Host) -> tuple[list[Message], int]:
             assert_valid(await manager.get_messages_for_request(), history=await manager.get_messages())
             history = await manager.get_messages()
     return history, times
+
+
+async def test_nobody_knows_how_long_a_repaired_call_took(tmp_path: Path) -> None:
+    """The result was put in at the resume, hours after the tool was interrupted; its turn did not take hours either."""
+    host = Host(tmp_path / "log.jsonl")
+    await host.add(user("go"), calling("c1", "c2"), result("c1"))
+    host.now = "2026-05-01T19:00:00.000Z"
+    await repaired_by_host(host)
+    with Transcript(host.path) as transcript:
+        endings = [one.ending for one in transcript.placed() if one.ending is not None]
+        plain, counted = outline(transcript, None), outline(transcript, EstimateCounter())
+    assert [ending.duration_s for ending in endings] == [None, 0.0]  # the host puts its result first
+    assert [turns[0].duration_s for turns in (plain, counted)] == [0.0, 0.0]
 
 
 PARALLEL = [user("both"), calling("c1", "c2"), result("c1")]
