@@ -158,6 +158,8 @@ class Store:
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
         await self._commit.close()
+        if self._session is not None:
+            self._session.requests.close()
 
     async def report_lost(self) -> None:
         """Report acknowledged messages that the log no longer holds; it was cut, or an older copy took its place."""

@@ -137,6 +137,14 @@ class ViewService:
         """Drop the side windows, after the history was replaced."""
         self._side.clear()
 
+    def close(self) -> None:
+        """Drop all windows, for a host may hold a closed session for as long as its process lives.
+
+        The next request begins as after a resume.
+        """
+        self._side.clear()
+        self._window = Window(self._config, self._counter, self._extras, self._new_id)
+
     def _request(self, log: Log, ask: Ask) -> ViewRequest:
         """What is asked for, complete, of the log as it is now."""
         log.follow()

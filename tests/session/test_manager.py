@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import errno
+import gc
 import inspect
 import random
 import threading
@@ -23,6 +24,7 @@ from amplifier_module_context_persistent import (
     PersistentContextManager,
 )
 from amplifier_module_context_persistent.log.base import Outcome, Prepare
+from amplifier_module_context_persistent.view.entry import Entry
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, user
 from tests.support.resumed_sessions import (
@@ -113,7 +115,7 @@ async def test_the_contracts_compaction_example(path: Path) -> None:
     assert not await manager.should_compact()
     await manager.add_message({"role": "assistant", "content": None, "tool_calls": [call]})
     await manager.add_message({"role": "tool", "tool_call_id": "call_123", "content": "the file's text"})
-    for number in range(50):
+    for number in range(1, 51):
         await manager.add_message(user(f"Message {number}"))
         view = await manager.get_messages_for_request()
         assert_valid(view, history=await manager.get_messages(), budget_tokens=100, count=tokens_of)
@@ -318,3 +320,22 @@ async def test_a_message_of_an_unknown_append_may_be_added_again(stores: bool) -
         assert [message["content"] for message in await manager.get_messages()] == ["yes", "go on"]
         await manager.add_message({"role": "user", "content": "go on"})
         assert [message["content"] for message in await manager.get_messages()] == ["yes", "go on", "go on"]
+
+
+async def test_a_closed_session_that_a_host_still_holds_keeps_no_view(tmp_path: Path) -> None:
+    """Hosts hold sub-agents' sessions until their process ends; a later call makes the same view again."""
+    manager = PersistentContextManager(tmp_path / "log.jsonl", durability="write")
+    for number in range(1, 51):
+        await manager.add_message({"role": "user", "content": "word " * number})
+    view = await manager.get_messages_for_request()
+    ids = {message["metadata"]["message_id"] for message in view}
+
+    def held() -> int:
+        gc.collect()
+        return sum(type(one) is Entry and one.id in ids for one in gc.get_objects())
+
+    assert held() >= 50
+    await manager.close()
+    assert held() == 0
+    assert await manager.get_messages_for_request() == view
+    await manager.close()
