@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ..messages.elide import Cut, texts_of, word_cut_for
-from ..messages.message import Message
+from ..messages.elide import Cut, word_cut_for
+from ..messages.message import Message, texts_of
 
 LEAST_LINES = 8  # of a text, for any of them to stand out
 LEAST_WORDS = 4

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..messages.elide import Cut, texts_of
-from ..messages.message import call_arguments_of
+from ..messages.elide import Cut
+from ..messages.message import call_arguments_of, texts_of
 from ..messages.outcome import ANSWERED
 from ..messages.tool_kinds import CHANGE, READ, Replaced, calls_with_arguments, file_name, replaced_by, same_file
 from ..view.entry import Entry

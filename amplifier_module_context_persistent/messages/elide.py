@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .message import Message
+from .message import Message, text_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,6 @@ def word_cut_for(keep_chars: int) -> Cut:
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2, whole_words=True)
 
 
-def texts_of(message: Message) -> list[str]:
-    """The texts of a message that can be shortened: its string content, or those of its blocks."""
-    content = message.get("content")
-    return [content] if isinstance(content, str) else [text for _, text in _texts(content)]
-
-
 def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str = "line") -> Message:
     """Shorten a message's text; every text block of a block list is shortened by the same cut."""
     content = message.get("content")
@@ -97,7 +91,7 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
         return {**message, "content": shown[0]}
     if not isinstance(content, list):
         return message
-    texts = _texts(content)
+    texts = text_places(content)
     shown = _shown([text for _, text in texts], cut, reference=reference, boundary=boundary)
     blocks: list[Any] = list(content)
     for (index, _), text in zip(texts, shown, strict=True):
@@ -194,16 +188,3 @@ def _line_start(text: str, position: int) -> int:
 def _line_end(text: str, position: int) -> int:
     found = text.find("\n", position, min(len(text), position + _BOUNDARY_CHARS, (position + len(text)) // 2 + 1))
     return position if found < 0 else found + 1
-
-
-def _texts(content: Any) -> list[tuple[int, str]]:
-    """Positions and texts of the blocks whose text can be elided."""
-    if not isinstance(content, list):
-        return []
-    return [
-        (position, text)
-        for position, block in enumerate(content)
-        if isinstance(block, dict)
-        and block.get("type") in ("text", "tool_result")
-        and isinstance(text := block.get("text" if block["type"] == "text" else "output"), str)
-    ]

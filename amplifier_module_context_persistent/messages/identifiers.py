@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .elide import Cut, texts_of
-from .message import Message, blocks_of, given_arguments_of
+from .elide import Cut
+from .message import Message, blocks_of, given_arguments_of, texts_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200

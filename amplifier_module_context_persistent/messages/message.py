@@ -52,6 +52,25 @@ def result_id_of(message: Mapping[str, Any]) -> str | None:
     return str(call_id) if call_id is not None and call_id != "" else ""
 
 
+def texts_of(message: Message) -> list[str]:
+    """The texts of a message that can be shortened: its string content, or those of its blocks."""
+    content = message.get("content")
+    return [content] if isinstance(content, str) else [text for _, text in text_places(content)]
+
+
+def text_places(content: Any) -> list[tuple[int, str]]:
+    """Positions and texts of the blocks whose text can be elided."""
+    if not isinstance(content, list):
+        return []
+    return [
+        (position, text)
+        for position, block in enumerate(content)
+        if isinstance(block, dict)
+        and block.get("type") in ("text", "tool_result")
+        and isinstance(text := block.get("text" if block["type"] == "text" else "output"), str)
+    ]
+
+
 def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message]:
     """The content blocks of some kinds."""
     content = message.get("content")

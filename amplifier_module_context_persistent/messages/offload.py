@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .elide import cut_for, elide_message, texts_of
-from .message import Message
+from .elide import cut_for, elide_message
+from .message import Message, texts_of
 from .metadata import OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
 from .normalize import normalise
 

@@ -15,8 +15,7 @@ import orjson
 from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
-from ..compaction.budget import ModelLimits, read_window
-from ..compaction.request_limits import read_told
+from ..compaction.request_limits import ModelLimits, read_told, read_window
 
 logger = logging.getLogger(__name__)
 
@@ -55,20 +54,16 @@ class Host:
 
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
+        self.hooks = getattr(coordinator, "hooks", None)
+        """What events are emitted to; None where there is nothing."""
         self._shown: set[str] = set()
-
-    @property
-    def has_hooks(self) -> bool:
-        """Whether there is anything to emit events to."""
-        return getattr(self._coordinator, "hooks", None) is not None
 
     async def emit(self, event: str, payload: dict[str, Any]) -> None:
         """Emit an event; payloads hold counts and ids, never content."""
-        hooks = getattr(self._coordinator, "hooks", None)
-        if hooks is None:
+        if self.hooks is None:
             return
         try:
-            await hooks.emit(event, payload)
+            await self.hooks.emit(event, payload)
         except Exception:  # a subscriber's fault must not stop the session
             logger.warning("the event %s could not be emitted", event, exc_info=True)
 
@@ -83,15 +78,16 @@ class Host:
         return stop
 
     def _listen(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
-        hooks = getattr(self._coordinator, "hooks", None)
-        if hooks is None:
+        if self.hooks is None:
             return lambda: None
 
         async def heard(_: str, data: dict[str, Any]) -> HookResult:
             await handler(data)
             return HookResult(action="continue")
 
-        unregister: Callable[[], None] = hooks.register(event, heard, priority=100, name=f"context-persistent:{event}")
+        unregister: Callable[[], None] = self.hooks.register(
+            event, heard, priority=100, name=f"context-persistent:{event}"
+        )
         return unregister
 
     def warn_once(self, text: str) -> None:

@@ -28,10 +28,9 @@ from ..window.gc_pause import collector_paused
 from ..window.retention import checked_bodies
 from .choose_log import ChosenLog, choose_log
 from .host import Host
-from .pending_requests import PendingRequests
 from .pins import pin
 from .recall import recall
-from .request_flow import RequestFlow, SystemPromptFactory, Usage
+from .request_flow import PendingRequests, RequestFlow, SystemPromptFactory, Usage
 from .set_messages import reconcile_messages
 from .store import Store
 
@@ -165,7 +164,7 @@ class PersistentContextManager:
                 self._unknown[content_key(plain)] = given_id(plain) or own_id
                 raise
             self._unknown.pop(key, None)
-        if self._host.has_hooks:
+        if self._host.hooks is not None:
             total, length = len(session.log.index.live), len(text_of(plain))
             payload = {"role": plain["role"], "content_length": length, "total_messages": total}
             await self._host.emit("context:message_added:debug", payload)

@@ -1,13 +1,23 @@
-"""The way of a request on the event loop: gather what is asked, make the view, compact in between, and report.
+"""The way of a request on the event loop: gather what is asked, have the view made, report, and hear the answer.
 
-What touches the log or a window runs on the log's thread, in `view_service`. Also here: the system prompt that a
-resumed child session gets back (`SystemPrompt`), since its host sets none and receipts name the head text of each view;
-and what providers reported (`Usage`), from the host's events through the meter to the log.
+What touches the log or a window runs on the log's thread, in `view_service`. Also here:
+
+- The system prompt that a resumed child session gets back (`SystemPrompt`), since its host sets none and receipts name
+  the head text of each view.
+- What providers reported (`Usage`), from the host's events through the meter to the log.
+- Which request an answer belongs to (`PendingRequests`): the one whose response the host told of, else the only one
+  that waits. The host's events name the request of a response (`request_id` on `llm:request` and `llm:response`,
+  amplifier-core since 2026-09-03). Without them, several requests that wait and were sent different things (a
+  retry with another view, a side view) leave open whose the answer is: then it is nobody's.
+
+A provider that refuses reasoning although it stands as it was made got something else than the view: the host, or what
+is between, adds to requests. From then on none is shown, and answers belong to no request that is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,13 +29,13 @@ from ..log.base import Log
 from ..log.index import SYSTEM
 from ..log.record import encode_control, name_of
 from ..messages.message import Message
-from ..messages.metadata import metadata_of
+from ..messages.metadata import BOUND_KEY, hook_of, is_reference_only, metadata_of
 from ..messages.text import well_formed
-from ..tokens.meter import Meter, Reading
+from ..tokens.meter import Meter, Reading, of_session
+from ..view.readers import bond_of
 from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, provider_facts
 from .memory_files import is_memory_file
-from .pending_requests import PendingRequests
 from .recognise import control_records
 from .store import Store
 from .summarizer import sum_up
@@ -247,3 +257,100 @@ class Usage:
             session = await store.open()
             session.history.defer(encode_control("usage", **reading.record()))
             await self._host.emit("context:usage", reading.payload())
+
+
+_MOST_NAMED = 64
+_REFUSALS = ("bound to a different conversation", "in `thinking` block", "in `redacted_thinking` block")
+"""What Claude's errors say of reasoning (Claude docs, "Fix a thinking block bound to a different conversation")."""
+
+
+class PendingRequests:
+    """The requests of one session that wait for their answers, each by the hash of what it was sent.
+
+    Args:
+        session_id: events that name another session are ignored.
+        names_makers: whether answers are told who was asked, too: where no receipts do.
+    """
+
+    def __init__(self, session_id: str | None, *, names_makers: bool = False) -> None:
+        self._session_id, self._names_makers = session_id, names_makers
+        self._waiting: list[str] = []
+        self._asked: dict[str, tuple[str, str]] = {}
+        """By what they were sent, the provider and the model of the requests that wait."""
+        self._answers = 0
+        """So many messages the answer has so far."""
+        self._named: OrderedDict[str, str] = OrderedDict()
+        """By the host's names of requests, what each was sent."""
+        self.reasoning_refused = False
+        """Whether a provider has refused reasoning in this process."""
+
+    def on_refusal(self, event: Mapping[str, Any], *, certain: bool = False) -> bool:
+        """Take in the event of an error; whether it is the first that tells of refused reasoning.
+
+        Args:
+            event: `provider:error`, or a response with an error.
+            certain: whether the event is about reasoning, whatever its text says.
+        """
+        error = event.get("error")
+        said = " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+        if self.reasoning_refused or not (certain or any(text in said for text in _REFUSALS)):
+            return False
+        self.reasoning_refused = of_session(event, self._session_id)
+        return self.reasoning_refused
+
+    def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
+        """Note that a view is handed out, for whom."""
+        if self._answers:
+            self._waiting, self._asked, self._answers = [], {}, 0
+        self._waiting.append("" if self.reasoning_refused else bound)
+        asked = provider, model
+        self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
+
+    def on_request(self, event: Mapping[str, Any]) -> None:
+        """Note the name of a request: it carries the view that was handed out last."""
+        if (name := self._name_of(event)) and self._waiting and not self._answers:
+            self._named[name] = self._waiting[-1]
+            while len(self._named) > _MOST_NAMED:
+                self._named.popitem(last=False)
+
+    def on_response(self, event: Mapping[str, Any]) -> None:
+        """Note that the answer to come is that of a request."""
+        bound = self._named.pop(self._name_of(event), "")
+        if bound in self._waiting:
+            self._waiting = [bound]
+
+    def note(self, message: Message) -> Message:
+        """A message that is added; an answer with reasoning gets the hash of what its request was sent.
+
+        Where a response becomes several messages, the later ones say also how many stand before them.
+        """
+        metadata = message.get("metadata")
+        if is_reference_only(message):
+            return message
+        if message["role"] != "assistant" or hook_of(metadata_of(message)):
+            if self._answers:
+                self._waiting = []
+            return message
+        self._answers += 1
+        if (
+            len({*self._waiting}) != 1
+            or not self._waiting[0]
+            or not isinstance(metadata, dict | None)
+            or BOUND_KEY in (metadata or {})
+        ):
+            return message
+        bond = bond_of(message, ("", ""))
+        if bond is None or not bond.reasoning:
+            return message
+        bound = self._waiting[0] if self._answers == 1 else f"{self._waiting[0]}+{self._answers - 1}"
+        made_by = self._maker() if self._names_makers else {}
+        return {**message, "metadata": {**made_by, **(metadata or {}), BOUND_KEY: bound}}
+
+    def _maker(self) -> Message:
+        asked = zip(("provider", "model"), self._asked.get(self._waiting[0], ()), strict=False)
+        return {key: name for key, name in asked if name}
+
+    def _name_of(self, event: Mapping[str, Any]) -> str:
+        """The host's name of an event's request; empty where it has none, or is of another session."""
+        name = event.get("request_id")
+        return name if isinstance(name, str) and of_session(event, self._session_id) else ""

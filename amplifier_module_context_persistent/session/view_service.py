@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..compaction.budget import budget_tokens, room_besides
-from ..compaction.request_limits import MARGIN_BYTES, limits_of
+from ..compaction.request_limits import MARGIN_BYTES, budget_tokens, limits_of, room_besides
 from ..compaction.summary_span import Summary
 from ..config import Config
 from ..errors import FloorError, LogError, RetentionError
@@ -106,7 +105,7 @@ class ViewService:
                 self._store_plan(log, window)
             built = self._build(log, window, request)
         if built.view is not None:
-            if not shows_all(built.view, ask.retain):
+            if ask.retain and not shows_all(built.view, ask.retain):
                 raise RetentionError("a text that the view must hold is in a message that no view can show")
             line = last_line(built.items)
             self._history.shown_line = (built.last, line) if line and built.last is not None else None

@@ -20,9 +20,9 @@ from ..log.plain_json import MAX_DEPTH
 from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
-from ..tokens.calibration import Calibration, actual_tokens
 from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
+from ..tokens.meter import Calibration, actual_tokens
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_messages import Carried
 from .importers.account import Account

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.budget import (
+from amplifier_module_context_persistent.compaction.request_limits import (
     SAFETY_MARGIN_TOKENS,
     ModelLimits,
     budget_tokens,

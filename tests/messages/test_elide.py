@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text, texts_of
+from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text
+from amplifier_module_context_persistent.messages.message import texts_of
 
 Message = dict[str, Any]
 LINES = "".join(f"line {n:03}\n" for n in range(100))

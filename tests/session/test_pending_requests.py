@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amplifier_module_context_persistent.session.pending_requests import PendingRequests
+from amplifier_module_context_persistent.session.request_flow import PendingRequests
 from tests.support.messages import Message, user
 
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "s"}

@@ -2,8 +2,8 @@
 
 from amplifier_module_context_persistent.log.record import decode
 from amplifier_module_context_persistent.messages.usage import usage_of_record
-from amplifier_module_context_persistent.tokens.calibration import Calibration
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.tokens.meter import Calibration
 from amplifier_module_context_persistent.transfer.drafts import Draft, Drafts
 from amplifier_module_context_persistent.transfer.importers.account import Account
 from amplifier_module_context_persistent.transfer.importers.events import Compacted, Event, MessageRead, SessionStart
