@@ -125,6 +125,8 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
     coordinator.register_contributor("observability.events", "context-persistent", lambda: list(EVENTS))
     coordinator.register_capability("context.foreground_usage", manager.claim_usage)
     coordinator.register_capability("context.request_retention", manager.get_messages_for_request_retaining)
+    coordinator.register_capability("context.history", manager.get_messages)
+    coordinator.register_capability("context.compacting", lambda: manager.is_compacting)
     stop_listening = manager.listen()
 
     async def cleanup() -> None:

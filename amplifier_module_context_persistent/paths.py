@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from .config import Config
+from .config.checks import is_name
 from .errors import ConfigError
 from .log.location import stored_name
 
@@ -46,9 +47,9 @@ def log_path(
     return Path.home() / ".amplifier" / "projects" / project_slug(base) / "sessions" / session_id / LOG_NAME
 
 
-def log_name(session_id: str, working_dir: str | Path) -> str:
+def log_name(session_id: str, working_dir: str | Path, project: str | None = None) -> str:
     """The name that a session's log has in a database: its project and its id, as its directory is named on disk."""
-    return f"{project_slug(working_dir)}/{session_id}"
+    return f"{project or project_slug(working_dir)}/{session_id}"
 
 
 def session_id_of(location: str) -> str | None:
@@ -74,7 +75,7 @@ def check_session_id(session_id: str) -> None:
     Raises:
         ConfigError: it is empty or has a path separator, `..` or NUL.
     """
-    if not session_id or session_id == "." or any(bad in session_id for bad in ("/", "\\", "..", "\0")):
+    if not is_name(session_id):
         raise ConfigError(f"session_id: {session_id!r} is not allowed; allowed: a name without '/', '\\', '..' and NUL")
 
 

@@ -127,6 +127,16 @@ async def test_mount_takes_no_configuration_at_all() -> None:
     assert coordinator.get("context").config.max_tokens == 200_000
 
 
+async def test_capabilities_are_registered() -> None:
+    """The history, as tools and hosts ask for it, and whether a summary is being made."""
+    coordinator = MockCoordinator()
+    cleanup = await package.mount(coordinator, {"storage": "memory"})
+    await coordinator.get("context").add_message(MESSAGE)
+    assert [message["content"] for message in await coordinator.get_capability("context.history")()] == ["hello"]
+    assert coordinator.get_capability("context.compacting")() is False
+    await cleanup()
+
+
 async def test_events_are_contributed() -> None:
     """The events are declared to `observability.events`, those of the contract among them."""
     coordinator = MockCoordinator()

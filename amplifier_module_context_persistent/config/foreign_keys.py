@@ -40,6 +40,33 @@ WITHOUT_MEANING = {
 """Keys of other modules that are accepted in silence, and why they mean nothing here."""
 
 
+ELSEWHERE = {
+    "engine": "there is one engine; `compaction_strategy` says what it prefers",
+    "verbatim_window_tokens": "`protected_recent`, a share",
+    "max_summary_tiers": "a summary takes in the one before it",
+    "summary_target_tokens": "`summary_max_tokens`",
+    "summary_max_output_tokens": "`summary_max_tokens`",
+    "summarization_prompt_path": "`summary_prompt`, a text",
+    "summarization_retries_before_fallback": "where a summary fails, messages are left out without one",
+    "emergency_target_usage": "`target_usage`",
+    "emergency_fallback": "`compact_threshold`",
+    "summarize_trigger": "`compact_threshold`",
+    "pressure_warning": "the event `context:pre_compact`",
+    "large_result_threshold": "`offload_threshold`, in tokens",
+    "separate_summary_provider": "the provider of the request makes the summary",
+    "compact_clear_at_least": "`compact_min_gain`, a share",
+    "summary_call_mode": "a summary is asked for after the session's own view, which is cached",
+    "summary_fork_min_span_ratio": "likewise",
+}
+"""Keys of other context modules that have no effect, and what does the same here; one warning names them."""
+
+
+def told_elsewhere(given: Mapping[str, Any]) -> str:
+    """The warning about keys of other modules that have no effect here; empty where there are none."""
+    found = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
+    return f"keys of another context module have no effect: {', '.join(found)}" if found else ""
+
+
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Resolve other names and the nested `persistence` table; the plain key wins over its other name."""
     flat: dict[str, Any] = {}
@@ -52,7 +79,7 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
             if key in ALIASES and (source is not given or key != "path"):
                 if ALIASES[key] not in source:
                     flat[ALIASES[key]] = value
-            elif key not in WITHOUT_MEANING:
+            elif key not in WITHOUT_MEANING and key not in ELSEWHERE:
                 flat[key] = value
     for key, names in VALUE_ALIASES.items():
         if isinstance(value := flat.get(key), str):

@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
 
     storage_path: FilePath | None
     storage: str | None
+    project: str | None
     memory_files: Sequence[FilePath]
     durability: Durability
     lock_timeout_s: float

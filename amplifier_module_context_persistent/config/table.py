@@ -14,14 +14,30 @@ from typing import Any
 from ..errors import ConfigError
 from ..log.record import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
-from .checks import Check, at_least, flag, is_int, is_number, kinds_of_tools, one_of, path, share, share_or_zero
-from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key
+from .checks import (
+    Check,
+    at_least,
+    flag,
+    is_int,
+    is_name,
+    is_number,
+    kinds_of_tools,
+    one_of,
+    path,
+    share,
+    share_or_zero,
+)
+from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
 from .options import Boundary, Durability, FilePath, LateSystem, Strategy, TokenMeter, Verbosity
 
 logger = logging.getLogger(__name__)
 
 SUMMARIZE = "summarize"
 STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
+MEMORY = "memory"
+"""The `storage` of sessions that are not kept."""
+STORES = ("postgresql://", "postgres://", "service=")
+"""What locations in a database begin with."""
 RECALL_LEAST_TOKENS = 10_000
 
 GROUPS = {
@@ -60,10 +76,16 @@ class Config:
     )
     storage: str | None = _option(
         None,
-        "`postgresql://…` or `service=…`",
-        lambda v: v is None or (isinstance(v, str) and v.startswith(("postgresql://", "postgres://", "service="))),
-        "A PostgreSQL database that keeps the logs, instead of files ([postgres.md](postgres.md)).",
+        "`postgresql://…`, `service=…` or `memory`",
+        lambda v: v is None or (isinstance(v, str) and (v == MEMORY or v.startswith(STORES))),
+        "A PostgreSQL database that keeps the logs, instead of files ([postgres.md](postgres.md)); or nothing does.",
         shown=False,
+    )
+    project: str | None = _option(
+        None,
+        "a name without `/`, `\\`, `..` and NUL",
+        lambda v: v is None or (isinstance(v, str) and is_name(v)),
+        "With a database as `storage`, the project of the session; else its working directory names it.",
     )
     memory_files: Sequence[FilePath] = _option(
         [],
@@ -278,6 +300,8 @@ class Config:
         """
         options = cls.options()
         flat = in_our_keys(given or {})
+        if told := told_elsewhere(given or {}):
+            warn(told)
         fallback = flat.pop(FALLBACK_BUDGET, None)
         values: dict[str, Any] = {}
         for key, value in flat.items():

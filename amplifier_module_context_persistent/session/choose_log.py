@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..config import Config
+from ..config.table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
 from ..log.location import location_of
@@ -30,6 +31,8 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
     Raises:
         ConfigError: the session id cannot be part of a path; or `storage` stands beside a path, or has no session id.
     """
+    if config.storage == MEMORY:
+        return ChosenLog(log_in_memory(config))
     if config.storage is not None:
         return ChosenLog(_open(config, _location_in(config, session_id, working_dir)))
     path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
@@ -49,7 +52,7 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
     if session_id is None:
         raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
     check_session_id(session_id)
-    return location_of(f"{config.storage}", log_name(session_id, working_dir or os.getcwd()))
+    return location_of(f"{config.storage}", log_name(session_id, working_dir or os.getcwd(), config.project))
 
 
 def _open(config: Config, location: str) -> Log:

@@ -44,7 +44,7 @@ class PersistentContextManager:
 
     An `async with` statement closes it.
 
-    19 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
+    20 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
     receive the host's events; `recall`, `pin`, `initialize`, `close` and `log_path` are for those who use a manager
     directly.
 
@@ -121,6 +121,11 @@ class PersistentContextManager:
     def log_path(self) -> str | None:
         """The log's file; None for a session in memory."""
         return self._store.path
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether a provider is being asked for a summary: what it answers now is not for a person."""
+        return self._requests.is_compacting
 
     # -- the protocol ------------------------------------------------------------------------------------------------
 

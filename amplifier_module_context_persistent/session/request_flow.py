@@ -71,6 +71,8 @@ class RequestFlow:
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self._last: tuple[Ask, int] | None = None
         """The request before, and how many of its answers were without their reasoning."""
+        self.is_compacting = False
+        """Whether a provider is asked for a summary."""
         self.factory: SystemPromptFactory | None = None
         """Gives the system text that heads every view; None leaves the stored system messages."""
 
@@ -129,7 +131,11 @@ class RequestFlow:
                 await self._host.emit("context:pre_compact", sizes(answer.messages, answer.tokens))
             if answer.span is not None:
                 await self._report_plan(answer)  # one that leaves out images alone
-                summary = await sum_up(session, self._usage.meter, ask, answer.span, self._host)
+                self.is_compacting = True
+                try:
+                    summary = await sum_up(session, self._usage.meter, ask, answer.span, self._host)
+                finally:
+                    self.is_compacting = False
                 second = replace(ask, summary=summary, sums_up=False)
                 session = await self._store.open()
                 answer = await session.read(lambda log: session.requests.answer(log, second))

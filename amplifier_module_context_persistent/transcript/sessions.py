@@ -44,9 +44,23 @@ class SessionFile:
     modified_s: float
 
 
-def projects_dir() -> Path:
-    """Where the host's command line keeps its projects."""
-    return Path.home() / ".amplifier" / "projects"
+_HOSTS = (
+    ("home:", "AMPLIFIER_HOME", "", "projects"),
+    ("agent:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "projects"),
+    ("workspaces:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "state/workspaces"),
+    ("unified:", "AMPLIFIER_WEB_HOME", ".amplifier-unified", "projects"),
+)
+"""Other hosts: what the names of their projects begin with here, the variable or else the directory in the home where
+each keeps its files, and where its projects are in there."""
+
+
+def projects_dirs() -> dict[Path, str]:
+    """Where hosts keep their projects, and what the projects' names begin with; that of the command line first."""
+    found = {Path.home() / ".amplifier" / "projects": ""}
+    for prefix, variable, usual, place in _HOSTS:
+        if root := os.environ.get(variable) or (usual and str(Path.home() / usual)):
+            found.setdefault(Path(root).expanduser() / place, prefix)
+    return found
 
 
 def session_files(project: str | None = None, *, storage: str | None = None) -> list[SessionFile]:
@@ -57,9 +71,9 @@ def session_files(project: str | None = None, *, storage: str | None = None) -> 
     """
     if storage is not None:
         return _stored(storage, project)
-    base = projects_dir() / project / "sessions" if project is not None else projects_dir()
-    paths = base.glob(f"*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}")
-    return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
+    below = f"{project}/sessions/*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"
+    paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
+    return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
 
 
 def _stored(storage: str, project: str | None) -> list[SessionFile]:

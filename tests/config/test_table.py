@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.config.foreign_keys import WITHOUT_MEANING
+from amplifier_module_context_persistent.config.foreign_keys import ELSEWHERE, WITHOUT_MEANING
 from amplifier_module_context_persistent.errors import ConfigError
 
 PATHS = (["a", "~/a/{session_id}", Path("a"), None], ["", 3, ["a"], True])
@@ -49,7 +49,11 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "protect_first": COUNTS,
     "protect_last": COUNTS,
     "preserve_system": FLAGS,
-    "storage": ([None, "postgresql://h/db", "postgres://h/db", "service=x"], ["", "/path", "mysql://h/db", 3, True]),
+    "storage": (
+        [None, "postgresql://h/db", "postgres://h/db", "service=x", "memory"],
+        ["", "/path", "mysql://h/db", "memory://", ["memory"], 3, True],
+    ),
+    "project": ([None, "app", "-home-u-app", "a.b"], ["", ".", "a/b", "a\\b", "..", "a\0", 3]),
     "late_system": (["auto", "system", "reminder"], ["user", "", True]),
     "keep_ephemerals": FLAGS,
     "truncate_chars": COUNTS,
@@ -199,6 +203,13 @@ def test_keys_of_other_modules_are_accepted_in_silence(key: str, caplog: pytest.
     """A composed mount plan brings them along."""
     assert Config.load({key: True}) == Config.load()
     assert not caplog.records
+
+
+def test_keys_that_are_done_elsewhere_are_told_in_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever comes from another module reads what does the same here."""
+    assert Config.load(dict.fromkeys(ELSEWHERE, 1)) == Config.load()
+    (record,) = caplog.records
+    assert all(f"{key} (here: {instead})" in record.message for key, instead in ELSEWHERE.items())
 
 
 @pytest.mark.parametrize(("name", "ours"), [("progressive", "truncate"), ("summary", "summarize")])

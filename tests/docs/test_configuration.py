@@ -8,6 +8,7 @@ from __future__ import annotations
 from amplifier_module_context_persistent.config import GROUPS, Config
 from amplifier_module_context_persistent.config.foreign_keys import (
     ALIASES,
+    ELSEWHERE,
     FALLBACK_BUDGET,
     VALUE_ALIASES,
     WITHOUT_MEANING,
@@ -53,7 +54,7 @@ def test_the_configuration_table_is_the_code():
 def test_keys_of_other_modules_are_named() -> None:
     """With those that mean nothing here."""
     section = PAGE.read_text(encoding="utf-8").partition("## Keys of other modules\n")[2].partition("\n## ")[0]
-    names = [*ALIASES, *WITHOUT_MEANING, *VALUE_ALIASES, FALLBACK_BUDGET]
+    names = [*ALIASES, *WITHOUT_MEANING, *ELSEWHERE, *VALUE_ALIASES, FALLBACK_BUDGET]
     names += [value for values in VALUE_ALIASES.values() for value in values]
     assert [name for name in names if f"`{name}" not in section and f"`{name}`" not in section] == []
 

@@ -1,14 +1,19 @@
 """Which log a session gets."""
 
+import os
 from pathlib import Path
 
 import pytest
+from amplifier_core.testing import MockCoordinator
 
+from amplifier_module_context_persistent import mount
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
+from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.session.choose_log import choose_log, log_in_memory
+from tests.support.messages import user
 
 
 def test_a_configured_path_is_a_file(tmp_path: Path) -> None:
@@ -39,3 +44,25 @@ def test_a_log_in_memory_has_the_configured_bound() -> None:
     log = log_in_memory(Config.load({"max_record_bytes": 1_024}))
     (outcome,) = log.append([lambda _: [b'{"role":"user","content":"' + b"x" * 2_000 + b'"}']])
     assert isinstance(outcome, ValueError)
+
+
+async def test_a_session_that_is_not_to_be_kept_leaves_nothing(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A host that hands a whole history to a new id for each request makes no log each time; nobody is warned."""
+    for number in range(3):
+        coordinator = MockCoordinator()
+        cleanup = await mount(coordinator, {"storage": "memory"})
+        context = coordinator.get("context")
+        await context.set_messages([user(f"question {at}") for at in range(number + 1)])
+        assert len(await context.get_messages_for_request()) == number + 1
+        await cleanup()
+    assert os.listdir(home) == []
+    assert not caplog.records
+
+
+def test_a_project_can_be_named_where_a_database_keeps_the_logs() -> None:
+    """So two checkouts of one project in different places are one."""
+    assert log_name("s1", "/work/one", "app") == log_name("s1", "/elsewhere/two", "app") == "app/s1"
+    assert log_name("s1", "/work/one") != log_name("s1", "/elsewhere/two")
+    config = Config.load({"storage": "postgresql://h/db", "project": "app"})
+    chosen = choose_log(config, session_id="s1", parent_id=None, working_dir="/work/one")
+    assert chosen.log.describe().location == "postgresql://h/db#app/s1"

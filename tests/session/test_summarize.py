@@ -90,6 +90,22 @@ def summaries(view: list[Any]) -> list[str]:
     return [m["content"] for m in view if m["role"] == "user" and m["content"].startswith("<summary>")]
 
 
+async def test_it_says_while_it_asks_for_a_summary() -> None:
+    """Hosts do not show a person what the provider answers meanwhile."""
+
+    class Asked(Provider):
+        async def complete(self, request: ChatRequest) -> ChatResponse:
+            told.append(manager.is_compacting)
+            return await super().complete(request)
+
+    told: list[bool] = []
+    manager = InMemoryContextManager(**CONFIG)
+    await until_summarized(manager, Asked())
+    assert told
+    assert all(told)
+    assert not manager.is_compacting
+
+
 async def test_a_summary_stands_in_the_place_of_what_was_dropped() -> None:
     """Older calls and results go, people's words and the newest messages stay, and the view is far smaller.
 

@@ -66,6 +66,24 @@ def test_sub_sessions_and_branches_do_not_make_a_name_ambiguous(home: Path) -> N
         find_session("zed")
 
 
+def test_sessions_of_other_hosts_are_found(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each host keeps its projects in a directory of its own; their names say which host's they are."""
+    slug = project_slug(".")
+    monkeypatch.setenv("AMPLIFIER_HOME", str(home / "moved"))
+    agent, unified = ".amplifier-agent", ".amplifier-unified"
+    places = (f"{agent}/projects", f"{agent}/state/workspaces", f"{unified}/projects", "moved/projects")
+    for number, place in enumerate(places):
+        directory = home / place / slug / "sessions" / f"guest-{number}"
+        directory.mkdir(parents=True)
+        (directory / LOG_NAME).write_text(LINE)
+    guests = {one.id: one.project for one in session_files(slug) if one.id.startswith("guest")}
+    hosts = ("agent:", "workspaces:", "unified:", "home:")
+    assert guests == {f"guest-{number}": f"{host}{slug}" for number, host in enumerate(hosts)}
+    assert find_session("guest-2") == home / unified / "projects" / slug / "sessions" / "guest-2" / LOG_NAME
+    assert {one.id for one in session_files()} >= guests.keys()
+    assert last_session().id in guests
+
+
 def test_a_path_is_a_path(home: Path) -> None:
     """A file, a session's directory, and what has a separator in it, there or not."""
     Path("first").write_text(LINE)
