@@ -62,15 +62,6 @@ def _without_cache_control(value: Any) -> Any:
     return [_without_cache_control(inner) for inner in value] if isinstance(value, list) else value
 
 
-def bound_of(messages: Sequence[Message], tools: str = "") -> str:
-    """The `bound` of a request from all its messages in order, and the hash of its tools."""
-    instructing = [message for message in messages if message.get("role") in INSTRUCTING]
-    running = _first(tools)
-    for message in (*instructing, *messages):
-        running = _next(running, sent_hash(message))
-    return running.hex()
-
-
 def keeps_reasoning(item: Item, prefix: bytes, reader: Reader, *, is_running: bool) -> bool:
     """Whether an answer's reasoning is shown.
 

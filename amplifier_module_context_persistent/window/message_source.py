@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..config import Config
 from ..log.base import Log
@@ -42,7 +42,7 @@ class MessageSource:
     def __init__(
         self, config: Config, counter: TokenCounter, extras: Extras, *, bound: bool = True, shows_public: bool = False
     ) -> None:
-        self._reminds, self._boundary = config.late_system == "reminder", config.truncate_boundary
+        self._reminds = config.late_system == "reminder"
         self._counter, self.extras = counter, extras
         self._bound, self._shows_public = bound, shows_public
         self._kinds = ToolKinds(config.tool_kinds)
@@ -131,48 +131,44 @@ class ShownLines:
 _UNKNOWN_BYTES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Extra:
+class _Extra(NamedTuple):
     entry: Entry
     message: Message
     before: int
     """The first ordinal that a record after it can have."""
+    is_unsaved: bool = False
+    """Whether it goes to the log with the first append."""
 
 
 class Extras:
-    """The messages of one session that are in no log."""
+    """The messages of one session that are in no log: ephemeral ones, and memory files before the first append."""
 
     def __init__(self) -> None:
-        self.unsaved: list[Message] = []
-        """Memory files that go to the log with the first append; they come first."""
-        self._unsaved_entries: list[Entry] = []
-        self._ephemeral: dict[int, _Extra] = {}
+        self._extras: dict[int, _Extra] = {}
+        """By their ordinals; memory files come first."""
         self._next_ordinal = -1
+
+    @property
+    def unsaved(self) -> list[Message]:
+        """Memory files that go to the log with the first append."""
+        return [extra.message for extra in self._extras.values() if extra.is_unsaved]
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
         """Put messages before all others until they are saved."""
-        self.unsaved = list(messages)
-        self._unsaved_entries = [
-            classify(self._take_ordinal(), message, count, size_bytes=_size(message)) for message in messages
-        ]
+        for message in messages:
+            self._add(message, count, before=0, is_unsaved=True)
 
     def unsaved_copies(self, index: Index) -> list[Message]:
         """Copies of the unsaved messages; none once the log holds messages."""
-        if len(index):
-            self.saved()
+        self._forget_saved(index)
         return copy.deepcopy(self.unsaved)
-
-    def saved(self) -> None:
-        """Forget the unsaved messages: they are in the log now."""
-        self.unsaved, self._unsaved_entries = [], []
 
     def add_ephemeral(
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
         """Put a message after the last record; `reminds` as `late_system: reminder` has it."""
-        late, size_bytes = index.conversation_start() < len(index.live), _size(message)
-        entry = classify(self._take_ordinal(), message, count, late=late, reminds=reminds, size_bytes=size_bytes)
-        self._ephemeral[entry.ordinal] = _Extra(entry, message, len(index) or len(self.unsaved))
+        late, before = index.conversation_start() < len(index.live), len(index) or len(self.unsaved)
+        self._add(message, count, before=before, late=late, reminds=reminds)
 
     def leave_out_media(self, beyond: Mapping[int, AbstractSet[int]], count: Callable[[Message], int]) -> bool:
         """Leave out media of ephemeral messages for the rest of the process; whether there were any.
@@ -181,29 +177,27 @@ class Extras:
             beyond: by ordinal, the numbers of media; those of other messages are passed over.
             count: counts a message.
         """
-        going = [ordinal for ordinal in beyond if ordinal in self._ephemeral]
+        going = [ordinal for ordinal in beyond if ordinal in self._extras]
         for ordinal in going:
-            extra = self._ephemeral[ordinal]
-            self._ephemeral[ordinal] = replace(extra, entry=lighter(extra.entry, beyond[ordinal], count))
+            extra = self._extras[ordinal]
+            self._extras[ordinal] = extra._replace(entry=lighter(extra.entry, beyond[ordinal], count))
         return bool(going)
 
     def clear(self) -> None:
         """Forget all of them."""
-        self.saved()
-        self._ephemeral.clear()
+        self._extras.clear()
 
     def ordinals(self) -> AbstractSet[int]:
         """The ordinals of the ephemeral messages."""
-        return self._ephemeral.keys()
+        return {ordinal for ordinal, extra in self._extras.items() if not extra.is_unsaved}
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
         """Put the extra entries in their places among the stored ones."""
-        if len(index):
-            self.saved()
-        waiting = [extra for ordinal, extra in self._ephemeral.items() if ordinal not in without]
+        self._forget_saved(index)
+        waiting = [extra for ordinal, extra in self._extras.items() if ordinal not in without]
         if not waiting:
-            return self._unsaved_entries + stored if self._unsaved_entries else stored
-        merged, at = list(self._unsaved_entries), 0
+            return stored
+        merged, at = list[Entry](), 0
         for entry in stored:
             while at < len(waiting) and waiting[at].before <= entry.ordinal:
                 merged.append(waiting[at].entry)
@@ -214,14 +208,27 @@ class Extras:
 
     def message(self, ordinal: int) -> Message:
         """A copy of a message."""
-        if ordinal in self._ephemeral:
-            return copy.deepcopy(self._ephemeral[ordinal].message)
-        position = next(at for at, entry in enumerate(self._unsaved_entries) if entry.ordinal == ordinal)
-        return copy.deepcopy(self.unsaved[position])
+        return copy.deepcopy(self._extras[ordinal].message)
 
-    def _take_ordinal(self) -> int:
-        ordinal, self._next_ordinal = self._next_ordinal, self._next_ordinal - 1
-        return ordinal
+    def _forget_saved(self, index: Index) -> None:
+        """Forget the memory files once the log holds them."""
+        if len(index):
+            self._extras = {ordinal: extra for ordinal, extra in self._extras.items() if not extra.is_unsaved}
+
+    def _add(
+        self,
+        message: Message,
+        count: Callable[[Message], int],
+        *,
+        before: int,
+        is_unsaved: bool = False,
+        late: bool = False,
+        reminds: bool = False,
+    ) -> None:
+        size_bytes = _size(message)
+        entry = classify(self._next_ordinal, message, count, late=late, reminds=reminds, size_bytes=size_bytes)
+        self._extras[entry.ordinal] = _Extra(entry, message, before, is_unsaved)
+        self._next_ordinal -= 1
 
 
 def _size(message: Message) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.transfer.fork import fork_session
-from amplifier_module_context_persistent.view.bound import bound_of
 from tests.support.answers import result
+from tests.support.bound_chain import bound_of
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
-from amplifier_module_context_persistent.view.bound import BoundViews, bound_of, sent_hash, tools_hash
+from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.readers import Reader
 from amplifier_module_context_persistent.view.render import render
+from tests.support.bound_chain import bound_of
 from tests.support.messages import Message, user
 
 SYSTEM = {"role": "system", "content": "Be brief."}
