@@ -75,7 +75,7 @@ def keeps_reasoning(item: Item, prefix: bytes, reader: Reader, *, is_running: bo
         return True
     if is_running and (not reader.checks_prefix or item.entry.bond.unsigned or item.bare == "text"):
         return True
-    return item.entry.bound != "" and item.entry.bound.partition("+")[0] == prefix.hex()
+    return item.entry.bond.request != "" and item.entry.bond.request.partition("+")[0] == prefix.hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class BoundViews:
     def _prefix_of(self, at: int) -> bytes:
         """The chain before an answer; of a response of several messages, before the first of them."""
         entry = self._given[at].entry
-        back = entry.bound.partition("+")[2] if entry is not None else ""
+        back = entry.bond.request.partition("+")[2] if entry is not None and entry.bond is not None else ""
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
         whole = first >= 0 and all(_is_whole_answer(item) for item in self._items[first:at])
         return self._chain[first] if whole else _UNKNOWN

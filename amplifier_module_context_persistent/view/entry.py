@@ -17,7 +17,6 @@ from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
-    bound_to,
     for_model,
     hook_of,
     is_human,
@@ -30,7 +29,7 @@ from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
 from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use
-from .readers import Bond, bond_of, names_chain
+from .readers import Bond, bond_of
 from .wire import Oddities, oddities_of
 
 INSTRUCTING = ("system", "developer")
@@ -91,12 +90,8 @@ class Entry:
     """The numbers of those media that are left out; their tokens are not counted."""
     bond: Bond | None = None
     """Who made what only its maker understands of it; None where there is nothing of that."""
-    bound: str = ""
-    """The hash of what its request was sent, where what is bound in it depends on that."""
-    chained: bool = False
-    """Whether it names a server's copy of the conversation so far."""
     chain_ends: bool = False
-    """Whether that name is left out: a plan came after it."""
+    """Whether a server's copy of the conversation is not named any more: a plan came after it."""
 
     odd: Oddities | None = None
     """What of it a provider may refuse."""
@@ -206,9 +201,7 @@ def _describe(
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted and calls else (),
         size_bytes=size_bytes,
-        bond=(bond := bond_of(message, asked) if asked is not None else None),
-        bound=bound_to(message) if bond is not None else "",
-        chained=asked is not None and names_chain(message),
+        bond=bond_of(message, asked) if asked is not None else None,
         odd=oddities_of(accepted) if accepted is not None else None,
         line_before=line_before(message),
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
@@ -252,7 +245,10 @@ def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:
     """The entries as a view shows them that comes after a plan: none names a server's copy of what was before it."""
-    return [replace(entry, chain_ends=True) if entry.chained and not entry.chain_ends else entry for entry in entries]
+    return [
+        replace(entry, chain_ends=True) if entry.bond and entry.bond.chained and not entry.chain_ends else entry
+        for entry in entries
+    ]
 
 
 def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..messages.message import THINKING_BLOCKS, Message
+from ..messages.message import THINKING_BLOCKS, Message, blocks_of, is_block
 from ..messages.metadata import bound_to, metadata_of
 
 ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"
@@ -109,6 +109,10 @@ class Bond:
     """Whether thinking in it has no signature."""
     reasoning: bool = True
     """Whether what is bound is reasoning; else it is only the name of what a server keeps."""
+    request: str = ""
+    """The hash of what the answer's request was sent, where reasoning depends on that."""
+    chained: bool = False
+    """Whether the message names a server's copy of the conversation so far, or repeats its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +217,7 @@ _REASONING_NAMES = _REPEATS | frozenset(
 BOND_NAMES = CHAIN_NAMES | _REASONING_NAMES
 """Metadata that only its maker understands."""
 
+_THINKING = frozenset({"thinking"})
 _SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_content")
 
 
@@ -235,7 +240,16 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
     family = said or shown
     if not provider and asked[0] and (not family or family_of(*asked) == family):
         provider, model, family = asked[0], model or asked[1], family_of(*asked)
-    return Bond(family, provider, model or _compacting_model(metadata), may_be, _has_unsigned(message), is_reasoning)
+    return Bond(
+        family,
+        provider,
+        model or _compacting_model(metadata),
+        may_be,
+        _has_unsigned(message),
+        is_reasoning,
+        bound_to(message),
+        _has_names(metadata, CHAIN_NAMES | _REPEATS),
+    )
 
 
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
@@ -257,14 +271,9 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
 
 def _has_unsigned(message: Message) -> bool:
     """Whether visible thinking has no signature: in the content, or where that has none, beside it."""
-    blocks = [block for block in _blocks(message, "content") if _is_thinking(block)]
     own = message.get("thinking_block")
-    thinking = blocks or ([own] if _is_thinking(own) else [])
+    thinking: list[Any] = blocks_of(message, _THINKING) or ([own] if is_block(own, _THINKING) else [])
     return any(not block.get("signature") and not block.get("content") for block in thinking)
-
-
-def _is_thinking(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "thinking"
 
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
@@ -288,11 +297,6 @@ def lacks_reasoning(message: Message) -> bool:
     return bond is None or not bond.reasoning
 
 
-def names_chain(message: Message) -> bool:
-    """Whether a message's metadata names what a server keeps, or repeats its answer."""
-    return _has_names(metadata_of(message), CHAIN_NAMES | _REPEATS)
-
-
 def without_chain(message: Message) -> Message:
     """The message without what names a server's copy of the conversation; a new object."""
     return {**message, "metadata": _without_names(metadata_of(message), CHAIN_NAMES)}
@@ -305,12 +309,8 @@ def without_repeats(message: Message) -> Message:
 
 def reasons_first(message: Message, *, once: bool) -> bool:
     """Whether nothing stands before an answer's reasoning, nor between its pieces; `once`: whether it is one piece."""
-    places = [at for at, block in enumerate(_blocks(message, "content")) if str(_kind(block)) in THINKING_BLOCKS]
+    places = [at for at, block in enumerate(_blocks(message, "content")) if is_block(block, THINKING_BLOCKS)]
     return places == list(range(len(places))) and (len(places) < 2 or not once)
-
-
-def _kind(block: Any) -> Any:
-    return block.get("type") if isinstance(block, dict) else None
 
 
 def without_bonds(message: Message, *, keep_text: bool) -> Message:
@@ -335,7 +335,7 @@ def without_bonds(message: Message, *, keep_text: bool) -> Message:
 
 
 def _unbound(block: Any, *, keep_text: bool) -> Any:
-    if not isinstance(block, dict) or str(block.get("type")) not in THINKING_BLOCKS:
+    if not is_block(block, THINKING_BLOCKS):
         return _unsigned(block)
     return _plain_thinking(block) if keep_text else None
 

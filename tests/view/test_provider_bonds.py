@@ -11,7 +11,6 @@ from amplifier_module_context_persistent.view.readers import (
     Reader,
     bond_of,
     family_of,
-    names_chain,
     without_bonds,
     without_chain,
     without_repeats,
@@ -122,15 +121,19 @@ def test_chains_are_found_by_one_table_of_names() -> None:
         {"gemini": {"interaction_id": "r", "stop_reason": "end"}},
     ):
         message = {"role": "assistant", "content": "So.", "metadata": metadata}
-        assert names_chain(message)
+        assert (bond := bond_of(message, NOBODY)) is not None
+        assert bond.chained
         bare = without_chain(message)
-        assert not names_chain(bare)
+        assert bond_of(bare, NOBODY) is None
         assert bare["content"] == "So."
     assert without_chain({"metadata": {"openai:response_id": "r", "n": 1}})["metadata"] == {"n": 1}
     repeats = {"metadata": {"anthropic": {"wire_content": [], "x": 1}}}
     assert without_chain(repeats) == repeats
     assert without_repeats(repeats)["metadata"] == {"anthropic": {"x": 1}}
-    assert not names_chain({"role": "assistant", "metadata": {"openai:status": "done", "other": {"response_id": 1}}})
+    assert (
+        bond_of({"role": "assistant", "metadata": {"openai:status": "done", "other": {"response_id": 1}}}, NOBODY)
+        is None
+    )
 
 
 def test_what_nobody_is_known_to_have_made_is_given_to_whom_it_may_be_of() -> None:
@@ -155,7 +158,6 @@ def test_what_is_no_message_as_hosts_write_it_is_read_all_the_same(strange: Any)
         message = {"role": "assistant", "content": "So.", key: strange}
         bond = bond_of(message, NOBODY)
         assert bond is None or isinstance(bond, Bond)
-        names_chain(message)
         without_bonds(message, keep_text=True)
         without_chain(message)
     for key in ("openai", "anthropic", "openai:response_id", "compaction", "provider"):
