@@ -111,6 +111,8 @@ def search_command(
     if files and not hidden and storage() is None:  # the catalogue is about files
         code = _search_with_catalogue(one, files)
     else:
+        if files and not hidden and (where := storage()):
+            paths = _paths_there(files, where, wanted)
         code = _searched(one, ((path, None) for path in paths))
     glances.keep()
     if tool is not None and code == FINDINGS:
@@ -126,6 +128,15 @@ def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
     code = _searched(one, ((str(session.path), partial(catalogues.positions, session)) for session in open_ones))
     catalogues.update()
     return code
+
+
+def _paths_there(files: list[SessionFile], where: str, pattern: Pattern | AllWords) -> list[str]:
+    from ..transcript.project_search import may_match_there
+
+    try:
+        return [str(session.path) for session in may_match_there(files, where, pattern)]
+    except (LogError, ValueError) as error:
+        raise UnusableError(reason(error)) from error
 
 
 def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -26,8 +26,11 @@ from ..catalogue.database import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..catalogue.words import BLOCK_BYTES, Block, Searched, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
+from ..log.location import stored_name
 from ..log.reader import LogReader
-from .search import searched_text
+from ..search.pattern import Pattern
+from ..search.words import AllWords
+from .search import ESCAPED, searched_text, word_of_matches
 from .sessions import SessionFile
 
 LEAST_BYTES = 1 << 19
@@ -175,6 +178,20 @@ def _size_of(path: str | Path) -> int:
         return os.lstat(path).st_size
     except OSError:
         return 0
+
+
+def may_match_there(sessions: Sequence[SessionFile], storage: str, pattern: Pattern | AllWords) -> list[SessionFile]:
+    """Of the sessions in a database those that may match, by one question to the server.
+
+    Raises:
+        LogUnreadableError: the server cannot be asked.
+    """
+    from ..log.postgres.names import logs_with_word  # its driver is an extra
+
+    if not (word := word_of_matches(pattern)):
+        return list(sessions)
+    names = logs_with_word(storage, word, ESCAPED)
+    return [session for session in sessions if stored_name(str(session.path)) in names]
 
 
 class SessionsSearch:

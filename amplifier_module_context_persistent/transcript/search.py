@@ -36,6 +36,8 @@ _SEARCHED = frozenset({"role", "content", "tool_calls", "thinking_block"})
 _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
 _WRITTEN_ANEW = re.compile(rb"[0-9e]+", re.IGNORECASE)  # a number in an argument may be written in another way
+ESCAPED = rb"\\u00"
+"""How a letter within arguments that are JSON in a text begins where it is escaped."""
 _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # within arguments that are JSON in a text
 
 MOST_SPANS = 1_000
@@ -130,6 +132,11 @@ def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
     words = {word.lower() for term in terms for word in _WORD.findall(term.needle)}
     return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word not in b"infinity"]
+
+
+def word_of_matches(pattern: Pattern | AllWords) -> bytes:
+    """A word in lower case that the line of every match holds, in some case, unless it holds `ESCAPED`; else empty."""
+    return max(_words_of(pattern), key=len, default=b"") if pattern.needle else b""
 
 
 def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:

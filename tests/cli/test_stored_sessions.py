@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.cli import search as search_module
 from amplifier_module_context_persistent.log.location import location_of, without_password
 from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.paths import log_name
@@ -211,3 +212,55 @@ def test_a_purge_leaves_nothing_in_the_table(both: str, server: Any) -> None:
     assert server.execute(f"select count(*) from {schema}.record where line like '{{\"role\"%%'::bytea") == [(0,)]
     assert server.execute(f"select count(*) from {schema}.log") == [(1,)]
     assert run("verify", "s1", "--storage", both).exit_code == 0
+
+
+def calling(call_id: str, arguments: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "tool": "run", "arguments": arguments}]}
+
+
+TOLD: list[list[dict[str, Any]]] = [
+    [{"role": "user", "content": "Why is Retry_Count wrong?"}],
+    [{"role": "user", "content": "nothing of it"}],
+    [
+        calling("c1", {"max": 3, "of": "QUEUE"}),
+        {"role": "tool", "tool_call_id": "c1", "content": "gr\u00fc\u00df dich"},
+    ],
+    [calling("c2", '{"say": "qu\\u0065ue"}')],
+    [{"role": "user", "content": "\ud800 Queue, not ASCII"}],
+]
+SEARCHES = [
+    ["retry_count"],
+    ["Retry_Count", "--ignore-case"],
+    ["queue", "-i"],
+    ["queue"],
+    ['"max": 3, "of": "QUEUE"', "--fixed"],
+    ["gr\u00fc\u00df"],
+    ["Que.e, not"],
+    ["d+"],
+    ["queue ascii", "--words"],
+    ["absent_word"],
+]
+
+
+async def test_one_question_finds_which_sessions_to_search(
+    storage: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a search of all says is the same as of files; what cannot match is not opened."""
+    (home / "work").mkdir()
+    monkeypatch.chdir(home / "work")
+    for number, messages in enumerate(TOLD):
+        session = Recorded(log_of(f"s{number}"))
+        await session.add(*messages)
+        await session.manager.close()
+        assert run("copy", f"s{number}", storage).exit_code == 0
+    opened: list[str] = []
+    opens = search_module.open_transcript
+    monkeypatch.setattr(search_module, "open_transcript", lambda path, **how: opened.append(path) or opens(path, **how))
+    for arguments in SEARCHES:
+        here = run("search", *arguments, "--all", "--json", "--no-catalogue")
+        opened.clear()
+        there = run("search", *arguments, "--all", "--json", "--storage", storage)
+        assert there.exit_code == here.exit_code
+        lines = [[{**json.loads(line), "path": ""} for line in done.stdout.splitlines()] for done in (here, there)]
+        assert sorted(lines[1], key=str) == sorted(lines[0], key=str), arguments
+    assert len(opened) == 1  # of the absent word: a letter of its arguments is escaped

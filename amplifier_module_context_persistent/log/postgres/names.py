@@ -12,6 +12,7 @@ from . import rows
 from .server import ServerError, using
 
 TIMEOUT_S = 10.0
+SEARCH_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,22 @@ def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
         reason = f"the sessions cannot be read from the server: {error}"
         raise LogUnreadableError(errno.EIO, reason, location.shown) from error
     return [StoredLog(name, changed_s) for name, changed_s in found]
+
+
+def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:
+    """The names of the logs of which a line may hold a word; see `rows.logs_with_word`. It reads all lines there are.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the server cannot be asked.
+    """
+    location = parse_location(storage)
+    try:
+        with using(location) as server, server.connected(time.monotonic() + SEARCH_S) as connection:
+            return rows.logs_with_word(connection, location.schema, word, unless)
+    except ServerError as error:
+        reason = f"the sessions cannot be searched on the server: {error}"
+        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
 
 
 def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIMEOUT_S) -> None:

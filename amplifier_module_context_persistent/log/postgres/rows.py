@@ -241,3 +241,18 @@ def find_bytes(
     """
     values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
+
+
+def logs_with_word(connection: Connection, schema: str, word: bytes, unless: bytes) -> set[str]:
+    """The names of the logs of which a message holds a word of small ASCII letters, in any case, or the bytes `unless`.
+
+    And of those with a line that is no message of which the columns say all.
+    """
+    statement = f"""
+        select name from {schema}.log where exists (
+            select from {schema}.record where record.log_id = log.log_id
+               and (kind in ({MESSAGE}, {OTHER}) or kind = {INDEXED} and (
+                    position(encode(%(word)b::bytea, 'escape') in lower(encode(line, 'escape') collate "C")) > 0
+                    or position(%(unless)b::bytea in line) > 0)))
+    """
+    return {row[0] for row in connection.execute(statement.encode(), {"word": word, "unless": unless}).fetchall()}
