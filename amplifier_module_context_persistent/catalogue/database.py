@@ -140,6 +140,11 @@ def switched_off() -> Iterator[None]:
         _IS_OFF.reset(token)
 
 
+def is_switched_off() -> bool:
+    """Whether nothing that was derived may be used, nor kept."""
+    return _IS_OFF.get()
+
+
 def is_usable() -> bool:
     """Whether catalogues may be used here, and Python can."""
     return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE

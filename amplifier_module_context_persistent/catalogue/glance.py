@@ -30,7 +30,7 @@ from ..messages.metadata import first_line, instant_of, is_human, metadata_of, t
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter
 from .covered import GLANCE, Covered, Stamp, can_be_named, cover, covered_by_path, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of
+from .database import Catalogue, CatalogueError, catalogue_of, is_switched_off
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is looked at in a moment: nothing is kept of it."""
@@ -91,6 +91,8 @@ class Glances:
     def __init__(self) -> None:
         self._known: dict[Path, dict[str, tuple[Covered, str]]] = {}
         self._new: dict[Path, list[tuple[str, Covered, str]]] = {}
+        self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
+        self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
         """The glance that is kept of a log; None unless its file is as it was then.
@@ -106,25 +108,33 @@ class Glances:
         try:
             if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
                 return None
-            given = orjson.loads(told)
-            known, (offset, length, check) = Glance(**given["glance"]), given["line"]
-            for field in fields(Glance):
-                value = getattr(known, field.name)
-                if type(value) is not type(field.default) or (isinstance(value, int) and not 0 <= value < 1 << 63):
-                    return None
+            known, (offset, length, check) = _read(told)
             if not length or not 0 <= offset < offset + length <= known.size_bytes:
                 return known if not length else None
             content = log.read(offset, length)
-            if crc32(content) != check:
-                return None
-            said = decode(content)
-            return replace(known, first_line=said_first(said))
+            return replace(known, first_line=said_first(decode(content))) if crc32(content) == check else None
         except (ValueError, KeyError, TypeError):
             return None  # somebody else wrote it
         finally:
             log.close()
 
-    def look_at(self, log: ReadableLog, counter: TokenCounter) -> Glance:
+    def of_stored(self, location: str) -> Glance | None:
+        """The glance that a database keeps of a log; None unless the log is as it was then."""
+        from ..log.postgres.names import kept_glances  # its driver is an extra
+
+        storage, name = _place_of(location)
+        if storage not in self._stored:
+            self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
+        told, line = self._stored[storage].get(name, ("", b""))
+        try:
+            known, (_, length, check) = _read(told)
+            if not length:
+                return known
+            return replace(known, first_line=said_first(decode(line))) if crc32(line) == check else None
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def look_at(self, log: ReadableLog, counter: TokenCounter, location: str = "") -> Glance:
         """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
 
         Raises:
@@ -132,19 +142,29 @@ class Glances:
         """
         line, ordinal = _first_line(log)
         glance = _glance(log, counter, line)
-        reader = file_reader(log)
-        if reader is None or reader.file.fd is None or glance.damage or reader.size < LEAST_LOG_BYTES:
+        if glance.damage:
             return glance
-        stamp, place = Stamp.of(reader.file.status()), (0, 0, 0)
+        place = (0, 0, 0)
         if line:
             content = next(iter(log.lines([ordinal])))[1]
             place = (log.index.offsets[ordinal], len(content), crc32(content))
-        if stamp.size_bytes == reader.size and can_be_named(reader.path):
-            with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
-                told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
-                kept = (reader.path, Covered(stamp, reader.size, b""), told)
-                self._new.setdefault(catalogue_of(reader.path), []).append(kept)
+        with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
+            told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
+            self._note(log, glance, told, place[0] if line else -1, location)
         return glance
+
+    def _note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
+        if location:
+            storage, name = _place_of(location)
+            self._new_stored.setdefault(storage, []).append((name, glance.size_bytes, told, first_offset))
+            return
+        reader = file_reader(log)
+        if reader is None or reader.file.fd is None or reader.size < LEAST_LOG_BYTES:
+            return
+        stamp = Stamp.of(reader.file.status())
+        if stamp.size_bytes == reader.size and can_be_named(reader.path):
+            kept = (reader.path, Covered(stamp, reader.size, b""), told)
+            self._new.setdefault(catalogue_of(reader.path), []).append(kept)
 
     def keep(self) -> None:
         """Write what is new; where that cannot be done, the logs are looked at again the next time."""
@@ -154,7 +174,32 @@ class Glances:
                     session = session_id(connection, name_of(path))
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
-        self._new = {}
+        for storage, glances in self._new_stored.items() if not is_switched_off() else ():
+            from ..log.postgres.names import keep_glances
+
+            keep_glances(storage, glances)
+        self._new, self._new_stored = {}, {}
+
+
+def _place_of(location: str) -> tuple[str, str]:
+    """A storage, and the name of a log in it."""
+    storage, _, name = location.partition("#")
+    return storage.rstrip(), name
+
+
+def _read(told: str) -> tuple[Glance, tuple[int, int, int]]:
+    """What is told, and where its line stands, how long it is, and its checksum; all zero where there is none.
+
+    Raises:
+        ValueError, KeyError, TypeError: somebody else wrote it.
+    """
+    given = orjson.loads(told)
+    known, (offset, length, check) = Glance(**given["glance"]), given["line"]
+    for field in fields(Glance):
+        value = getattr(known, field.name)
+        if type(value) is not type(field.default) or (isinstance(value, int) and not 0 <= value < 1 << 63):
+            raise ValueError(f"{field.name} is {value!r:.80}")
+    return known, (offset, length, check)
 
 
 def _kept_in(place: Path) -> dict[str, tuple[Covered, str]]:

@@ -123,11 +123,12 @@ def look_at(
     """
     try:
         kept, glance = glances or Glances(), None
-        if isinstance(session.path, Path) and counter.name == "estimate" and glances is not None:
-            glance = kept.of(str(session.path), files)
+        stored = session.path if isinstance(session.path, str) else ""
+        if counter.name == "estimate" and glances is not None:
+            glance = kept.of_stored(stored) if stored else kept.of(str(session.path), files)
         if glance is None:
             with Transcript(session.path, files=files) as transcript:
-                glance = kept.look_at(transcript.reader, counter)
+                glance = kept.look_at(transcript.reader, counter, stored)
         return Overview(session, **asdict(glance), is_open=_is_open(session.path, held))
     except (OSError, ValueError, LogError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)

@@ -119,6 +119,11 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
         seen = server.execute(f"set role {role}; select name from context_persistent.log")
         lines = server.execute(f"set role {role}; select count(*) from context_persistent.record")
         assert (seen, lines) == ([(f"of-{role}",)], [(3,)])
+        as_role = url.replace("postgres:@", f"{role}:@", 1)
+        for _ in range(2):  # the second time what the first one kept
+            listed = CliRunner().invoke(main, ["list", "--all", "--storage", as_role])
+            assert (listed.exit_code, f"of-{role}" in listed.output) == (0, True)
+        assert server.execute(f"set role {role}; select count(*) from context_persistent.glance") == [(1,)]
     server.execute("drop schema context_persistent cascade")
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.cli import search as search_module
-from amplifier_module_context_persistent.log.location import location_of, without_password
+from amplifier_module_context_persistent.log.location import location_of, parse_location, without_password
 from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.paths import log_name
+from amplifier_module_context_persistent.transcript import overview
 from fixtures.generate import generate_session
 from tests.support.logs import append
+from tests.support.postgres import TestServer
 from tests.support.recorded_sessions import Recorded
 from tests.support.sessions_of_a_home import log_of, run
 
@@ -264,3 +266,49 @@ async def test_one_question_finds_which_sessions_to_search(
         lines = [[{**json.loads(line), "path": ""} for line in done.stdout.splitlines()] for done in (here, there)]
         assert sorted(lines[1], key=str) == sorted(lines[0], key=str), arguments
     assert len(opened) == 1  # of the absent word: a letter of its arguments is escaped
+
+
+async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next list opens no log that is as it was; what changed is looked at anew, and no text is kept."""
+    opened: list[str] = []
+    opens = overview.Transcript
+
+    def opening(path: Any, **how: Any) -> Any:
+        opened.append(str(path))
+        return opens(path, **how)
+
+    monkeypatch.setattr(overview, "Transcript", opening)
+
+    def listed(*options: str) -> Any:
+        opened.clear()
+        (one,) = json.loads(run("list", "--all", "--json", "--storage", both, *options).stdout)["sessions"]
+        return one
+
+    first = listed()
+    assert len(opened) == 1
+    assert first["first_line"]
+    again = listed()
+    assert (again, opened) == (first, [])
+    assert listed("--no-catalogue") == first
+    assert len(opened) == 1
+    log = open_log(location_of(both, log_name("s1-long-enough", ".")))
+    append(log, 1_000)
+    log.close()
+    grown = listed()
+    assert (len(opened), grown["messages"]) == (1, first["messages"] + 1)
+    assert run("purge", "s1", "--everything", "--yes", "--storage", both).exit_code == 0
+    purged = listed()
+    assert (len(opened), purged["messages"], purged["first_line"]) == (1, 0, "")
+
+
+@pytest.mark.parametrize(
+    "told", ["", "[]", '{"glance": {}, "line": [0, 1, 2]}', '{"glance": {"messages": "x"}, "line": [0, 0, 0]}']
+)
+async def test_what_somebody_else_wrote_there_is_not_believed(server: TestServer, both: str, told: str) -> None:
+    """Nor is a table that is missing an error."""
+    expected = run("list", "--all", "--json", "--storage", both).stdout
+    schema = parse_location(both).schema
+    server.execute(f"update {schema}.glance set told = %s", told)
+    assert run("list", "--all", "--json", "--storage", both).stdout == expected
+    server.execute(f"drop table {schema}.glance")
+    assert run("list", "--all", "--json", "--storage", both).stdout == expected

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
@@ -63,6 +65,26 @@ def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:
     except ServerError as error:
         reason = f"the sessions cannot be searched on the server: {error}"
         raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+
+
+def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
+    """By the names of logs, what is kept of those that are as they were then, and the line that it names.
+
+    Nothing where the server does not give it: the tables may be older, or the role may not read them.
+    """
+    location = parse_location(storage)
+    try:
+        with using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
+            return {name: (told, line) for name, told, line in rows.read_glances(connection, location.schema)}
+    except ServerError:
+        return {}
+
+
+def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
+    """Keep what is told of logs, as `rows.write_glances`; what the role may not write is looked at again."""
+    location = parse_location(storage)
+    with suppress(ServerError), using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
+        rows.write_glances(connection, location.schema, new)
 
 
 def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIMEOUT_S) -> None:

@@ -256,3 +256,27 @@ def logs_with_word(connection: Connection, schema: str, word: bytes, unless: byt
                     or position(%(unless)b::bytea in line) > 0)))
     """
     return {row[0] for row in connection.execute(statement.encode(), {"word": word, "unless": unless}).fetchall()}
+
+
+def read_glances(connection: Connection, schema: str) -> list[tuple[str, str, bytes]]:
+    """Of the logs that are as they were when they were looked at: name, what was told, and the line that it names."""
+    statement = f"""
+        select log.name, glance.told, coalesce(record.line, '')
+          from {schema}.glance join {schema}.log using (log_id)
+          left join {schema}.record on record.log_id = glance.log_id and record.seq = glance.line
+         where glance.size = log.size
+    """
+    return connection.execute(statement.encode(), binary=True).fetchall()
+
+
+def write_glances(connection: Connection, schema: str, new: Sequence[tuple[str, int, str, int]]) -> None:
+    """Keep what is told of logs: name, size, what, and where the line begins that it names (-1 for none)."""
+    statement = f"""
+        insert into {schema}.glance (log_id, size, told, line)
+        select log.log_id, log.size, new.told, (
+                   select seq from {schema}.record where record.log_id = log.log_id and record.at = new.at)
+          from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
+          join {schema}.log on log.name = new.name and log.size = new.size
+            on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
+    """
+    connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])

@@ -3,7 +3,7 @@
 `log` has one row for each log: how far it goes, and the checksum that its next record continues. `record` has one row
 for each line of the log, with the bytes that a file would have (`bytea`, not `jsonb`, so that bytes and checksums
 survive). Rows of `record` are never updated. The index of a session is read from the columns of a covering index,
-without the lines.
+without the lines. `glance` has what `list` says of a log as it was; it goes with the log's row, as in a purge.
 
 A schema is versioned by the one row of `version`. A client works with the version that it knows; it refuses a newer
 one when it connects, and asks for `storage init` where it finds an older one. Migrations only add, so that clients of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA_VERSION = 2
-"""2: `log.owner`, and long lines are compressed (lz4, where the server has it)."""
+"""2: `log.owner`, `glance`, and long lines are compressed (lz4, where the server has it)."""
 
 _CREATE = """
 do $$ begin  -- where it is there, no right to create schemas is needed
@@ -56,6 +56,12 @@ create table if not exists {s}.record (
     line bytea not null,
     primary key (log_id, seq) include (at, kind, crc, role, flags, id_hash, length)
 );
+create table if not exists {s}.glance (
+    log_id bigint primary key references {s}.log on delete cascade,
+    size bigint not null,
+    told text not null,
+    line bigint
+);
 do $$ begin
     alter table {s}.record alter column line set compression lz4;
     alter table {s}.record alter column line set storage extended;
@@ -63,18 +69,20 @@ exception when others then  -- before PostgreSQL 14, or built without lz4
     alter table {s}.record alter column line set storage external;
 end $$;
 comment on table {s}.log is 'One row for each log: its end, and the checksum that its next record continues.';
+comment on table {s}.glance is 'What list says of a log of this size; its text is in a row of record.';
 comment on table {s}.record is 'One row for each line of a log, with the bytes that its file would have, without LF.';
 insert into {s}.version (number) values ({version}) on conflict (only_row) do update set number = excluded.number;
 """
 
 _READ = """
 grant usage on schema {s} to {role};
-grant select on {s}.version, {s}.log, {s}.record to {role};
+grant select on {s}.version, {s}.log, {s}.record, {s}.glance to {role};
 """
 
 _APPEND = f"""{_READ}
 revoke update on {{s}}.log from {{role}};
 grant insert on {{s}}.log, {{s}}.record to {{role}};
+grant insert, update on {{s}}.glance to {{role}};
 grant update (head, size, crc, changed) on {{s}}.log to {{role}};
 """
 
