@@ -8,9 +8,11 @@ The server runs with `fsync=off`: what is measured is the work, not the disk.
 - a request against one of the same session in a file;
 - resuming a session against fetching and parsing all its lines, each in a process of its own, with the memory it adds;
 - four processes that append to one session, against one process;
-- the bytes of a session of 1,000 messages in the tables.
+- the bytes of a session of 1,000 messages in the tables;
+- with `--many N`, only `list --all` and `search --all` over N sessions of 200 messages, as whole processes, against one
+  that selects the length of every line: `list` when nothing was kept, and the next time; a word that one session has.
 
-    python -m benchmarks.postgres [--messages N] [--rounds N] [--calls N]
+    python -m benchmarks.postgres [--messages N] [--rounds N] [--calls N] [--many N]
 """
 
 from __future__ import annotations
@@ -184,6 +186,51 @@ def size_of_1000(server: TestServer) -> dict[str, float]:
     return {"file_bytes": size, "table_bytes": table, "index_bytes": index}
 
 
+def many(server: TestServer, sessions: int) -> dict[str, float]:
+    """The seconds of commands over many sessions in a database, and of one that looks at all lines."""
+    storage = server.new_location()
+    schema = storage.rpartition("schema=")[2]
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "log.jsonl")
+        write_session(path, 200)
+        copy_log(path, location_of(storage, log_name("one", ".")))
+    server.execute(
+        f"""
+        with made as (
+            insert into {schema}.log (name, head, size, crc)
+            select replace(name, '/one', '/s' || n), head, size, crc
+              from {schema}.log, generate_series(3, {sessions}) as n
+            returning log_id
+        )
+        insert into {schema}.record (log_id, seq, at, kind, crc, role, flags, id_hash, length, line)
+        select made.log_id, seq, at, kind, crc, role, flags, id_hash, length, line from made, {schema}.record
+        """
+    )
+
+    async def say_it_once() -> None:
+        async with open_session(storage, "other") as manager:
+            await manager.add_message({**MESSAGE, "content": "zyzzyva"})
+
+    asyncio.run(say_it_once())
+    server.execute(f"vacuum analyze {schema}.record")
+    command = [sys.executable, "-c", "from amplifier_module_context_persistent.cli import main; main()"]
+    asked = f"select sum(length(line)) from {schema}.record"
+    select = f"import psycopg; psycopg.connect({server.server.get_uri()!r}).execute({asked!r})"
+    runs = {
+        "select": [sys.executable, "-c", select],
+        "list --all, nothing kept": [*command, "list", "--all"],
+        "list --all": [*command, "list", "--all"],
+        "search --all": [*command, "search", "zyzzyva", "--all"],
+    }
+    seconds = {}
+    for name, arguments in runs.items():
+        start = time.perf_counter()
+        environment = {**os.environ, "AMPLIFIER_CONTEXT_STORAGE": storage}
+        subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, env=environment)
+        seconds[f"seconds_of_{name}"] = time.perf_counter() - start
+    return seconds
+
+
 def view(storage: str) -> dict[str, float]:
     """Open the session and make the first view."""
     import psycopg  # noqa: F401 - imports are not counted
@@ -245,6 +292,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument("--many", type=int, metavar="N", help="only commands over so many sessions")
     parser.add_argument("--worker", nargs=2, metavar=("NAME", "STORAGE"))
     options = parser.parse_args()
     if options.worker:
@@ -254,6 +302,10 @@ def main() -> int:
     with running_server() as server:
         server.execute("alter system set fsync = off")
         server.execute("select pg_reload_conf()")
+        if options.many:
+            for name, value in many(server, options.many).items():
+                print(f"{name:<40} {value:>10.2f}")
+            return 0
         storage = server.new_location()
         results = [
             asyncio.run(append(server, storage, options.calls, options.rounds)),
