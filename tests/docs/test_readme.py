@@ -106,10 +106,10 @@ def test_the_address_of_the_bundle_can_be_copied(page: str, tmp_path: Path) -> N
     git = ["git", "-C", str(tmp_path)]
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "remote", "add", "origin", "https://git.example/a.git"], check=True)
+    named = re.findall(r"^ADDRESS=.*$", text, re.MULTILINE)
     for line in lines:
-        said = subprocess.run(
-            ["sh", "-c", f"printf %s {line}"], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
+        script = "\n".join([*named, f"printf %s {line}"])
+        said = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert said.stdout in (str(tmp_path), "git+https://git.example/a.git@main")
 
 
