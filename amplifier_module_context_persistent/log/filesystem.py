@@ -13,7 +13,6 @@ import stat
 import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
 
@@ -25,10 +24,7 @@ WINDOWS = sys.platform == "win32"
 
 
 class FileSystem:
-    """The real file system.
-
-    14 public methods: one for each system call, so that a test can count, fail and tear any of them.
-    """
+    """The real file system."""
 
     def open_log(self, path: str, *, create: bool) -> int:
         """Open a log for reading and appending, never through a link; `create` makes it with mode 0600."""
@@ -49,9 +45,8 @@ class FileSystem:
     stat = staticmethod(os.lstat)
     """Stat a path, not following a link."""
 
-    def fstat(self, fd: int) -> os.stat_result:
-        """Stat a descriptor."""
-        return os.fstat(fd)
+    fstat = staticmethod(os.fstat)
+    """Stat a descriptor."""
 
     @staticmethod
     def _read_by_seeking(fd: int, size: int, offset: int) -> bytes:
@@ -85,21 +80,17 @@ class FileSystem:
         finally:
             os.close(fd)
 
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        os.remove(path)
+    remove = staticmethod(os.remove)
+    """Remove a file."""
 
-    def replace(self, source: str, target: str) -> None:
-        """Rename a file over another one of the same directory."""
-        os.replace(source, target)
+    replace = staticmethod(os.replace)
+    """Rename a file (the first argument) over another one of the same directory (the second)."""
 
-    def truncate(self, fd: int, size: int) -> None:
-        """Cut a file to `size` bytes."""
-        os.ftruncate(fd, size)
+    truncate = staticmethod(os.ftruncate)
+    """Cut a descriptor's file to so many bytes (the second argument)."""
 
-    def close(self, fd: int) -> None:
-        """Close a descriptor."""
-        os.close(fd)
+    close = staticmethod(os.close)
+    """Close a descriptor."""
 
     def try_lock(self, path: str, fd: int) -> int | None:
         """Try once for the exclusive lock on a log's file; the descriptor that holds it, or None.
@@ -120,16 +111,6 @@ class FileSystem:
         unlock_descriptor(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
-
-    def lock_holder(self, fd: int) -> int | None:
-        """Name the process that holds the lock, where the system tells it (Linux)."""
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            inode = f":{os.fstat(fd).st_ino} "
-            for row in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-                if " FLOCK " in row and inode in row and "->" not in row:
-                    holder = int(row.split()[4])
-                    return holder if holder > 0 else None  # a process of another namespace has no name here
-        return None
 
 
 @cache

@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class ControlPlaces:
+class HeldControls:
     """Where the control records lie whose content the index holds."""
 
     headers: list[Place] = field(default_factory=list)
@@ -82,9 +82,9 @@ class IndexBuilder:
         places: where its control records lie.
     """
 
-    def __init__(self, index: Index | None = None, places: ControlPlaces | None = None) -> None:
+    def __init__(self, index: Index | None = None, places: HeldControls | None = None) -> None:
         self.index = index if index is not None else Index()
-        self.places = places if places is not None else ControlPlaces()
+        self.places = places if places is not None else HeldControls()
         self.place = Place()
         """Where the record at hand lies."""
         self.pending_model = 0

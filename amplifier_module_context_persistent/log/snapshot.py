@@ -18,7 +18,7 @@ from typing import Any
 from zlib import crc32
 
 from .index import Index, ordinals_of, spans_of
-from .index_builder import ControlPlaces, IndexBuilder, Place
+from .index_builder import HeldControls, IndexBuilder, Place
 from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from .scanner import Scanner
 
@@ -164,9 +164,9 @@ def _exceeds(column: array[int], limit: int) -> bool:
     return any(raw[at::size].translate(None, allowed if at == by_weight[high] else b"\0") for at in by_weight[high:])
 
 
-def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> ControlPlaces:
+def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
     """Read the control records that the index holds from the log again."""
-    places, met = ControlPlaces(), set[int]()
+    places, met = HeldControls(), set[int]()
 
     def read_all(kind: str) -> Iterator[tuple[Place, Message]]:
         for numbers in given[kind]:
