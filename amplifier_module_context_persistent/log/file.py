@@ -28,8 +28,9 @@ from .batch import append_in_parts, prepare_part, reset_parts
 from .file_writer import FileWriter
 from .filesystem import FileSystem, check_can_sync, check_trust
 from .format_version import check_may_append
-from .index import Index, TornTail
+from .index import Index
 from .lock import LogLock
+from .read_back import parsed
 from .reader import LogReader
 from .record import MAX_RECORD_BYTES, Message, seal
 
@@ -41,8 +42,6 @@ CLOSE_BYTES = 64 << 10
 
 class FileLog:
     """A log in one file.
-
-    13 public methods: the contract of a log, and what a repair and tests look at.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -66,26 +65,21 @@ class FileLog:
         self._reader = LogReader(
             path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots
         )
-        self._files = self._reader.file.files
+        self._scanned = self._reader.scanned
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
-        self._writer = FileWriter(self._reader)
+        self._writer = FileWriter(self._scanned)
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as there was none."""
 
     @property
     def path(self) -> str:
         """The file's absolute path."""
-        return self._reader.path
+        return self._scanned.path
 
     @property
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
-        return self._reader.scanner.builder.index
-
-    @property
-    def torn(self) -> TornTail | None:
-        """What the next append will save aside and cut, as of the last `follow`."""
-        return self._reader.torn
+        return self._scanned.index
 
     @property
     def waits_for_storage(self) -> bool:
@@ -99,16 +93,16 @@ class FileLog:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
         if not self._writer.failure:
-            self._reader.follow()
+            self._scanned.follow()
             self._check_file()
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order."""
-        return self._reader.read(ordinals)
+        return parsed(self.index, self.lines(ordinals), self.path)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order."""
-        return self._reader.lines(ordinals)
+        return self._scanned.lines(ordinals)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record, oldest first, each with its LF."""
@@ -120,14 +114,14 @@ class FileLog:
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
-        return self._reader.describe()
+        return self._scanned.describe()
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._writer.failure:
-            self._reader.keep_snapshot(CLOSE_BYTES, waits=True)
-        self._reader.close()
-        self._writer = FileWriter(self._reader)
+            self._scanned.keep_snapshot(CLOSE_BYTES, waits=True)
+        self._scanned.close()
+        self._writer = FileWriter(self._scanned)
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
@@ -148,30 +142,30 @@ class FileLog:
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
-        reader, writer = self._reader, self._writer
+        scanned, writer = self._scanned, self._writer
         if failure := writer.failure:
             raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
-        if not wait and reader.file.fd is None:
+        if not wait and scanned.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
-        reader.ensure_open()
+        scanned.open()
         self._check_file()
         if self._durable and writer.unsynced_directories is None:
-            check_can_sync(self.path, exists=reader.file.fd is not None)
-        if reader.file.fd is None:
-            part = prepare_part(batch, self.index, reader.max_record_bytes)
+            check_can_sync(self.path, exists=scanned.file.fd is not None)
+        if scanned.file.fd is None:
+            part = prepare_part(batch, self.index, scanned.max_record_bytes)
             if not part.bodies:
                 return part.outcomes(0)
             writer.create()
-        with LogLock(reader, timeout_s=self._lock_timeout_s, wait=wait):
+        with LogLock(scanned, timeout_s=self._lock_timeout_s, wait=wait):
             self._check_file()
             index = self.index
             check_may_append(index, self.path)
-            if torn := reader.torn:
+            if torn := scanned.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 writer.repair(torn)
             first = len(index)
-            part = prepare_part(batch, index, reader.max_record_bytes)
+            part = prepare_part(batch, index, scanned.max_record_bytes)
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes(first)
@@ -182,20 +176,20 @@ class FileLog:
         Raises:
             LogError: as `append`; nothing was removed that is not saved.
         """
-        reader = self._reader
-        reader.follow()
-        if reader.file.fd is None:
+        scanned = self._scanned
+        scanned.follow()
+        if scanned.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        with LogLock(reader, timeout_s=self._lock_timeout_s):
+        with LogLock(scanned, timeout_s=self._lock_timeout_s):
             check_may_append(self.index, self.path)
-            if torn := reader.torn:
+            if torn := scanned.torn:
                 self._writer.repair(torn)
-            elif reader.lacks_newline:
+            elif scanned.lacks_newline:
                 self._writer.write(b"\n")
             else:
                 return
             self._writer.sync()
-            reader.take_in()
+            scanned.take_in()
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
@@ -205,31 +199,31 @@ class FileLog:
         Raises:
             LogUnreadableError: it was there and is no more, or somebody else may have made it up.
         """
-        reader, before = self._reader, self._checked
-        if reader.file.fd is None:
+        scanned, before = self._scanned, self._checked
+        if scanned.file.fd is None:
             if before is None:
                 return
             reason = "the log was removed since this session opened it; put it back, or begin a new session"
-            raise LogUnreadableError(errno.ENOENT, reason, reader.path)
-        if reader.file.identity == before:
+            raise LogUnreadableError(errno.ENOENT, reason, scanned.path)
+        if scanned.file.identity == before:
             return
-        if status := reader.file.opened_status:
+        if status := scanned.file.opened_status:
             try:
-                check_trust(status, reader.path)
+                check_trust(status, scanned.path)
             except LogUnreadableError:
-                reader.close()
+                scanned.close()
                 raise
-        self._checked = reader.file.identity
+        self._checked = scanned.file.identity
         if before is not None and self._writer.unsynced_directories is not None:
             self._writer.unsynced_directories.append(os.path.dirname(self.path))
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
-        reader, writer, seed = self._reader, self._writer, self._reader.scanner.seed
+        scanned, writer, seed = self._scanned, self._writer, self._scanned.scanner.seed
         lines: list[bytes] = []
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
-        if reader.lacks_newline:
+        if scanned.lacks_newline:
             lines[0] = b"\n" + lines[0]
         start = 0
         for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
@@ -237,5 +231,5 @@ class FileLog:
             if self._durable:
                 writer.sync()
             start = stop
-        reader.appended(b"".join(lines).removeprefix(b"\n"))
-        reader.keep_snapshot(APPENDED_BYTES)
+        scanned.appended(b"".join(lines).removeprefix(b"\n"))
+        scanned.keep_snapshot(APPENDED_BYTES)

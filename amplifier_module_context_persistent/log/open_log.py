@@ -88,14 +88,11 @@ class OpenLog:
         """
         try:
             return self.files.stat(self.path)
+        except FileNotFoundError as error:
+            reason = "the log was removed while it was open; put it back, or begin a new session"
+            raise LogUnreadableError(errno.ENOENT, reason, self.path) from error
         except OSError as error:
-            raise self._lost(error) from error
-
-    def _lost(self, error: OSError) -> LogUnreadableError:
-        if not isinstance(error, FileNotFoundError):
-            return unreadable(error, self.path)
-        reason = "the log was removed while it was open; put it back, or begin a new session"
-        return LogUnreadableError(errno.ENOENT, reason, self.path)
+            raise unreadable(error, self.path) from error
 
     def read(self, offset: int, size: int) -> bytes:
         """Read `size` bytes from `offset`; fewer only where the file ends.
@@ -120,18 +117,6 @@ class OpenLog:
         """
         start = max(0, offset - size)
         return self.read(start, offset - start) if offset else b""
-
-    def tail(self, size: int, end: int) -> bytes:
-        """The last `size` bytes before the offset `end`, or what one call gives of them.
-
-        Raises:
-            LogUnreadableError: the system refuses.
-        """
-        start = max(0, end - size)
-        try:
-            return self.files.read(self.descriptor, end - start, start)
-        except OSError as error:
-            raise unreadable(error, self.path) from error
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """The lines from the offset `start` up to `end`, each with its LF; the last one gets one if it lacks it.

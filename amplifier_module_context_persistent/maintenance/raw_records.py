@@ -16,7 +16,11 @@ class ScannedLog(Protocol):
     """A log that was scanned, wherever it is kept."""
 
     max_record_bytes: int
-    scanner: Scanner
+
+    @property
+    def scanner(self) -> Scanner:
+        """Stands where the scan has ended."""
+        ...
 
     @property
     def index(self) -> Index:

@@ -116,7 +116,7 @@ class LogModel(RuleBasedStateMachine):
         """Nothing of it is stored."""
         log = self.logs[writer]
         log.follow()
-        if log.torn:
+        if log.describe().torn_bytes:
             return  # then it might be the copy of the tail that is refused
         number = self.new_number()
         self.files.fail("write", short=short, code=errno.ENOSPC)
@@ -130,7 +130,7 @@ class LogModel(RuleBasedStateMachine):
         """The outcome is unknown; whoever opens the log anew knows it."""
         log = self.logs[writer]
         log.follow()
-        if log.torn:
+        if log.describe().torn_bytes:
             return  # then the sync of the saved tail would fail, and nothing be stored
         number = self.new_number()
         self.files.fail("sync")
@@ -219,7 +219,7 @@ class LogModel(RuleBasedStateMachine):
         if not self.damaged and os.path.exists(self.path):
             assert findings(self.path) == []
             log = self.logs[0]
-            if log.torn is None and os.path.getsize(self.path):
+            if log.describe().torn_bytes == 0 and os.path.getsize(self.path):
                 assert_sound(self.path)
         elif self.damaged:
             assert findings(self.path)

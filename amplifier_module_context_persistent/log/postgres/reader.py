@@ -20,7 +20,7 @@ from ..format_version import check_readable
 from ..index import Index
 from ..location import Location
 from ..read_back import NumberedLine, checked, numbered_lines
-from ..reader import count_lost
+from ..scanned_file import count_lost
 from ..scanner import Scanner
 from . import rows
 from .columns import Columns, scan_line, take_columns
