@@ -93,6 +93,18 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+async def on_session_ready(coordinator: Any) -> None:
+    """Load the exact tokenizer in the background once all modules are mounted, so that no message waits for it.
+
+    Args:
+        coordinator: the session's coordinator.
+    """
+    from .tokens.vocabularies import load_early
+
+    config = getattr(coordinator.get("context"), "config", None)
+    load_early(str(getattr(config, "tokenizer", "estimate")))
+
+
 async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Callable[[], Awaitable[None]]:
     """Mount the persistent context manager; creates, locks and writes nothing until it is used.
 

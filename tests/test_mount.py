@@ -13,6 +13,7 @@ from amplifier_core.testing import MockCoordinator
 from amplifier_core.validation import ContextValidator
 
 import amplifier_module_context_persistent as package
+from amplifier_module_context_persistent.tokens import vocabularies
 from tests.support.real_sessions import StartSession
 
 MESSAGE = {"role": "user", "content": "hello"}
@@ -125,6 +126,21 @@ async def test_mount_takes_no_configuration_at_all() -> None:
     coordinator = MockCoordinator()
     await package.mount(coordinator)
     assert coordinator.get("context").config.max_tokens == 200_000
+
+
+async def test_the_tokenizer_is_loaded_before_it_is_needed(
+    start_session: StartSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real session's loader asks for it after all modules are mounted; not where the estimate is configured."""
+    asked: list[str] = []
+    monkeypatch.setattr(vocabularies, "load_encoding", asked.append)
+    for tokenizer in ("auto", "estimate"):
+        config = {"transcript_path": str(tmp_path / "log"), "tokenizer": tokenizer}
+        await start_session({"module": "context-persistent", "config": config})
+        for thread in threading.enumerate():
+            if thread.name.startswith("vocabulary-"):
+                thread.join()
+    assert asked == ["o200k_base"]
 
 
 async def test_capabilities_are_registered() -> None:

@@ -69,6 +69,8 @@ VOCABULARIES: Final[Mapping[str, Vocabulary]] = {
 }
 """The encodings that are known, by name."""
 
+_LOADING = threading.Lock()
+
 
 def cache_path(vocabulary: Vocabulary) -> str:
     """Return where tiktoken keeps a vocabulary, or an empty text where its cache is switched off.
@@ -89,8 +91,16 @@ def load_encoding(name: str) -> tiktoken.Encoding | None:
     Without the network. The first time takes about a quarter of a second; a process loads a vocabulary once.
     """
     vocabulary = VOCABULARIES[name]
-    encodings = (_read_encoding(path, vocabulary) for path in _paths(vocabulary))
-    return next((encoding for encoding in encodings if encoding is not None), None)
+    with _LOADING:  # who asks while another thread loads it waits for that
+        encodings = (_read_encoding(path, vocabulary) for path in _paths(vocabulary))
+        return next((encoding for encoding in encodings if encoding is not None), None)
+
+
+def load_early(tokenizer: str) -> None:
+    """Begin to load the vocabulary of a configuration's tokenizer on a thread of its own, if it is on this machine."""
+    name = "o200k_base" if tokenizer == "auto" else tokenizer
+    if name in VOCABULARIES and is_at_hand(name):
+        threading.Thread(target=load_encoding, args=(name,), name=f"vocabulary-{name}", daemon=True).start()
 
 
 def is_at_hand(name: str) -> bool:
