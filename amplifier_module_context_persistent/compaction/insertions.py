@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from ..config import Config
@@ -46,6 +46,8 @@ class Gone:
     """Files that were read in it and not changed."""
     in_vain: tuple[str, ...] = ()
     """Commands in it that failed, and were not run with success later."""
+    older: Mapping[str, str] = field(default_factory=dict)
+    """By the id of a result of reading a file, the line that says that it changed since."""
     unmarkable: frozenset[str] = frozenset()
     """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
 
@@ -60,11 +62,12 @@ class Inserted:
     before: str
     """The id of the message that it is put before."""
     lines: Mapping[str, str]
-    """By the id of a result, what is put after its text: the marker of a gap, with the notice at the last one."""
+    """By the id of a result, what is put after its text: that its file changed since, the marker of a gap, and at the
+    last one the notice."""
 
 
-def what_is_gone(draft: Draft, request: PlanRequest) -> Gone:
-    """Describe what a draft leaves out, and earlier plans left out."""
+def what_is_gone(draft: Draft, request: PlanRequest, older: Mapping[str, str]) -> Gone:
+    """Describe what a draft leaves out, and earlier plans left out; `older` as in what is made of it."""
     view, previous = draft.view, request.previous
     found = find_gaps(view, draft.kept, request)
     gaps = tuple(_described(draft, gap) for gap in found)
@@ -74,7 +77,8 @@ def what_is_gone(draft: Draft, request: PlanRequest) -> Gone:
     changed = _files(previous.changed if previous else (), uses, CHANGE)
     read = _files(previous.read if previous else (), uses, READ)
     in_vain = tried_in_vain(draft, previous.in_vain if previous else ())
-    return Gone(gaps, changed, tuple(path for path in read if path not in changed), in_vain, frozenset(unmarkable))
+    read = tuple(path for path in read if path not in changed)
+    return Gone(gaps, changed, read, in_vain, older, frozenset(unmarkable))
 
 
 def write_inserted(
@@ -104,9 +108,10 @@ def write_inserted(
     """
     config, (with_notice, with_summary, with_markers) = request.config, inserts
     shown = with_markers and says_what_is_gone(config, step)
-    costs = sum([_cost(_count_only(gap)) for gap in gone.gaps if gap.before not in gone.unmarkable]) if shown else 0
+    costs = sum([cost_of(_count_only(gap)) for gap in gone.gaps if gap.before not in gone.unmarkable]) if shown else 0
     shortened = [cut for cut in cuts if cut.shortens]
     room = int(SHARE * target_tokens) - sum([MARKER_TOKENS // (2 if cut.brief else 1) for cut in shortened])
+    room -= sum(map(cost_of, gone.older.values()))
     notice = ""
     if with_notice and dropped and says_what_is_gone(config, step):
         notice = notice_text(request, gone, dropped, len(shortened), step=step, room_tokens=room - costs)
@@ -116,7 +121,11 @@ def write_inserted(
         most = min(room_tokens, room - len(notice) // CHARS_A_TOKEN)
         gaps = _with_texts(gone.gaps, most, gone.unmarkable, recall=config.offers_recall)
     summary = request.summary_so_far.join(SUMMARY_TAGS) if with_summary and request.summary_so_far else ""
-    return _placed(gaps, gone.unmarkable, notice, summary, before)
+    placed = _placed(gaps, gone.unmarkable, notice, summary, before)
+    lines = dict(gone.older)
+    for key, line in placed.lines.items():
+        lines[key] = f"{lines[key]}\n{line}" if key in lines else line
+    return replace(placed, lines=lines)
 
 
 def says_what_is_gone(config: Config, step: int) -> bool:
@@ -199,7 +208,7 @@ def _text(gap: Gap, *, names: int, recall: bool) -> str:
     return _count_only(gap)[:-1] + "".join(parts) + "]"
 
 
-def _cost(text: str) -> int:
+def cost_of(text: str) -> int:
     """About what a marker comes to, rather more than less: a plan would spend most of its time with counting them."""
     return len(text) // CHARS_A_TOKEN + 4
 
@@ -207,17 +216,17 @@ def _cost(text: str) -> int:
 def _with_texts(gaps: Sequence[Gap], most: int, unmarkable: AbstractSet[str], *, recall: bool) -> tuple[Gap, ...]:
     """Give the gaps their texts: those of unchanged ones stay, the newest of the others say most."""
     texts = ["" if gap.before in unmarkable else gap.text or _count_only(gap) for gap in gaps]
-    left = most - sum([_cost(text) for text in texts if text])
+    left = most - sum([cost_of(text) for text in texts if text])
     for index in reversed(range(len(gaps))):
         if left < 0 and texts[index]:
             shorter = _count_only(gaps[index])
-            left, texts[index] = left + _cost(texts[index]) - _cost(shorter), shorter
+            left, texts[index] = left + cost_of(texts[index]) - cost_of(shorter), shorter
     for names, with_reference in ((2, False), (MOST_NAMES, False), (MOST_NAMES, recall)):
         for index in reversed(range(len(gaps))):
             if gaps[index].text or not texts[index]:
                 continue
             longer = _text(gaps[index], names=names, recall=with_reference)
-            more = _cost(longer) - _cost(texts[index])
+            more = cost_of(longer) - cost_of(texts[index])
             if more <= left:
                 left, texts[index] = left - more, longer
     pairs = zip(gaps, texts, strict=True)

@@ -23,7 +23,7 @@ from .consequences import close_turn, leave_nobody_unanswered, markers_room, mer
 from .draft import Draft
 from .floor import floor, own_tokens, pinned
 from .forms import SHORTENING, Forms
-from .insertions import Gone, Inserted, what_is_gone, write_inserted
+from .insertions import Gone, Inserted, cost_of, what_is_gone, write_inserted
 from .losses import SEALED_SHARE, FirstPersonLast, Largest, Least, Loss
 from .plan_request import PlanRequest
 from .promises import Bounds, Stage, newest_groups
@@ -100,19 +100,19 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(room)
     forms = Forms(draft, bounds)
     stage = _choose(draft, request, forms, strategy, goals)
-    _follow(draft, bounds, strategy)
-    draft.reserve(-room)
+    older = _follow(draft, request, bounds, strategy)
+    draft.reserve(sum(map(cost_of, older.values())) - room)
     goal = (draft.target_tokens + goals.limit) // 2 if draft.total_tokens > goals.limit else draft.total_tokens
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
     try:
-        fitted = _fit(draft, request, forms, goal, step)
+        fitted = _fit(draft, request, forms, goal, step, older)
     except FloorError:
         opening = [p for p in draft.left() if bounds.leave[p] == Stage.OPENING and p not in draft.fixed]
         if not opening:
             raise
         for position in opening:
             draft.drop(position)
-        fitted = _fit(draft, request, forms, goal, step)
+        fitted = _fit(draft, request, forms, goal, step, older)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,
@@ -172,17 +172,23 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
         choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), newest)
 
 
-def _follow(draft: Draft, bounds: Bounds, strategy: Strategy) -> None:
-    """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used."""
+def _follow(draft: Draft, request: PlanRequest, bounds: Bounds, strategy: Strategy) -> dict[str, str]:
+    """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used.
+
+    Returns:
+        By the id of a result, the line that says that its file changed since.
+    """
     uses = FileUses.of(draft)
+    before = request.previous.cuts if request.previous is not None else {}
     if not all(draft.kept):
         if draft.gap_tokens:
             merge_gaps(draft, bounds)
         leave_nobody_unanswered(draft)
         close_turn(draft, bounds)
-        replace_stale_reads(draft, uses)
+    older = replace_stale_reads(draft, uses, before)
     if strategy.uses_room and use_room(draft):
-        replace_stale_reads(draft, uses)
+        older = replace_stale_reads(draft, uses, before)
+    return older
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,14 +211,14 @@ _INSERTED = ((True, True, True),) * 3 + ((False, True, True), (False, False, Tru
 """What is inserted in each attempt to fit the budget: the notice, the summary, the markers of gaps."""
 
 
-def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int) -> _Fitted:
+def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int, older: Mapping[str, str]) -> _Fitted:
     """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
 
     Raises:
         FloorError: it fits in no way.
     """
     tokens = 0
-    gone = what_is_gone(draft, request)
+    gone = what_is_gone(draft, request, older)
     for inserts in _INSERTED:
         if draft.total_tokens > goal:
             choose(draft, forms, Largest(draft, forms, Stage.LAST), goal)

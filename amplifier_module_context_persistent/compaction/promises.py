@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.tool_kinds import TODO
+from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
 
 
@@ -88,7 +89,8 @@ class Bounds:
 
 ANSWERS_SHARE = 0.5  # of the target, for last words; a quarter of it in any case, what all else leaves if that is more
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
-ANSWER_CHARS = (400, 270)  # that last words keep; the shorter length where the longer one is too much for all of them
+ANSWER_CHARS = (320, 270)  # of the head of last words; the shorter length where the longer one is too much for all,
+ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
 OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
@@ -173,7 +175,7 @@ def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
 
 
 def last_words(draft: Draft) -> Iterator[Hold]:
-    """The last words of finished turns, shortened to a paragraph."""
+    """The last words of finished turns, shortened to a paragraph, and their end where it asks something."""
     yield from _answers_held(draft)[0]
 
 
@@ -228,19 +230,26 @@ def _answers_held(draft: Draft) -> tuple[list[Hold], int]:
             break
     excess = sum(sizes.values()) - max(room, int(ANSWERS_SHARE * draft.target_tokens))
     free = _every_second(draft, sizes, excess)
-    cut = Cut(chars, 0, whole_words=True, brief=True)
     held = []
     for position in positions:
         head = draft.view.groups[position].head
-        long = sum(head.terms.text_chars) > _MUCH * chars and draft.chars_of(head) > chars
+        cut = _answer_cut(head, chars)
+        shown = cut.head_chars + cut.tail_chars
+        long = sum(head.terms.text_chars) > _MUCH * shown and draft.chars_of(head) > shown
         if position not in free:
             held.append(Hold(position, Stage.HELD, Stage.FREE if long else Stage.LAST, cut if long else None))
     return held, sum(sizes.values()) - max(0, excess)
 
 
+def _answer_cut(head: Entry, chars: int) -> Cut:
+    """The cut of last words to so many characters of their head, and their end where it asks something."""
+    return Cut(chars, ANSWER_END_CHARS if head.asks else 0, whole_words=True, brief=True)
+
+
 def _answer_tokens(draft: Draft, position: int, chars: int) -> int:
-    """What last words come to that keep so many characters; those that are cut already stay as they are."""
+    """What last words come to that keep so many characters of their head; those that are cut already stay so."""
     head = draft.view.groups[position].head
+    chars += _answer_cut(head, chars).tail_chars
     thinking = 0 if head.id in draft.silent else head.thinking_tokens
     size, whole = draft.sizes[position] - thinking, sum(head.terms.text_chars)
     if head.id in draft.cuts or whole <= _MUCH * chars:
@@ -287,6 +296,10 @@ PROMISES = (
     ),
     Promise("start of the turn", "What follows the newest message of a person, up to a result, stays.", start_of_turn),
     Promise("what to do", "The newest list of what to do stays.", list_of_what_to_do),
-    Promise("last words", "The last words of a finished turn stay, shortened to a paragraph.", last_words),
+    Promise(
+        "last words",
+        "The last words of a finished turn stay, shortened to a paragraph, with the end where it asks something.",
+        last_words,
+    ),
     Promise("interrupted turns", "Of two turns without last words something that was said stays.", interrupted_turns),
 )

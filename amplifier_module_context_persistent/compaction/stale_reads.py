@@ -2,13 +2,14 @@
 
 Where a plan leaves out a change, results of reading the same file before it, which show lines that the change replaced,
 become a line that says so. A read that has to stay as it is, a pin for example, keeps the change in the view instead.
+Where the change only put lines in around those that a result shows, a line after it says that the file changed since.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..messages.elide import Cut
@@ -60,60 +61,66 @@ class FileUses(NamedTuple):
         return cls(reads, changes)
 
 
-def replace_stale_reads(draft: Draft, uses: FileUses) -> bool:
-    """Replace the stale results of a view that leaves groups out; whether anything changed."""
+def replace_stale_reads(draft: Draft, uses: FileUses, before: Mapping[str, Cut]) -> dict[str, str]:
+    """Replace the results that show what a change replaced which the view leaves out.
+
+    Args:
+        draft: the view in the making.
+        uses: what its groups read and change.
+        before: the cuts of the plan that was followed so far.
+
+    Returns:
+        By the id of a result, the line to put after it where such a change only put lines in around what it shows.
+    """
     replaced: dict[tuple[int, int], Replaced] = {}
-    changed = False
+    older: defaultdict[str, list[str]] = defaultdict(list)
     kept = draft.kept
     for read in uses.reads:
-        changes = uses.changes.get(file_name(read.path))
-        if not changes or not kept[read.position] or not read.result.id:
+        result, path = read.result, read.path
+        if not kept[read.position] or not result.id:
             continue
-        later = [change for change in changes if change.position > read.position and same_file(change.path, read.path)]
+        line = f"[{path} changed since; read it again]"
+        said_before = result.id in before and line in before[result.id].then
+        later = [change for change in uses.changes.get(file_name(path), ()) if change.position > read.position]
+        later = [change for change in later if same_file(change.path, path)]
         hidden = [change for change in later if not kept[change.position]]
-        stale = _stale_by(draft, read, hidden, replaced) if hidden else []
-        if not stale:
+        shown = set(_shown_lines(draft, result)) if hidden or said_before else None
+        if not shown:
             continue
-        changed = True
-        if read.position in draft.fixed or draft.view.groups[read.position].pinned:
+        text = "\n".join(shown)
+        what = [(change, _replaced(draft, change, replaced)) for change in hidden]
+        stale = [change for change, lines in what if _takes_away(lines, shown, text)]
+        if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):
             for change in stale:
-                if not draft.kept[change.position]:
+                if not kept[change.position]:
                     draft.restore(change.position)
-        else:
-            note = f"[out of date: {read.path} changed since by {_edits(len(later))}; read it again]"
-            draft.cut(read.position, read.result, Cut(0, 0, instead=note))
-    return changed
+        elif stale:
+            note = f"[out of date: {path} changed since by {_edits(len(later))}; read it again]"
+            draft.cut(read.position, result, Cut(0, 0, instead=note))
+        elif said_before or any(_puts_in(lines, shown) for _, lines in what):
+            older[result.id].append(line)
+    return {key: "\n".join(dict.fromkeys(lines)) for key, lines in older.items()}
 
 
 def _edits(count: int) -> str:
     return "1 edit" if count == 1 else f"{count} edits"
 
 
-def _stale_by(
-    draft: Draft, read: FileUse, hidden: list[FileUse], replaced: dict[tuple[int, int], Replaced]
-) -> list[FileUse]:
-    """Those of the changes that are left out which replaced lines that the result of a read shows."""
-    shown = list(_shown_lines(draft, read.result))
-    if not shown:
-        return []
-    text = "\n".join(shown)
-    stale = []
-    for change in hidden:
-        key = change.position, change.call
-        if key not in replaced:
-            replaced[key] = _replaced(draft, change)
-        if _takes_away(replaced[key], shown, text):
-            stale.append(change)
-    return stale
-
-
-def _takes_away(replaced: Replaced, shown: list[str], text: str) -> bool:
+def _takes_away(replaced: Replaced, shown: Set[str], text: str) -> bool:
     """Whether a change takes lines away that are shown, or a part of one."""
     if replaced.unknown:
         return True
     if replaced.new is not None:
-        return any(line not in replaced.new for line in shown)
+        return not shown <= replaced.new
     return any(line in text for line in replaced.gone if len(line) >= LEAST_LINE_CHARS)
+
+
+def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
+    """Whether a change that takes nothing away puts lines in beside those that are shown, or nobody knows where."""
+    if replaced.new is not None:
+        return any(len(line) >= LEAST_LINE_CHARS for line in replaced.new - shown)
+    around = {line for line in replaced.around if len(line) >= LEAST_LINE_CHARS}
+    return bool(replaced.put) and (not shown.isdisjoint(around) if around else not replaced.gone)
 
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
@@ -129,9 +136,11 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
                 yield line
 
 
-def _replaced(draft: Draft, change: FileUse) -> Replaced:
-    (message,) = draft.fetch([draft.view.groups[change.position].head])
-    calls = calls_with_arguments(message)
-    if change.call >= len(calls):
-        return Replaced(unknown=True)
-    return replaced_by(call_arguments_of(calls[change.call]))
+def _replaced(draft: Draft, change: FileUse, known: dict[tuple[int, int], Replaced]) -> Replaced:
+    key = change.position, change.call
+    if key not in known:
+        (message,) = draft.fetch([draft.view.groups[change.position].head])
+        calls = calls_with_arguments(message)
+        arguments = call_arguments_of(calls[change.call]) if change.call < len(calls) else {}
+        known[key] = replaced_by(arguments)
+    return known[key]

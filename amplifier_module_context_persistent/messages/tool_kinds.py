@@ -125,26 +125,38 @@ class Replaced:
     new: frozenset[str] | None = None
     """Where the whole file is written: all of its lines."""
     unknown: bool = False
+    put: frozenset[str] = frozenset()
+    """The lines that are put in."""
+    around: frozenset[str] = frozenset()
+    """Those beside them that stay."""
 
 
 def replaced_by(arguments: Mapping[str, Any]) -> Replaced:
-    """What lines (without the blanks around them) a call that changes a file takes out of it."""
+    """What lines (without the blanks around them) a call that changes a file takes out of it and puts in."""
     pairs = [_pair(arguments)]
     for key in _EDIT_LISTS:
         if isinstance(listed := arguments.get(key), list):
             pairs += [_pair(item) for item in listed if isinstance(item, dict)]
     known = [(old, new) for old, new in pairs if old is not None]
     if known:
-        gone = {line for old, new in known for line in lines_of(old or "") - lines_of(new or "")}
-        return Replaced(frozenset(gone))
+        texts = [(lines_of(old), lines_of(new or "")) for old, new in known]
+        return Replaced(
+            frozenset().union(*[old - new for old, new in texts]),
+            put=frozenset().union(*[new - old for old, new in texts]),
+            around=frozenset().union(*[old & new for old, new in texts]),
+        )
     if (patch := _first(arguments, _PATCH_KEYS)) is not None and ("\n-" in patch or "\n+" in patch):
         lines = patch.split("\n")
         taken = {line[1:].strip() for line in lines if line.startswith("-") and not line.startswith("---")}
         put = {line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")}
-        return Replaced(frozenset(taken - put - {""}))
+        around = {line.strip() for line in lines if line.startswith(" ")}
+        return Replaced(
+            frozenset(taken - put - {""}), put=frozenset(put - taken - {""}), around=frozenset(around - {""})
+        )
     if (whole := _first(arguments, WHOLE_KEYS)) is not None:
         return Replaced(new=frozenset(lines_of(whole)))
-    return Replaced(unknown=_first(arguments, NEW_KEYS) is None)  # what is only inserted takes nothing out
+    new = _first(arguments, NEW_KEYS)  # what is only inserted takes nothing out
+    return Replaced(unknown=new is None, put=frozenset(lines_of(new or "")))
 
 
 def lines_of(text: str) -> set[str]:

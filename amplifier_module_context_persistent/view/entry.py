@@ -6,6 +6,7 @@ nothing that a provider accepts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 from ..messages.elide import Cut, elide_message
 from ..messages.identifiers import NO_TERMS, Terms, terms_of
 from ..messages.media_blocks import Medium, media_of
-from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
+from ..messages.message import Call, Message, as_json, calls_of, result_id_of, texts_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
     for_model,
@@ -36,6 +37,8 @@ INSTRUCTING = ("system", "developer")
 """The roles of system text."""
 
 _KNOWN_TOOLS = ToolKinds()
+_END_CHARS = 60  # where the question is looked for that ends a text
+_QUESTION = re.compile("[?\uff1f\u061f]")  # of Latin, Chinese and Arabic script
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class Entry:
     """A result that is shown by this cut where no plan says otherwise."""
     refers_to: str = ""
     """A page that `recall` gave: the id of the message that it was taken from."""
+    asks: bool = False
+    """What the model said: whether it ends with a question."""
     terms: Terms = NO_TERMS
     """What it shows that may be needed again."""
     uses: tuple[Use, ...] = ()
@@ -198,6 +203,7 @@ def _describe(
         thinking_tokens=tokens - count(spoken) if spoken is not None and spoken is not accepted else 0,
         offload=offload,
         refers_to=recalled_from(message),
+        asks=role == "assistant" and accepted is not None and _asks(accepted),
         terms=terms_of(accepted) if accepted else NO_TERMS,
         uses=kinds.uses_of(accepted) if accepted and calls else (),
         size_bytes=size_bytes,
@@ -206,6 +212,11 @@ def _describe(
         line_before=line_before(message),
         media=media_of(accepted, count) if accepted is not None and isinstance(accepted.get("content"), list) else (),
     )
+
+
+def _asks(accepted: Message) -> bool:
+    """Whether the end of the text has a question in it."""
+    return any(_QUESTION.search(text[-_END_CHARS:]) for text in texts_of(accepted)[-1:])
 
 
 def _first_shown(accepted: Message, offload: Cut | None, message_id: str, *, late: bool) -> Message:

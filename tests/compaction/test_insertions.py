@@ -67,7 +67,7 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     made = request.draft()
     for position in dropped:
         made.drop(position)
-    gone = what_is_gone(made, request)
+    gone = what_is_gone(made, request, {})
     return gone, written(gone=gone, request=request)
 
 

@@ -21,9 +21,10 @@ from amplifier_module_context_persistent.compaction.promises import (
     start_of_turn,
 )
 from amplifier_module_context_persistent.errors import FloorError
-from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.plan import Plan
-from tests.support.drafts import draft, draft_of, history, request_of
+from amplifier_module_context_persistent.view.render import shorten
+from tests.support.drafts import count, draft, draft_of, history, request_of
 from tests.support.messages import Message
 from tests.support.view_properties import examples
 
@@ -112,12 +113,29 @@ def test_last_words_are_the_last_text_before_a_person_speaks() -> None:
 
 
 def test_last_words_are_held_within_their_share_shortened_as_far_as_needed() -> None:
-    """To 400 characters, or down to 270 where there are many."""
-    few, many = (list(last_words(draft("u:9 t:200 a:300 " * n + "u:9", 1_000))) for n in (2, 5))
-    assert [(hold.to and hold.to.head_chars) for hold in few] == [400] * 2
-    assert [(hold.to and hold.to.head_chars) for hold in many] == [270] * 5
+    """Their head to 320 characters, or down to 270 where there are many."""
+    few, many = (list(last_words(draft("u:9 t:200 a:300 " * n + "u:9", 1_000))) for n in (2, 4))
+    assert [(hold.to and hold.to.head_chars) for hold in few] == [320] * 2
+    assert [(hold.to and hold.to.head_chars) for hold in many] == [270] * 4
     short = list(last_words(draft("u:9 a:9 u:9 a:100 u:9", 1_000)))
     assert [hold.to for hold in short] == [None, None]  # not so much longer than their cut
+
+
+def test_last_words_end_with_the_question_that_the_next_person_answers() -> None:
+    """They keep it with their head, at every length that they are cut to."""
+    for turns in (2, 4):
+        messages = history("u:9 t:200 a:300 " * turns + "u:9 t:900 a:9")
+        asked = [message for message in messages if message["role"] == "assistant" and message["content"]][:turns]
+        for number, message in enumerate(asked):
+            message["content"] += f"\n\nShall I drop the old table {number} and write it anew from the backup?"
+        plan = compact(request_of(messages, 2_000)).plan
+        for message in asked:
+            shown = shorten(classify(0, message, count), message, plan.cuts[message["metadata"]["message_id"]])[
+                "content"
+            ]
+            assert shown.endswith(message["content"][-60:])
+            assert shown.startswith(message["content"][:200])
+            assert len(shown) < 600
 
 
 def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:

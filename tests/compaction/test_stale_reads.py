@@ -1,12 +1,18 @@
 """Results of reading a file that an edit changed which the view leaves out."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.stale_reads import FileUses, replace_stale_reads
+from amplifier_module_context_persistent.messages.elide import WHOLE, Cut
 from tests.support.drafts import check_total, draft_of
 
+NOTHING: Mapping[str, Cut] = {}
+LINE = "[src/a.py changed since; read it again]"
 TEXT = "    1\tfirst_line = compute()\n    2\tsecond_line = compute()"
 
 
@@ -32,12 +38,17 @@ def history(old: str = "first_line = compute()", *, result: str = "edited", **me
     ]
 
 
+def look(made: Draft, before: Mapping[str, Cut] = NOTHING) -> dict[str, str]:
+    return replace_stale_reads(made, FileUses.of(made), before)
+
+
 def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
     """It says so; what was read after the edit stays."""
     made = draft_of(history(), 100)
-    assert not replace_stale_reads(made, FileUses.of(made))  # both are shown
+    look(made)
+    assert made.cuts == {}  # both are shown
     made.drop(1)
-    assert replace_stale_reads(made, FileUses.of(made))
+    look(made)
     assert made.cuts["m0b"].instead == "[out of date: src/a.py changed since by 1 edit; read it again]"
     assert "m2b" not in made.cuts
     check_total(made)
@@ -54,7 +65,7 @@ def test_a_read_that_is_true_stays(old: str, result: str) -> None:
     """Also where another part of the file was changed, or nothing."""
     made = draft_of(history(old, result=result), 100)
     made.drop(1)
-    assert not replace_stale_reads(made, FileUses.of(made))
+    assert look(made) == {}
     assert made.cuts == {}
 
 
@@ -62,6 +73,56 @@ def test_a_pinned_read_keeps_its_edit() -> None:
     """Both stay."""
     made = draft_of(history(pinned=True), 100)
     made.drop(1)
-    assert replace_stale_reads(made, FileUses.of(made))
+    look(made)
     assert made.kept == [True, True, True]
     assert made.cuts == {}
+
+
+PUT_IN = "first_line = compute()\nput_in_later = 3\nsecond_line = compute()"
+INSERTS = [
+    {"old_string": "first_line = compute()\nsecond_line = compute()", "new_string": PUT_IN},
+    {"edits": [{"old_string": "first_line = compute()", "new_string": "first_line = compute()\nput_in_later = 3"}]},
+    {"insert_line": 1, "new_str": "put_in_later = 3"},
+    {"patch": "@@ -1,2 +1,3 @@\n first_line = compute()\n+put_in_later = 3\n second_line = compute()"},
+    {"content": PUT_IN},
+]
+
+
+@pytest.mark.parametrize("edit", INSERTS)
+@pytest.mark.parametrize("pinned", [{}, {"pinned": True}])
+def test_a_read_says_that_its_file_changed_since_where_lines_were_put_in(
+    edit: dict[str, Any], pinned: dict[str, Any]
+) -> None:
+    """All that it shows is still there, so it stays, with a line after it; where the edit is shown there is none."""
+    read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT, **pinned)
+    made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
+    made.fixed = frozenset()
+    assert look(made) == {}
+    made.drop(1)
+    assert look(made) == {"m0b": LINE}
+    assert made.cuts == {}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"old_string": "third_line = compute()", "new_string": "third_line = compute()\nput_in_later = 3"},
+        {"old_string": "third_line = compute()", "new_string": "put_in_later = 3"},
+        {"content": "first_line = compute()\nsecond_line = compute()\n"},
+    ],
+)
+def test_a_read_of_another_part_of_the_file_does_not(edit: dict[str, Any]) -> None:
+    """Nor where nothing was put in."""
+    read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT)
+    made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
+    made.drop(1)
+    assert look(made) == {}
+
+
+def test_the_line_stays_with_later_plans_while_the_read_shows_anything() -> None:
+    """They no longer see the edit that was left out."""
+    made = draft_of(group(0, "read_file", {"file_path": "src/a.py"}, TEXT), 100)
+    before = {"m0b": replace(WHOLE, then=f"{LINE}\n[2 messages left out]")}
+    assert look(made, before) == {"m0b": LINE}
+    made.cuts["m0b"] = Cut(0, 0)
+    assert look(made, before) == {}

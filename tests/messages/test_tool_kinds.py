@@ -46,20 +46,24 @@ def test_the_configuration_allows_every_kind() -> None:
     assert KINDS == TOOL_KINDS
 
 
+def lines(gone: str = "", put: str = "", around: str = "") -> Replaced:
+    return Replaced(frozenset(gone.split()), put=frozenset(put.split()), around=frozenset(around.split()))
+
+
 REPLACED: list[tuple[dict[str, Any], Replaced]] = [
-    ({"old_string": "a\n  b\nc", "new_string": "a\nd\nc"}, Replaced(frozenset({"b"}))),
-    ({"oldText": "a", "newText": "a\nb"}, Replaced()),  # what is only put in takes nothing out
-    ({"edits": [{"old": "a", "new": "b"}, {"old": "c", "new": "c"}]}, Replaced(frozenset({"a"}))),
-    ({"patch": "*** Update File: a\n@@\n-old line\n+new line\n same"}, Replaced(frozenset({"old line"}))),
+    ({"old_string": "a\n  b\nc", "new_string": "a\nd\nc"}, lines("b", "d", "a c")),
+    ({"oldText": "a", "newText": "a\nb"}, lines("", "b", "a")),  # what is only put in takes nothing out
+    ({"edits": [{"old": "a", "new": "b"}, {"old": "c", "new": "c"}]}, lines("a", "b", "c")),
+    ({"patch": "*** Update File: a\n@@\n-old\n+new\n same"}, lines("old", "new", "same")),
     ({"content": "one\ntwo"}, Replaced(new=frozenset({"one", "two"}))),
-    ({"insert_text": "x", "insert_line": 3}, Replaced()),
+    ({"insert_text": "x", "insert_line": 3}, lines("", "x")),
     ({"what": 1}, Replaced(unknown=True)),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "replaced"), REPLACED)
-def test_what_a_change_takes_out(arguments: dict[str, Any], replaced: Replaced) -> None:
-    """The lines that are gone after it, or all but those that it writes."""
+def test_what_a_change_takes_out_and_puts_in(arguments: dict[str, Any], replaced: Replaced) -> None:
+    """The lines that are gone after it, those that are new and those beside them; or all that it writes."""
     assert replaced_by(arguments) == replaced
 
 
