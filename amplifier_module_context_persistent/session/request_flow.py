@@ -104,13 +104,10 @@ class RequestFlow:
     async def _ask(self, token_budget: int | None, provider: Any | None) -> Ask:
         """Gather what a request is made from: budget, what the provider says, system text, tools."""
         await self._usage.settle(self._store)
-        head_text = (
-            well_formed(str(await self.factory()))
-            if self.factory is not None
-            else await self._prompt.restore(self._store)
-        )
-        if self.factory is None and head_text is not None and self._prompt.is_first_use():
-            await self._host.emit("context:system_prompt_restored", {"characters": len(head_text)})
+        if self.factory is not None:
+            head_text: str | None = well_formed(str(await self.factory()))
+        else:
+            head_text = await self._prompt.restore(self._store, self._host)
         return Ask(
             token_budget,
             provider,
@@ -187,9 +184,8 @@ class SystemPrompt:
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled
         self._text: str | None = None
-        self._is_told = False
 
-    async def restore(self, store: Store) -> str | None:
+    async def restore(self, store: Store, host: Host) -> str | None:
         """Find the text for the next view; None if there is none, or a system message stands in for it.
 
         Raises:
@@ -197,27 +193,19 @@ class SystemPrompt:
         """
         if not self._enabled:
             return None
-        session = await store.open()
-        if not session.history.authoritative:
-            self._enabled = False
-            return None
+        session, known = await store.open(), self._text
 
         def find(log: Log) -> str | None:
             log.follow()
             if has_system_prompt(log):
                 return None
-            if self._text is None:
-                self._text = last_head_text(log)
-            return self._text
+            return known if known is not None else last_head_text(log)
 
-        text = await session.read(find)
-        self._enabled = text is not None
-        return text
-
-    def is_first_use(self) -> bool:
-        """Whether this is asked for the first time."""
-        first, self._is_told = not self._is_told, True
-        return first
+        self._text = await session.read(find) if session.history.authoritative else None
+        self._enabled = self._text is not None
+        if known is None and self._text is not None:
+            await host.emit("context:system_prompt_restored", {"characters": len(self._text)})
+        return self._text
 
 
 def has_system_prompt(log: Log) -> bool:

@@ -134,21 +134,15 @@ class PinTool:
 
 
 async def mount_tools(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount the configured tools for a manager, each unless a tool of that name is mounted already."""
-    await mount_recall(coordinator, manager)
+    """Mount the configured tools for a manager, each unless a tool of that name is mounted already.
+
+    If `max_tokens` is configured below `RECALL_LEAST_TOKENS`, `recall` is not mounted: its definition is part of every
+    request and would cost more of such a budget than it is worth.
+    """
+    if manager.config.offers_recall:
+        await _mount(coordinator, RecallTool(manager))
     if manager.config.pin:
         await _mount(coordinator, PinTool(manager))
-
-
-async def mount_recall(coordinator: Any, manager: PersistentContextManager) -> None:
-    """Mount `recall` for a manager.
-
-    If `max_tokens` is configured below `RECALL_LEAST_TOKENS` it is not mounted: its definition is part of every request
-    and would cost more of such a budget than it is worth.
-    """
-    if not manager.config.offers_recall:
-        return
-    await _mount(coordinator, RecallTool(manager))
 
 
 async def _mount(coordinator: Any, tool: RecallTool | PinTool) -> None:

@@ -39,8 +39,9 @@ from ..messages.text import well_formed
 from .readers import ANTHROPIC, GEMINI, OPENAI
 
 WIRE = "wire"
-LATE_SYSTEM = "late_system"
 """The name under which plans, headers and receipts say that views follow these rules."""
+LATE_SYSTEM = "late_system"
+"""Likewise headers, how late system messages are shown."""
 
 _ANY = 1 << 40
 _PLAIN = re.compile(r"[^a-zA-Z0-9_-]")

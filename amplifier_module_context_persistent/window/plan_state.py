@@ -155,24 +155,6 @@ def _groups_of(entries: list[Entry], ordinals: AbstractSet[int]) -> Iterator[Gro
     return (group for group in tool_groups(entries) if any(entry.ordinal in ordinals for entry in group.entries()))
 
 
-def stored_plan_state(
-    log: Log, record: Message, classify_all: ClassifyAll, count: Count, boundary: str
-) -> tuple[PlanState, int]:
-    """Load the plan that the log holds; and how much of the live history it covers.
-
-    Raises:
-        ValueError: it cannot be followed.
-    """
-    ordinals, upto = kept_ordinals(log.index, record)
-    entries = classify_all(ordinals)
-    plan = Plan.from_record(record, [entry.id for entry in entries])
-    entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, count))
-    cut = [entry for entry in entries if entry.id in plan.cuts]
-    cut_tokens = cut_sizes(cut, plan.cuts, log.read([entry.ordinal for entry in cut]), count, boundary)
-    covers = log.index.live[upto] + 1
-    return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), covers), upto + 1
-
-
 logger = logging.getLogger(__name__)
 
 _BATCH = 256  # a longer history without a plan is taken in from its end
@@ -280,17 +262,27 @@ class KeptEntries:
             return
         self._logged = str(record.get("id"))
         try:
-            self.state, self._taken = stored_plan_state(
-                log,
-                record,
-                lambda ordinals: self._source.describe(log, ordinals),
-                self._source.count,
-                self._config.truncate_boundary,
-            )
+            self.state = self._follow_stored(log, record)
         except ValueError as error:
             logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
             return
         self.followed = list(self.state.entries)
+        self._taken = self.state.left_out + len(self.followed)
+
+    def _follow_stored(self, log: Log, record: Message) -> PlanState:
+        """The state after the plan that the log holds.
+
+        Raises:
+            ValueError: it cannot be followed.
+        """
+        count, boundary = self._source.count, self._config.truncate_boundary
+        ordinals, upto = kept_ordinals(log.index, record)
+        entries = self._source.describe(log, ordinals)
+        plan = Plan.from_record(record, [entry.id for entry in entries])
+        entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, count))
+        cut = [entry for entry in entries if entry.id in plan.cuts]
+        cut_tokens = cut_sizes(cut, plan.cuts, log.read([entry.ordinal for entry in cut]), count, boundary)
+        return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, other: KeptEntries) -> None:
         """Take over another window's plan and entries."""
