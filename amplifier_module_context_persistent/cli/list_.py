@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
@@ -165,7 +166,7 @@ class _Matching:
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
         from ..search.pattern import text_pattern  # most lists are of all sessions
-        from ..transcript.project_search import SessionsSearch
+        from ..transcript.project_search import SessionsSearch, may_match_there
 
         try:
             self._pattern = text_pattern(words)
@@ -174,11 +175,18 @@ class _Matching:
         has_catalogues = all(session.project and isinstance(session.path, Path) for session in sessions)
         self._catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
         self._has_catalogues = has_catalogues
+        self._stored: set[SessionFile] | None = None
+        """Those in a database that may match; None where all may."""
+        if (where := storage()) is not None:
+            with suppress(LogError):
+                self._stored = set(may_match_there(sessions, where, self._pattern))
 
     def is_found_in(self, session: SessionFile) -> bool:
         """Whether one of a session's messages says it."""
         from ..transcript.search import search
 
+        if self._stored is not None and session not in self._stored:
+            return False
         if self._has_catalogues and self._catalogues.rules_out(session):
             return False
         try:

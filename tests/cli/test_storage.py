@@ -1,6 +1,7 @@
 """`context-persistent storage init`: the tables, the rights of a role, and what is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -8,9 +9,10 @@ from click.testing import CliRunner
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.cli import main
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
-from tests.support.logs import STAMP, append, numbers
+from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import TestServer
 
 POSTGRES_PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
@@ -124,6 +126,35 @@ def test_policies_keep_each_role_to_its_own_logs(server: TestServer) -> None:
             listed = CliRunner().invoke(main, ["list", "--all", "--storage", as_role])
             assert (listed.exit_code, f"of-{role}" in listed.output) == (0, True)
         assert server.execute(f"set role {role}; select count(*) from context_persistent.glance") == [(1,)]
+    server.execute("drop schema context_persistent cascade")
+
+
+def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
+    """As they are printed in `docs/postgres.md`, whatever characters stand in messages."""
+    url = f"{server.server.get_uri()}&schema=context_persistent"
+    assert init(url)[0] == 0
+    odd = ["plain \x00", "lone \ud800", "中文 größer" * 30, 'a "quote" \\u0000 \\']
+    messages: list[dict[str, Any]] = [{"role": "user", "content": text} for text in odd]
+    messages += [{"role": "assistant", "content": "", "tool_calls": calls} for calls in (
+        [{"id": "a", "tool": "bash", "arguments": {}}, {"id": "b", "name": "bash", "arguments": {}}],
+        [{"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{}"}}], [])]  # fmt: skip
+    log = PostgresLog(f"{url}#-home-u-app/s1")
+    append_bodies(
+        log,
+        *(encode_message(each, message_id=f"m{n}", timestamp=STAMP) for n, each in enumerate(messages)),
+        encode_control("usage", provider="p", model="m", actual_tokens=70, output_tokens=7),
+        encode_control("usage", provider="p", model="m", actual_tokens=30, output_tokens=None),
+    )
+    log.close()
+    section = POSTGRES_PAGE.read_text().partition("## Questions as queries")[2].partition("\n## ")[0]
+    answers = [server.execute(part.removeprefix("sql")) for part in section.split("```") if part.startswith("sql")]
+    by_project, by_day, tables, _connected, by_role, tools, tokens = answers
+    assert by_project[0][:3] == ("-home-u-app", 1, 7)
+    assert by_day[0][1:] == ("postgres", 1, 9)
+    assert {"log", "record", "glance", "version"} == {row[0] for row in tables}
+    assert by_role == [(STAMP[:10], "assistant", 3), (STAMP[:10], "user", 4)]
+    assert tools == [("bash", 2), ("grep", 1)]
+    assert tokens == [("-home-u-app", 2, 100, 7)]
     server.execute("drop schema context_persistent cascade")
 
 

@@ -2,18 +2,22 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.cli import search as search_module
 from amplifier_module_context_persistent.log.location import location_of, parse_location, without_password
 from amplifier_module_context_persistent.log.open import open_log
+from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.transcript import overview
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 from fixtures.generate import generate_session
-from tests.support.logs import append
+from tests.support.logs import append, append_bodies
 from tests.support.postgres import TestServer
 from tests.support.recorded_sessions import Recorded
 from tests.support.sessions_of_a_home import log_of, run
@@ -266,6 +270,10 @@ async def test_one_question_finds_which_sessions_to_search(
         lines = [[{**json.loads(line), "path": ""} for line in done.stdout.splitlines()] for done in (here, there)]
         assert sorted(lines[1], key=str) == sorted(lines[0], key=str), arguments
     assert len(opened) == 1  # of the absent word: a letter of its arguments is escaped
+    looked_at: list[str] = []
+    monkeypatch.setattr(list_, "Transcript", lambda path, **how: looked_at.append(path) or Transcript(path, **how))
+    (listed,) = json.loads(run("list", "--grep", "RETRY_count", "--json", "--storage", storage).stdout)["sessions"]
+    assert (listed["session"], len(looked_at)) == ("s0", 2)
 
 
 async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,3 +320,24 @@ async def test_what_somebody_else_wrote_there_is_not_believed(server: TestServer
     assert run("list", "--all", "--json", "--storage", both).stdout == expected
     server.execute(f"drop table {schema}.glance")
     assert run("list", "--all", "--json", "--storage", both).stdout == expected
+
+
+def test_old_sessions_are_pruned_there(both: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is younger stays; one that grew after it was looked at stays too, and is named."""
+    young = open_log(location_of(both, log_name("young", ".")))
+    message = {"role": "user", "content": "now"}
+    append_bodies(young, encode_message(message, message_id="m", timestamp=datetime.now(UTC).isoformat()))
+    old = open_log(location_of(both, log_name("old", ".")))
+    append(old, 1)
+
+    def asked(*_: Any, **__: Any) -> None:
+        append(old, 2)
+
+    monkeypatch.setattr("amplifier_module_context_persistent.cli.delete.ask", asked)
+    done = run("prune", "--older", "1d", "--storage", both)
+    assert done.exit_code != 0
+    assert "written to since" in done.output
+    listed = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
+    assert {one["session"] for one in listed} == {"young", "old"}
+    young.close()
+    old.close()
