@@ -17,7 +17,9 @@ from amplifier_module_context_persistent.demo.session import ScriptedLoader
 from amplifier_module_context_persistent.session.host import EVENTS
 from tests.support.postgres import TestServer, running_server
 from tests.support.real_sessions import Events, StartSession
+from tests.support.recorded_sessions import Recorded
 from tests.support.snapshot_faults import SnapshotFaults
+from tests.support.snapshots import always
 from tests.support.stored_logs import keep_logs_in
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background; what tests start would ignore it, too
@@ -49,6 +51,24 @@ def without_and_with_snapshots(request: pytest.FixtureRequest, monkeypatch: pyte
     """Run a test twice: as it is, and with a snapshot of any kind in the catalogue of each log before it is opened."""
     if request.param:
         SnapshotFaults(1, monkeypatch)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where a test has its log."""
+    return str(tmp_path / "log.jsonl")
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    """A session whose views are kept, to be compared with what is rebuilt."""
+    return Recorded(tmp_path / "log.jsonl")
+
+
+@pytest.fixture
+def snapshots_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write snapshots of logs however short they are."""
+    always(monkeypatch)
 
 
 @pytest.fixture

@@ -63,11 +63,6 @@ def some_log(path: str, seed: int = 1, count: int = 30) -> None:
     write_file(path, content)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 @ANY_LOG
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 40), damage=st.sampled_from([0.0, 0.0, 0.1, 0.4]))
 def test_kept_figures_are_those_of_the_log(tmp_path: Path, seed: int, count: int, damage: float) -> None:

@@ -46,11 +46,6 @@ def kept(path: str) -> Glance | None:
     return Glances().of(path)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 25), damage=st.sampled_from([0.0, 0.0, 0.3]))
 def test_a_kept_glance_is_that_of_the_log(tmp_path: Path, seed: int, count: int, damage: float) -> None:

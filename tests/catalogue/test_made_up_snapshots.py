@@ -15,12 +15,9 @@ from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.snapshot import COLUMNS
 from tests.support.counted_reads import CountedReads
 from tests.support.made_up_snapshots import altered, parts_of, put_parts
-from tests.support.snapshots import always, known, some_log
+from tests.support.snapshots import known, some_log
 
-
-@pytest.fixture(autouse=True)
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    always(monkeypatch)
+pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
 @pytest.fixture

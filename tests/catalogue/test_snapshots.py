@@ -16,19 +16,12 @@ from amplifier_module_context_persistent.log.record import seal
 from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, append_to, body, content_of, reset_bodies, write_file
-from tests.support.snapshots import always, covered_bytes, is_used, known, make_snapshot, some_log, stored
+from tests.support.snapshots import covered_bytes, is_used, known, make_snapshot, some_log, stored
+
+pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
+
 
 SECRET = "PURPLE-ELEPHANT"
-
-
-@pytest.fixture(autouse=True)
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    always(monkeypatch)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def opened(path: str) -> FileLog:

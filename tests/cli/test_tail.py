@@ -22,11 +22,8 @@ from amplifier_module_context_persistent.maintenance.purge import purge_log
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.logs import append, append_bodies, body, reset_bodies, sealed
+from tests.support.messages import user
 from tests.support.sessions_of_a_home import lines_of, run, start, write
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
 
 
 class Followed:

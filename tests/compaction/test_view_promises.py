@@ -12,9 +12,10 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.view.arrangement import CONTINUED
 from amplifier_module_context_persistent.view.plan import Plan
+from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.view_properties import examples, goes_on
-from tests.support.windows import Desk, count
+from tests.support.windows import Desk
 
 WORDS = ("handler", "session", "token", "cursor", "batch", "writer", "index", "parser", "buffer", "segment", "config")
 FILES = ("src/alpha_file.py", "src/beta_file.py")

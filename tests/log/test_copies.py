@@ -1,7 +1,6 @@
 """Copies of a log: one that is made while the log is written is a valid prefix, and one that is put back is told."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -21,11 +20,6 @@ from tests.support.logs import (
 )
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 class Copying(FakeFiles):

@@ -6,7 +6,6 @@ there, also after the log went on.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -34,11 +33,6 @@ from tests.support.logs import reset_bodies as given_reset
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
 
 BLOCK = 512
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def start() -> bytes:

@@ -38,11 +38,6 @@ from tests.support.logs import (
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 def mode(path: str) -> int:
     return stat.S_IMODE(os.stat(path).st_mode)
 

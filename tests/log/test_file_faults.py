@@ -33,11 +33,6 @@ from tests.support.logs import (
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 @pytest.mark.parametrize(
     "fault",
     [{"short": 0}, {"short": 40}, *({"code": code} for code in (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR))],

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -29,11 +28,6 @@ from tests.support.logs import (
     write_file,
 )
 from tests.support.places import ROOT
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def test_two_logs_on_one_file_interleave(path: str) -> None:

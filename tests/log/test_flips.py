@@ -8,9 +8,8 @@ import pytest
 
 from amplifier_module_context_persistent.log.index import UNCHAINED
 from amplifier_module_context_persistent.log.record import encode_control
-from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, keep, reset_bodies, sealed
-from tests.support.scans import scan
+from tests.support.scans import live_offsets, scan
 
 LOGS: dict[str, tuple[list[bytes], list[int]]] = {
     "a run and new messages": (
@@ -53,10 +52,6 @@ LOGS: dict[str, tuple[list[bytes], list[int]]] = {
         [1, 10, 20],
     ),
 }
-
-
-def live_offsets(scanner: Scanner) -> list[int]:
-    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]
 
 
 @pytest.mark.parametrize("name", LOGS)

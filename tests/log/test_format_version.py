@@ -1,7 +1,6 @@
 """The version gate: which headers make a log read-only, which are refused, and which are mere damage."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from tests.support.logs import append, append_to, body, content_of, findings, nu
 MESSAGES = [body(0), body(1)]
 BARE = b'{"role": "user", "content": "message 7"}\n'
 VERSIONS = [99, 3, 0, -1, True, 2.0, "2", "99", None, [2], {"major": 2}]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def header(version: object, **fields: object) -> bytes:

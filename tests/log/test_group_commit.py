@@ -11,7 +11,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +26,6 @@ from amplifier_module_context_persistent.log.memory import MemoryLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import append, assert_sound, body, giving, in_a_fork, number_of, numbers, stored_numbers
 from tests.support.places import ROOT
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 class GatedLog(FileLog):

@@ -5,7 +5,6 @@ import logging
 import os
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,6 @@ from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, append, append_to, body, content_of, in_a_fork, numbers, sealed, write_file
 
 pytestmark = pytest.mark.usefixtures("without_and_with_snapshots")
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def cut(path: str) -> None:

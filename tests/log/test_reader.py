@@ -17,11 +17,6 @@ from tests.support.fakefs import FakeFiles
 from tests.support.logs import STAMP, body, content_of, in_a_fork, number_of, reset_bodies, sealed, write_file
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 def numbers(reader: LogReader) -> list[int]:
     return [number_of(message) for message in reader.read(reader.index.live)]
 

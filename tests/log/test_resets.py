@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from amplifier_module_context_persistent.log.record import decode, encode_control, member_of
-from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.logs import body, keep, reset_bodies, sealed
-from tests.support.scans import ids, scan
+from tests.support.scans import ids, live_offsets, scan
 
 BEFORE = [body(number) for number in range(6)]
 CONTENT = [body(10), keep(2, 3), body(11), keep(5, 5)]
@@ -118,7 +117,3 @@ def test_no_flipped_bit_changes_more_than_its_message() -> None:
             assert scanner.index.damage
             count += 1
     assert count > 10_000
-
-
-def live_offsets(scanner: Scanner) -> list[int]:
-    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]

@@ -29,7 +29,6 @@ from tests.support.logs import (
 from tests.support.scans import scan
 from tests.support.snapshots import (
     all_of,
-    always,
     flips,
     header,
     is_used,
@@ -41,15 +40,7 @@ from tests.support.snapshots import (
     stored,
 )
 
-
-@pytest.fixture(autouse=True)
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    always(monkeypatch)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
+pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
 def steps(count: int, rng: random.Random) -> list[list[bytes]]:

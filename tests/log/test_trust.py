@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -50,11 +49,6 @@ class OwnedBy(FileSystem):
         if status.st_ino not in self.inodes:
             return status
         return os.stat_result([*status[:4], self.owner, *status[5:]])
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def own(_: str) -> FileSystem | None:

@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -16,17 +15,9 @@ from tests.support.logs import (
     body,
     content_of,
 )
-from tests.support.snapshots import alter_unseen, always, flips, is_used, known, put, some_log, stored
+from tests.support.snapshots import alter_unseen, flips, is_used, known, put, some_log, stored
 
-
-@pytest.fixture(autouse=True)
-def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    always(monkeypatch)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
+pytestmark = pytest.mark.usefixtures("snapshots_of_any_size")
 
 
 def test_a_bit_that_flips_unseen_is_reported_when_its_record_is_read(path: str) -> None:

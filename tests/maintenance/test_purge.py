@@ -53,11 +53,6 @@ from tests.support.purges import (
 from tests.support.real_sessions import StartSession
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 def test_an_id_that_is_not_live_is_refused(path: str) -> None:
     """Nothing is changed, and the message says what to do."""
     write_log(path, body(0), *reset_bodies("r"), body(1))

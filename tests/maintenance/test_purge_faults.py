@@ -12,12 +12,6 @@ from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers
 from tests.support.purges import before, purged
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 OLD, NEW = [0, 1, 2, 3], [2, 3]
 
 

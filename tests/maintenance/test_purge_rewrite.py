@@ -1,7 +1,6 @@
 """What a purge leaves out and what it writes again, in older and damaged logs too."""
 
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -38,11 +37,6 @@ from tests.support.purges import (
     redact,
     write_log,
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def test_before_a_message_all_that_stands_before_it_goes(path: str) -> None:

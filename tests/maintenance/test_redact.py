@@ -1,21 +1,13 @@
 """Redaction by a pattern: what is said goes, ids and structure stay."""
 
 import json
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, assert_sound, body, content_of, saved_tails, write_file
 from tests.support.purges import messages, plan, purged, redact, write_log
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
 
 
 def test_redaction_replaces_what_is_said_and_no_id(path: str) -> None:

@@ -30,11 +30,6 @@ from tests.support.logs import (
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "log.jsonl")
-
-
 def message(role: str, number: int, **more: Any) -> bytes:
     given = {"role": role, "content": f"message {number}", **more}
     return encode_message(given, message_id=f"id-{number}", timestamp=STAMP)

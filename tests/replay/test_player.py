@@ -10,8 +10,9 @@ import pytest
 from amplifier_module_context_persistent.replay import open_transcript, play, requests
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player, common_prefix
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import prefix_breaks
+from tests.support.counters import count
 from tests.support.replays import BUDGET, MESSAGES, record
 
 
@@ -25,10 +26,6 @@ async def test_a_policy_plays_what_the_manager_would_hand_out(tmp_path: Path) ->
     assert [[message["content"] for message in one.view or ()] for one in seen] == texts
     assert [(one.marks, one.tokens) for one in seen] == [(one.marks, one.tokens) for one in recorded]
     assert {one.proved for one in seen} == {None}
-
-
-def count(message):
-    return count_message(message, EstimateCounter())
 
 
 def user(text, **metadata):

@@ -11,13 +11,10 @@ from amplifier_module_context_persistent.replay import PolicyError
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Managed, policy_of
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks.compaction import play
 from fixtures.generate import generate_session
-
-
-def count(message):
-    return count_message(message, EstimateCounter())
+from tests.support.counters import count
 
 
 def test_a_cached_counter_counts_as_the_one_below_it():

@@ -10,17 +10,13 @@ from amplifier_module_context_persistent.replay.policies import POLICIES
 from amplifier_module_context_persistent.replay.reader_measures import Looked, Reader, Reading
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from fixtures.generate import generate_session
-from tests.support.messages import Message
+from tests.support.messages import Message, user
 
 OLD, NEW, OTHER = (f"the {word} line of the file, long enough to be told" for word in ("old", "new", "other"))
 
 
 def numbered(messages: Sequence[Message]) -> list[Message]:
     return [{**message, "metadata": {"message_id": f"m{number}"}} for number, message in enumerate(messages)]
-
-
-def user(text: str) -> Message:
-    return {"role": "user", "content": text}
 
 
 def say(text: str) -> Message:

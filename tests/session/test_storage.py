@@ -6,11 +6,8 @@ import pytest
 
 from amplifier_module_context_persistent import ConfigError, PersistentContextManager
 from tests.support.checker import assert_valid
+from tests.support.messages import user
 from tests.support.postgres import TestServer
-
-
-def user(text: str) -> dict[str, str]:
-    return {"role": "user", "content": text}
 
 
 def texts(messages: list[dict[str, str]]) -> list[str]:

@@ -1,10 +1,22 @@
-"""A counter with the published vocabulary, where this machine has it."""
+"""What counts tokens in tests: mostly the estimate, and the published vocabulary where this machine has it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from amplifier_module_context_persistent.tokens.counter import TokenCounter, open_counter
+from amplifier_module_context_persistent.tokens.counter import (
+    EstimateCounter,
+    TokenCounter,
+    count_message,
+    open_counter,
+)
+
+
+def count(message: dict[str, Any]) -> int:
+    """What a message counts by the estimate."""
+    return count_message(message, EstimateCounter())
 
 
 def exact_counter() -> TokenCounter:

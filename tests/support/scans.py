@@ -23,3 +23,8 @@ def ids(scanner: Scanner, count: int = 40) -> list[int]:
 
 def found(scanner: Scanner) -> list[tuple[str, int, int]]:
     return [(damage.kind, damage.line, damage.offset) for damage in scanner.index.damage]
+
+
+def live_offsets(scanner: Scanner) -> list[int]:
+    """Where the live messages stand."""
+    return [scanner.index.offsets[ordinal] for ordinal in scanner.index.live]

@@ -16,9 +16,9 @@ from amplifier_core.llm_errors import ContextLengthError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support import histories
 from tests.support.checker import check_view, same
+from tests.support.counters import count
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
 
@@ -44,10 +44,6 @@ def examples(count: int) -> Callable[[Any], Any]:
         derandomize=not EXAMPLES,
         phases=[Phase.explicit, Phase.generate],
     )
-
-
-def count(message: Message) -> int:
-    return count_message(message, EstimateCounter())
 
 
 def as_bytes(view: Sequence[Message] | None) -> bytes:

@@ -8,12 +8,13 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.base import Log
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record import encode_message
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.window.message_source import Extras
 from amplifier_module_context_persistent.window.request import ViewRequest, ViewResult
 from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid
+from tests.support.counters import count
 from tests.support.logs import append_bodies
 from tests.support.messages import Message
 
@@ -21,10 +22,6 @@ STAMP = "2026-01-05T09:00:00.000Z"
 
 
 TEXT = "The order keeps its total until it was acknowledged. " * 8
-
-
-def count(message: Message) -> int:
-    return count_message(message, EstimateCounter())
 
 
 class Desk:

@@ -25,11 +25,6 @@ from tests.support.messages import CALLS, Message, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls, made
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    return Recorded(tmp_path / "log.jsonl")
-
-
 async def test_views_over_compactions_and_restarts_are_proved(recorded: Recorded) -> None:
     """Every view of a session that compacts and is resumed is given back by its receipt."""
     for seed in (3, 4, 5):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.arrangement import (
     CONTINUED,
     INTERRUPTED,
@@ -22,17 +21,11 @@ from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid
+from tests.support.counters import count
+from tests.support.messages import user
 from tests.support.view_properties import examples, shared_parts
 
 Message = dict[str, Any]
-
-
-def count(message: Message) -> int:
-    return count_message(message, EstimateCounter())
-
-
-def user(text: str) -> Message:
-    return {"role": "user", "content": text}
 
 
 def says(text: Any = "Done.", *ids: str) -> Message:

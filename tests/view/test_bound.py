@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.readers import Reader
 from amplifier_module_context_persistent.view.render import render
 from tests.support.bound_chain import bound_of
+from tests.support.counters import count
 from tests.support.messages import Message, user
 
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -25,10 +25,6 @@ THOUGHTS = (
     {"type": "text", "text": " \n"},
 )
 """Two pieces of reasoning, and blank text."""
-
-
-def count(message: Message) -> int:
-    return count_message(message, EstimateCounter())
 
 
 def thought(number: int, bound: str = "", **more: Any) -> Message:

@@ -38,11 +38,6 @@ EXAMPLE = Receipt(
 )
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    return Recorded(tmp_path / "log.jsonl")
-
-
 def test_canonical_bytes_do_not_depend_on_the_order_of_keys() -> None:
     """Equal messages have the same bytes, however their keys stand."""
     assert canonical({"a": 1, "b": {"c": [1.5, None], "d": "ü"}}) == canonical(

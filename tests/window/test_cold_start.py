@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.window.cold_start import older_candidates
 from tests.support.checker import assert_valid
+from tests.support.counters import count
 from tests.support.histories import messages
 from tests.support.view_properties import INTERRUPTED, examples
-from tests.support.windows import TEXT, Desk, count
+from tests.support.windows import TEXT, Desk
 
 Message = dict[str, Any]
 BUDGET = 3_000

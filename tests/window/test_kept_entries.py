@@ -4,8 +4,9 @@ from amplifier_module_context_persistent.log.reset_record import Reset, Run, fra
 from amplifier_module_context_persistent.window.request import ViewRequest
 from fixtures.generate import generate_session
 from tests.support.checker import same
+from tests.support.counters import count
 from tests.support.logs import append_bodies
-from tests.support.windows import Desk, count
+from tests.support.windows import Desk
 
 
 def test_the_plan_of_another_process_is_followed() -> None:

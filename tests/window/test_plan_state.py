@@ -5,7 +5,8 @@ from dataclasses import replace
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.window.plan_state import PlanState, mark, visible
-from tests.support.windows import Desk, count
+from tests.support.counters import count
+from tests.support.windows import Desk
 
 
 def desk_with(turns: int) -> Desk:

@@ -6,7 +6,8 @@ from amplifier_module_context_persistent.compaction.summary_span import Span
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.checker import same
-from tests.support.windows import TEXT, Desk, count
+from tests.support.counters import count
+from tests.support.windows import TEXT, Desk
 
 
 def test_no_plan_is_made_before_the_summary_that_is_wanted() -> None:

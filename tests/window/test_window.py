@@ -9,8 +9,9 @@ from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.window import window
 from amplifier_module_context_persistent.window.request import ViewRequest
 from tests.support.checker import same
+from tests.support.counters import count
 from tests.support.view_properties import goes_on
-from tests.support.windows import Desk, count
+from tests.support.windows import Desk
 
 
 def test_what_is_new_is_taken_in_once() -> None:

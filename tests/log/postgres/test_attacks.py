@@ -21,12 +21,6 @@ OURS = "context-persistent"
 
 
 @pytest.fixture
-def storage(server: TestServer) -> str:
-    """A schema of this test's own."""
-    return server.new_location()
-
-
-@pytest.fixture
 def log(storage: str) -> Iterator[PostgresLog]:
     """A log with one message."""
     opened = PostgresLog(f"{storage}#p/s", lock_timeout_s=3)
