@@ -5,6 +5,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,18 @@ settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPL
 settings.load_profile("project")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of directories that are not there, by their numbers; `mktemp` reads all that there are for each."""
+    base = tmp_path_factory.mktemp("homes")
+    return (base / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> Path:
     """Point HOME at an empty directory of this test's own."""
-    directory = tmp_path_factory.mktemp("home")
+    directory = next(homes)
+    directory.mkdir()
     monkeypatch.setenv("HOME", str(directory))
     monkeypatch.setenv("USERPROFILE", str(directory))
     return directory

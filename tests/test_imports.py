@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +42,7 @@ class Module:
 
     name: str
     path: Path
+    tree: ast.Module
     own: frozenset[str]
     """Modules of the package, dotted, below the package."""
     others: frozenset[str]
@@ -80,7 +80,8 @@ def read(path: Path) -> Module:
     own: set[str] = set()
     others: set[str] = set()
     private: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
         targets: list[tuple[str, str]] = []
         if isinstance(node, ast.Import):
             targets = [(alias.name, "") for alias in node.names]
@@ -96,7 +97,7 @@ def read(path: Path) -> Module:
             own.add(below or "__init__")
             if name.startswith("_") and not name.startswith("__"):
                 private.add(f"{below}.{name}")
-    return Module(_names_of(path), path, frozenset(own), frozenset(others), frozenset(private))
+    return Module(_names_of(path), path, tree, frozenset(own), frozenset(others), frozenset(private))
 
 
 MODULES = {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
@@ -112,18 +113,15 @@ def test_the_table_names_each_room_once() -> None:
     assert sorted(rooms) == sorted({module.room for module in MODULES.values()})
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_a_room_imports_from_the_rows_below_its_own(name: str) -> None:
-    """And from itself."""
-    module = MODULES[name]
-    wrong = {
-        own
+def test_a_room_imports_from_itself_and_from_the_rows_below() -> None:
+    """The rows of the table in docs/architecture.md."""
+    wrong = [
+        f"{name} imports {own}"
+        for name, module in MODULES.items()
         for own in module.own
         if (room := own.partition(".")[0]) != module.room and FLOOR[room] <= FLOOR[module.room]
-    }
-    assert not wrong, (
-        f"{name} imports {sorted(wrong)}, which stand beside or above `{module.room}` in docs/architecture.md"
-    )
+    ]
+    assert not wrong
 
 
 def test_no_imports_go_round() -> None:
@@ -134,48 +132,46 @@ def test_no_imports_go_round() -> None:
     assert not left, f"among {sorted(left)} imports go round"
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_no_module_takes_a_private_name_of_another(name: str) -> None:
+def test_no_module_takes_a_private_name_of_another() -> None:
     """What two modules need has a public name; tables of `tokens` are a module, not a name."""
-    assert not MODULES[name].private
+    assert not {name: module.private for name, module in MODULES.items() if module.private}
 
 
-@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room in PURE))
-def test_the_pure_half_knows_no_file_and_no_event_loop(name: str) -> None:
+def test_the_pure_half_knows_no_file_and_no_event_loop() -> None:
     """Of the log it knows what a record may hold; of tokens, how to count."""
-    module = MODULES[name]
-    assert not module.others & FILES_AND_LOOPS
-    assert {own for own in module.own if own.startswith("log")} <= {"log.record", "log.index"}
+    for name, module in MODULES.items():
+        if module.room in PURE:
+            assert not module.others & FILES_AND_LOOPS, name
+            assert {own for own in module.own if own.startswith("log")} <= {"log.record", "log.index"}, name
 
 
-@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room == "log"))
-def test_the_durable_half_knows_no_tokens_and_no_policy(name: str) -> None:
+def test_the_durable_half_knows_no_tokens_and_no_policy() -> None:
     """It imports itself, the errors, and nothing that counts or decides."""
-    module = MODULES[name]
-    assert {own.partition(".")[0] for own in module.own} <= {"log", "errors"}
-    assert not module.others & {"tiktoken", "amplifier_core"}
+    for name, module in MODULES.items():
+        if module.room == "log":
+            assert {own.partition(".")[0] for own in module.own} <= {"log", "errors"}, name
+            assert not module.others & {"tiktoken", "amplifier_core"}, name
 
 
 LOGS = {"FileLog", "LogReader", "MemoryLog", "TemporaryLog", "PostgresLog", "PostgresReader"}
 ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
 
 
-@pytest.mark.parametrize("name", sorted(name for name, module in MODULES.items() if module.room != "log"))
-def test_nothing_outside_asks_of_which_kind_a_log_is(name: str) -> None:
+def test_nothing_outside_asks_of_which_kind_a_log_is() -> None:
     """`log/open.py` knows them all, and has functions for what only some logs can do."""
-    for node in ast.walk(ast.parse(MODULES[name].path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
-            asked = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
-            assert not asked & (LOGS | ABILITIES)
-        assert not (isinstance(node, ast.Name) and node.id == "is_postgres")
+    for module in (module for module in MODULES.values() if module.room != "log"):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                asked = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
+                assert not asked & (LOGS | ABILITIES), module.name
+            assert not (isinstance(node, ast.Name) and node.id == "is_postgres"), module.name
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_the_edge_alone_knows_loops_and_hosts(name: str) -> None:
+def test_the_edge_alone_knows_loops_and_hosts() -> None:
     """What needs neither does not import them."""
-    module = MODULES[name]
-    assert is_among(module, EVENT_LOOP) or not module.others & {"asyncio", "aiofiles"}
-    assert is_among(module, HOST) or "amplifier_core" not in module.others
+    for name, module in MODULES.items():
+        assert is_among(module, EVENT_LOOP) or not module.others & {"asyncio", "aiofiles"}, name
+        assert is_among(module, HOST) or "amplifier_core" not in module.others, name
 
 
 def test_the_errors_import_nothing_of_the_package() -> None:
@@ -189,36 +185,28 @@ def test_the_checkers_share_no_mistake_with_the_engine(name: str) -> None:
     assert PACKAGE.name not in (ROOT / "tests" / "support" / f"{name}.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_files_are_short(name: str) -> None:
+def test_files_are_short() -> None:
     """At most 500 lines; what is longer is more than one thing."""
-    lines = MODULES[name].path.read_text(encoding="utf-8").count("\n")
-    assert lines <= MOST_LINES
+    lines = {name: module.path.read_text(encoding="utf-8").count("\n") for name, module in MODULES.items()}
+    assert not {name: count for name, count in lines.items() if count > MOST_LINES}
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_functions_can_be_seen_at_once(name: str) -> None:
+def test_functions_can_be_seen_at_once() -> None:
     """About 60 lines."""
     long = {
-        node.name: node.end_lineno - node.lineno + 1
-        for node in functions(MODULES[name].path)
+        f"{name}.{node.name}": node.end_lineno - node.lineno + 1
+        for name, module in MODULES.items()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if node.end_lineno and node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
     }
     assert not long
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_classes_are_about_one_thing(name: str) -> None:
+def test_classes_are_about_one_thing() -> None:
     """At most twelve public methods, or their number and a reason in the docstring: "N public methods: why"."""
-    for node in ast.walk(ast.parse(MODULES[name].path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ClassDef):
-            continue
+    classes = (node for module in MODULES.values() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+    for node in classes:
         methods = [
             item.name
             for item in node.body
