@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
+from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
 from .file import FileLog
 from .filesystem import FileSystem
@@ -102,9 +103,10 @@ def check_is_free(location: str) -> None:
 
 
 def taken_error(location: str) -> FileExistsError:
-    """The error that says that a location has a log already."""
-    what = "a log" if is_postgres(location) else "a file"
-    return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", shown(location))
+    """The error that says that something has a location already."""
+    if not is_postgres(location):
+        return file_taken_error(location)
+    return FileExistsError(errno.EEXIST, "there is a log of that name already; nothing was written", shown(location))
 
 
 def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:

@@ -25,11 +25,13 @@ _CHANGED = "the log was written to, purged or replaced since it was looked at; n
 
 
 def files_of(path: str) -> list[str]:
-    """The log's file and what this package put beside it; the log comes last.
+    """The log's file and what this package put beside it; the log comes last. Of a log in a database its location.
 
     Raises:
         OSError: the directory cannot be read.
     """
+    if stored_name(path) is not None:
+        return [path]
     path = os.path.abspath(path)
     return [*saved_tails(path), *unfinished_purges(path), path]
 

@@ -11,17 +11,15 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..errors import DeleteError, LogError
 from ..log.location import stored_name
 from ..maintenance.delete import delete_log, files_of
-from ..paths import LOG_NAME
 from ..transcript.overview import Overview
 from ..transcript.sessions import root_of
 from ..transcript.transcript import Transcript
-from .host_files import hosts_files, is_held, own_files
+from .host_files import hosts_files, is_held, is_hosts_log, own_files
 
 _OPEN = "the session is open; close it first"
 
@@ -87,8 +85,6 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
         try:
             if deletion.seen.error:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
-            elif stored_name(path) is not None:
-                deletion.files = [path]
             else:
                 own = own_files(path)
                 deletion.files = [*files_of(path), *map(str, own)]
@@ -126,7 +122,7 @@ def delete_session(deletion: Deletion, *, host_files: bool = False) -> list[str]
         with contextlib.suppress(FileNotFoundError):
             os.remove(name)
             gone.append(name)
-    if Path(path).name == LOG_NAME and stored_name(path) is None:
+    if is_hosts_log(path):
         with contextlib.suppress(OSError):  # something else is in it
             os.rmdir(os.path.dirname(path))
     return gone

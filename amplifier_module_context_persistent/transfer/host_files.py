@@ -76,7 +76,7 @@ def write_host_files(
     """
     directory = Path(log).parent
     targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
-    if not _is_hosts_log(log) or any(target.exists() for target in targets):
+    if not is_hosts_log(log) or any(target.exists() for target in targets):
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
@@ -111,7 +111,7 @@ def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str],
     """
     directory = Path(log).parent
     target, metadata = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
-    if not _is_hosts_log(log) or not target.is_file() or target.is_symlink():
+    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return [], ""
     is_open = is_held(log)
     if is_open or (is_open is None and stamp is not None):
@@ -148,7 +148,7 @@ def own_transcript(log: str | Path) -> Path | None:
         OSError: the file cannot be read.
     """
     target = Path(log).parent / TRANSCRIPT_NAME
-    if not _is_hosts_log(log) or not target.is_file() or target.is_symlink():
+    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return None
     with Transcript(log) as transcript:
         if not transcript.header.keys() & {"imported_from", "forked_from"}:
@@ -175,13 +175,13 @@ def own_files(log: str | Path) -> list[Path]:
 def hosts_files(log: str | Path) -> list[Path]:
     """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
     metadata = Path(log).with_name(METADATA_NAME)
-    return [*map(Path, host_copies(log)), *([metadata] if Path(log).name == LOG_NAME and metadata.is_file() else [])]
+    return [*map(Path, host_copies(log)), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
 
 
 def host_copies(log: str | Path) -> list[str]:
     """The host's copies of a session's messages that lie beside its log: a purge of the log does not reach them."""
     directory = Path(log).parent
-    if not _is_hosts_log(log):
+    if not is_hosts_log(log):
         return []
     return sorted(os.fspath(path) for pattern in _COPIES for path in directory.glob(pattern) if path.is_file())
 
@@ -241,5 +241,6 @@ def _pretty(fields: Mapping[str, Any]) -> bytes:
     return json.dumps(fields, indent=2).encode() + b"\n"
 
 
-def _is_hosts_log(log: str | Path) -> bool:
+def is_hosts_log(log: str | Path) -> bool:
+    """Whether a log is a file in a directory of its session, as the host makes them."""
     return stored_name(os.fspath(log)) is None and Path(log).name == LOG_NAME

@@ -15,8 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import ConfigError
 from ..log.base import ReadableLog
 from ..log.index import UNCHAINED, Index
-from ..log.location import stored_name, without_password
-from ..log.open import open_log
+from ..log.open import open_log, shown, taken_error
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
@@ -25,7 +24,7 @@ from .host_files import write_host_files
 from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss
 from .importers.source import ImportRefusedError, Source
-from .write_import import Destination, ImportConflictError, append_all, open_earlier, place_of, taken
+from .write_import import Destination, ImportConflictError, append_all, open_earlier, place_of
 
 
 def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
@@ -58,8 +57,7 @@ def import_log(source: Source, destination: Destination, *, dry_run: bool, now: 
             added = len(reader.index.live)
             if not dry_run:
                 copy_log(source.plain_path, target)
-                if stored_name(target) is None:
-                    write_host_files(target, created=now(), origin=source.path)
+                write_host_files(target, created=now(), origin=source.path)
         else:
             with closing(earlier):
                 added, is_older = _go_on(reader, earlier, target, dry_run=dry_run)
@@ -112,11 +110,11 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
             return 0, True
         if line != other:
             if not common:
-                raise taken(target)
+                raise taken_error(target)
             raise _conflict(target, common)
         common += 1
     if not common:
-        raise taken(target)
+        raise taken_error(target)
     if earlier.index.damage:
         raise _conflict(target, common)
     bodies, known = _bodies(lines, target, common), len(earlier.index)
@@ -141,9 +139,8 @@ def _bodies(lines: Iterator[bytes], target: str, common: int) -> Iterator[bytes]
 
 
 def _conflict(target: str, common: int) -> ImportConflictError:
-    shown = without_password(target) if stored_name(target) is not None else target
     return ImportConflictError(
-        f"{shown}: an earlier copy of this log differs from it after {common:,} lines; "
+        f"{shown(target)}: an earlier copy of this log differs from it after {common:,} lines; "
         "import the log to another place (-o), and compare them"
     )
 

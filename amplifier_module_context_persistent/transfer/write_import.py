@@ -7,7 +7,6 @@ sub-agents: `{parent}_{name}`.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -19,12 +18,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
 from ..errors import ContextPersistentError, LogUnreadableError
-from ..log.atomic_file import check_free, taken_error
 from ..log.base import Log, ReadableLog
 from ..log.index import Index
-from ..log.location import location_of, stored_name, without_password
+from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
-from ..log.open import open_log, open_reader
+from ..log.open import open_existing, open_log, taken_error
 from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
@@ -229,7 +227,7 @@ class SessionWriter:
                     os.rmdir(os.path.dirname(path))
             raise
         for target in self.targets:
-            if target.path in made and stored_name(target.path) is None:
+            if target.path in made:
                 write_host_files(target.path, created=self.now(), parent_id=target.parent_id)
 
     def _header(self, target: Target) -> bytes:
@@ -287,7 +285,7 @@ class SessionWriter:
         with closing(reader):
             source = reader.index.headers[-1].get("source") if reader.index.headers else None
             if not isinstance(source, dict) or source.get("key") != target.key:
-                raise taken(target.path)
+                raise taken_error(target.path)
             numbers = (source.get(key) for key in ("lines", "messages", "records", "clears"))
             lines, messages, records, clears = (number if isinstance(number, int) else 0 for number in numbers)
             ends = [0, *draft.clears, draft.messages]
@@ -332,7 +330,7 @@ class SessionWriter:
             append_all(log, begin, [*draft.bodies[start:], *draft.calibrations()])
         finally:
             log.close()
-        if earlier.kept < earlier.live and stored_name(target.path) is None:
+        if earlier.kept < earlier.live:
             update_host_files(target.path, stamp="".join(filter(str.isdigit, self.now())))
 
     def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
@@ -344,35 +342,22 @@ class SessionWriter:
         return plan
 
 
-def taken(path: str) -> FileExistsError:
-    """The error that says that something else has a new log's name."""
-    if stored_name(path) is not None:
-        return FileExistsError(
-            errno.EEXIST, "there is a log of that name already; nothing was written", without_password(path)
-        )
-    return taken_error(path)
-
-
 def open_earlier(path: str) -> ReadableLog | None:
     """Open the log that has a new log's name; None where nothing has it.
 
     Raises:
         FileExistsError: what has it is no log.
+        LogUnreadableError: the database cannot be asked.
     """
-    if stored_name(path) is None and (not os.path.isfile(path) or os.path.islink(path)):
-        check_free(path)
+    if (reader := open_existing(path)) is None:
         return None
-    reader = open_reader(path)
     try:
         reader.follow()
         check_is_log(reader)
     except LogUnreadableError as error:
         reader.close()
-        raise taken(path) from error
-    if reader.describe().exists:
-        return reader
-    reader.close()
-    return None
+        raise taken_error(path) from error
+    return reader
 
 
 def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: bool) -> None:
