@@ -155,6 +155,12 @@ def _groups_of(entries: list[Entry], ordinals: AbstractSet[int]) -> Iterator[Gro
     return (group for group in tool_groups(entries) if any(entry.ordinal in ordinals for entry in group.entries()))
 
 
+def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
+    """The live history as if it had no plan, as far back as the view of a budget may need it."""
+    entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)
+    return PlanState(entries, left_out=len(log.index.live) - len(entries))
+
+
 logger = logging.getLogger(__name__)
 
 _BATCH = 256  # a longer history without a plan is taken in from its end
@@ -245,8 +251,7 @@ class KeptEntries:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
         if self.plan is None and not self.state.entries and len(new) > _BATCH:
-            entries = near_and_older(index, partial(self._source.describe, log), budget_tokens, self._config)
-            self.state = PlanState(entries, left_out=len(index.live) - len(entries))
+            self.state = state_without_plan(log, self._source, budget_tokens, self._config)
             self._far_budget = budget_tokens if self.state.left_out else 0
         else:
             self.state.entries.extend(self._source.describe(log, new))
@@ -352,10 +357,10 @@ class KeptEntries:
         """Whether some messages are shown whole."""
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
-    def with_whole(self, log: Log, ordinals: AbstractSet[int]) -> PlanState:
-        """The state with some messages whole."""
+    def with_whole(self, log: Log, ordinals: AbstractSet[int], state: PlanState | None = None) -> PlanState:
+        """The state in force, or another one, with some messages whole."""
         describe, count = self._source.describe, self._source.count
-        return self.state.with_whole(ordinals, log, lambda wanted: describe(log, wanted), count)
+        return (state or self.state).with_whole(ordinals, log, lambda wanted: describe(log, wanted), count)
 
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:
         """Show some messages whole, by a plan of this window's own."""

@@ -17,6 +17,7 @@ from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
 from ..compaction.protection import protect
 from ..compaction.request_limits import all_media, media_beyond, view_bytes
+from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import FloorError, SummaryError
@@ -34,7 +35,7 @@ from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
 from .message_source import Extras, MessageSource
-from .plan_state import KeptEntries, PlanState, hidden, mark, visible
+from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .thresholds import ReplanThrottle, worth_it
@@ -86,6 +87,8 @@ class Window:
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._keeps_wire_rules = wire
         self._throttle, self._stores = ReplanThrottle(config), store
+        self._grown_from = set[int]()
+        """Bits of the budgets after which a view was to grow: once for each, as two that drift may take turns (I6)."""
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
@@ -118,12 +121,14 @@ class Window:
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made)
-        if self._throttle.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn):
+        is_due = self._throttle.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn)
+        if is_due or self._may_grow(request, arrangement):
             if request.sums_up:
                 return replace(result, is_due=True, span=self._span(log, request, arrangement))
             planned, floor = self._plan_within_bytes(log, request, tokens, messages)
             arrangement = planned.arrangement if planned is not None else arrangement
-            result = replace(result, is_due=True, compaction=planned or made, floor=floor)
+            is_due, floor = is_due or planned is not None, floor if is_due else None
+            result = replace(result, is_due=is_due, compaction=planned or made, floor=floor)
         return replace(
             result,
             view=self._render(log, arrangement, request),
@@ -248,10 +253,9 @@ class Window:
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
         budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
-        entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
-        entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
         try:
-            made = self._compact_protected(log, request, state, entries)
+            made, entries = self._compact_protected(log, request, state)
+            grown = self._grown(log, request, made)
         except FloorError as error:
             self._throttle.record_futile(tokens, messages, budget)
             if tokens <= budget:
@@ -260,7 +264,9 @@ class Window:
             error.tried = messages, tokens
             raise
         sizes = {"budget_tokens": budget, "tokens": tokens, "messages": messages}
-        if not (request.plans_now or worth_it(self._config, made, **sizes)):
+        if grown is not None:
+            made, entries, state = grown
+        elif not (request.plans_now or worth_it(self._config, made, **sizes)):
             self._throttle.record_futile(tokens, messages, budget)
             return None, made.floor
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
@@ -304,8 +310,51 @@ class Window:
         heads = (group.head for group in groups[: last_human(groups) or 0])
         return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
 
-    def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState, entries: list[Entry]) -> Compaction:
-        """Make a plan with the protections of the configuration, or without where it fits in no other way."""
+    def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
+        """Whether a turn begins in a small view that follows a plan for half of the budget or less."""
+        plan, last = self.plan, arrangement.items[-1].entry if arrangement.items else None
+        if plan is None or last is None or not last.human or not self._is_small(request, arrangement.tokens):
+            return False
+        bits = plan.budget_tokens.bit_length()
+        if not 0 < 2 * plan.budget_tokens <= request.budget_tokens or bits in self._grown_from:
+            return False
+        self._grown_from.add(bits)
+        return True
+
+    def _is_small(self, request: ViewRequest, tokens: int) -> bool:
+        """Whether messages are left out and those that stay take less than half of the target's room."""
+        config, state = self._config, self._kept.state
+        if not (STRATEGIES[config.compaction_strategy].uses_room and config.max_messages is None and state.left_out):
+            return False
+        room = int(request.budget_tokens * config.target_usage) - request.fixed_tokens
+        return 2 * tokens < room and not (state.plan is not None and state.plan.summary)
+
+    def _grown(
+        self, log: Log, request: ViewRequest, made: Compaction
+    ) -> tuple[Compaction, list[Entry], PlanState] | None:
+        """In place of a plan whose view is small, one of the history, with what it is made from.
+
+        None where that brings back less than a quarter of the target.
+        """
+        tokens = made.plan.tokens_after
+        if not self._is_small(request, tokens - request.fixed_tokens):
+            return None
+        state = state_without_plan(log, self._source, request.budget_tokens, self._config)
+        state = self._kept.with_whole(log, request.retained | log.index.pins, state)
+        try:
+            again, entries = self._compact_protected(log, request, state)
+        except FloorError:
+            return None
+        return (again, entries, state) if again.plan.tokens_after - tokens >= made.plan.target_tokens // 4 else None
+
+    def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState) -> tuple[Compaction, list[Entry]]:
+        """Make a plan with the protections of the configuration, or without where it fits in no other way.
+
+        Returns:
+            It, and the entries that it is made of.
+        """
+        entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
+        entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
         protected = protect(
             entries,
             log.index.live,
@@ -315,11 +364,11 @@ class Window:
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
         )
         try:
-            return compact(self._plan_request(log, request, state, protected, self._new_id()))
+            return compact(self._plan_request(log, request, state, protected, self._new_id())), entries
         except FloorError:
             if protected is entries:
                 raise
-            return compact(self._plan_request(log, request, state, entries, self._new_id()))
+            return compact(self._plan_request(log, request, state, entries, self._new_id())), entries
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""

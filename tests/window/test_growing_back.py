@@ -1,0 +1,123 @@
+"""A view that something made small takes in again what the log has, where there is room for it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from amplifier_module_context_persistent.window.request import ViewResult
+from tests.support.checker import same
+from tests.support.view_properties import goes_on
+from tests.support.windows import TEXT, Desk, count
+
+LARGE, SMALL = 20_000, 3_000
+
+
+def turn(desk: Desk, number: int, said: str = TEXT) -> None:
+    """A turn with a call, and the next person's message."""
+    call = {"id": f"c{number}", "name": "read_file", "arguments": {"path": f"src/part_{number}.py"}}
+    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
+    desk.add({"role": "tool", "tool_call_id": f"c{number}", "content": f"part_{number} = {said}"})
+    desk.add({"role": "assistant", "content": f"Part {number} is read. {TEXT}"})
+    desk.add({"role": "user", "content": f"And part {number + 1}? {TEXT}"})
+
+
+def begun(turns: int = 20) -> Desk:
+    desk = Desk()
+    desk.add({"role": "user", "content": "Read all parts."})
+    for number in range(turns):
+        turn(desk, number)
+    return desk
+
+
+def tokens(built: ViewResult) -> int:
+    return sum(map(count, built.view or []))
+
+
+def undisturbed(turns: int = 20) -> int:
+    return tokens(begun(turns).ask(LARGE))
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_view_grows_back_after_a_request_with_a_small_window(resumed: bool) -> None:
+    """Where the next turn begins, also in the next process; it then goes on as every view does (I6)."""
+    desk = begun()
+    assert tokens(desk.ask(SMALL)) < SMALL
+    desk.store()
+    if resumed:
+        desk.window = desk.new_window()
+    grown = desk.ask(LARGE)
+    assert grown.compaction is not None
+    assert tokens(grown) >= 0.9 * undisturbed()
+    turn(desk, 20)
+    later = desk.ask(LARGE)
+    assert later.compaction is None
+    assert goes_on(grown.view or [], later.view or [])
+
+
+def test_it_does_not_in_the_middle_of_a_turn() -> None:
+    """Which would end the reasoning of its tool loop, and the cache."""
+    desk = begun()
+    desk.ask(SMALL)
+    desk.add({"role": "assistant", "content": "I look."})
+    assert desk.ask(LARGE).compaction is None
+
+
+def test_two_budgets_that_take_turns_do_not_have_it_grow_each_time() -> None:
+    """Else neither would find its prefix in a cache again; budgets follow the provider's counts, so they drift."""
+    desk = begun()
+    grew = 0
+    for number in range(20, 26):
+        desk.ask(SMALL - 9 * number)
+        grew += desk.ask(LARGE).compaction is not None
+        turn(desk, number)
+    assert grew == 1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [{"max_messages": 500}, {"compaction_strategy": "sliding_window"}, {"compaction_strategy": "importance"}],
+)
+def test_what_is_kept_small_on_purpose_stays_small(policy: dict[str, object]) -> None:
+    """By a policy that uses no room that is left."""
+    desk = Desk(**policy)
+    desk.add({"role": "user", "content": "Read all parts."})
+    for number in range(20):
+        turn(desk, number)
+    desk.ask(SMALL)
+    assert desk.ask(LARGE).compaction is None
+
+
+def sizes_after_a_large_write(desk: Desk, turns: range) -> Iterator[int]:
+    """What views come to after a text that took most of the room, and that a later plan leaves out."""
+    call = {"id": "w", "name": "write_file", "arguments": {"path": "all.py", "content": "x = 1\n" * 4_000}}
+    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert desk.ask(LARGE).compaction is not None
+    desk.add({"role": "tool", "tool_call_id": "w", "content": "written"})
+    for number in turns:
+        desk.add({"role": "assistant", "content": "It is written."})
+        desk.add({"role": "user", "content": f"Go on. {TEXT}"})
+        turn(desk, number)
+        yield tokens(desk.ask(LARGE))
+
+
+def test_a_plan_that_would_end_small_is_made_of_the_history() -> None:
+    """After one large write pushed everything else out."""
+    desk = begun(40)
+    sizes = list(sizes_after_a_large_write(desk, range(40, 60)))
+    planned = desk.window.plan
+    assert planned is not None
+    assert min(sizes) >= 0.25 * LARGE
+    assert planned.tokens_after >= 0.375 * LARGE
+
+
+def test_what_cannot_grow_is_not_tried_again() -> None:
+    """Where the history has no more, the view stays as it is."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "Read."})
+    turn(desk, 0, TEXT * 6)
+    small = desk.ask(700)
+    assert small.compaction is not None
+    for _ in range(2):
+        again = desk.ask(LARGE)
+        assert (again.compaction, again.is_due, again.floor) == (None, False, None)
+        assert same(again.view, small.view)
