@@ -323,11 +323,11 @@ class Window:
 
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
         """Whether messages are left out and those that stay take less than half of the target's room."""
-        config, state = self._config, self._kept.state
-        if not (STRATEGIES[config.compaction_strategy].uses_room and config.max_messages is None and state.left_out):
+        config, plan = self._config, self.plan
+        if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
             return False
         room = int(request.budget_tokens * config.target_usage) - request.fixed_tokens
-        return 2 * tokens < room and not (state.plan is not None and state.plan.summary)
+        return plan is not None and not plan.summary and self._kept.state.left_out > 0 and 2 * tokens < room
 
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
@@ -336,11 +336,12 @@ class Window:
 
         None where that brings back less than a quarter of the target.
         """
-        tokens = made.plan.tokens_after
-        if not self._is_small(request, tokens - request.fixed_tokens):
+        tokens, plan = made.plan.tokens_after, self.plan
+        if plan is None or not self._is_small(request, tokens - request.fixed_tokens):
             return None
+        known = Plan(id="", upto="", keep=(), changed=plan.changed, read=plan.read, in_vain=plan.in_vain)
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
-        state = self._kept.with_whole(log, request.retained | log.index.pins, state)
+        state = self._kept.with_whole(log, request.retained | log.index.pins, replace(state, plan=known))
         try:
             again, entries = self._compact_protected(log, request, state)
         except FloorError:

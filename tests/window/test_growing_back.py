@@ -110,6 +110,22 @@ def test_a_plan_that_would_end_small_is_made_of_the_history() -> None:
     assert planned.tokens_after >= 0.375 * LARGE
 
 
+def test_what_was_tried_in_vain_far_back_is_still_told() -> None:
+    """A plan of the history looks back one budget alone; what the plan before knew of older commands goes on."""
+    desk = Desk()
+    desk.add({"role": "user", "content": "Read all parts."})
+    call = {"id": "f", "name": "bash", "arguments": {"command": "make the_part_that_fails"}}
+    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
+    desk.add({"role": "tool", "tool_call_id": "f", "content": "exit code: 2\nno rule"})
+    for number in range(120):
+        turn(desk, number)
+        if number % 20 == 19:
+            desk.ask(SMALL)
+    grown = desk.ask(LARGE)
+    assert grown.compaction is not None
+    assert grown.compaction.plan.in_vain == ("make the_part_that_fails",)
+
+
 def test_what_cannot_grow_is_not_tried_again() -> None:
     """Where the history has no more, the view stays as it is."""
     desk = Desk()
