@@ -9,6 +9,7 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -311,7 +312,12 @@ class Window:
         return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
-        """Whether a turn begins in a small view that follows a plan for half of the budget or less."""
+        """Whether a turn begins in a small view that follows a plan for half of the budget or less.
+
+        A view that is rebuilt from a receipt has no budget, and follows its plan as it is.
+        """
+        if request.budget_tokens == sys.maxsize:
+            return False
         plan, last = self.plan, arrangement.items[-1].entry if arrangement.items else None
         if plan is None or last is None or not last.human or not self._is_small(request, arrangement.tokens):
             return False

@@ -1,5 +1,6 @@
 """A view that something made small takes in again what the log has, where there is room for it."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -60,6 +61,15 @@ def test_it_does_not_in_the_middle_of_a_turn() -> None:
     desk.ask(SMALL)
     desk.add({"role": "assistant", "content": "I look."})
     assert desk.ask(LARGE).compaction is None
+
+
+def test_a_view_without_a_budget_follows_its_plan() -> None:
+    """As when it is rebuilt from its receipt."""
+    desk = begun()
+    small = desk.ask(SMALL)
+    again = desk.ask(sys.maxsize)
+    assert again.compaction is None
+    assert same(again.view, small.view)
 
 
 def test_two_budgets_that_take_turns_do_not_have_it_grow_each_time() -> None:
