@@ -34,6 +34,7 @@ from .record_builder import RecordBuilder
 logger = logging.getLogger(__name__)
 
 _SIDE_WINDOWS = 4
+SIDE_SHARE = 0.5  # of the largest window so far; a provider with a smaller one has plans of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ class ViewService:
         self._holders = RetainedBodies(extras)
         self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None
+        self._largest_budget = 0
+        """Of providers that told their windows."""
         self.last_budget_tokens = config.max_tokens
         """The budget of the last request."""
         self._render = render_options(config)
@@ -153,6 +156,9 @@ class ViewService:
         own = budget_tokens(self._config, None, facts.window)
         if ask.explicit_tokens is None:
             self._own_budget = given = own
+            if facts.window is not None:
+                self._largest_budget = max(own, self._largest_budget)
+                own = max(own, int(SIDE_SHARE * self._largest_budget))
         else:
             given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
             if ask.provider is None and self._own_budget is not None:
@@ -170,7 +176,7 @@ class ViewService:
             head_text=ask.head_text,
             tools=f"{self._tools[2]}~" if ask.reasoning_refused else self._tools[2],
             retained=self._holders.find(log, bodies, has_factory=ask.head_text is not None) if bodies else frozenset(),
-            aside=given < own and not ask.hard_fit,
+            aside=given < own and not ask.hard_fit and not (ask.force and ask.explicit_tokens is None),
             plans_now=ask.force or ask.hard_fit,
             sums_up=ask.sums_up,
             summary=ask.summary,

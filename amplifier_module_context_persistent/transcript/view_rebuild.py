@@ -187,7 +187,7 @@ def unknown_options(receipt: Receipt) -> set[str]:
 def window_of(config: Config, receipt: Receipt, *, shows_public: bool = False) -> Window:
     """A window that makes views as the receipt's was made."""
     bonds, wire = bonds_of(receipt), WIRE in receipt.render
-    return Window(config, Uncounted(), Extras(), lambda: "", bonds=bonds, wire=wire, shows_public=shows_public)
+    return Window(config, Uncounted(), Extras(), str, store=False, bonds=bonds, wire=wire, shows_public=shows_public)
 
 
 def bonds_of(receipt: Receipt) -> Bonds:

@@ -103,13 +103,13 @@ def compact_session(
         session = _Session.of(transcript, counter, budget_tokens)
         index, found = transcript.reader.index, transcript.path
         past = Past(transcript.reader, index)
-        window = Window(session.config, counter, Extras(), new_id)
+        window = Window(session.config, counter, Extras(), new_id, store=False)
         whole = replace(session.request, budget_tokens=sys.maxsize)
         before = window.build(past, whole)
         if undo:
             record = _plan_before(transcript, new_id)
             followed = Past(transcript.reader, replace(index, plan=decode(record + b"}")))
-            after = Window(session.config, counter, Extras(), new_id).build(followed, whole)
+            after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
             session.check_fits(after.tokens)
             items, tokens_after, plan = after.items, after.tokens, name_of(decode(record + b"}").get("id"))
         else:

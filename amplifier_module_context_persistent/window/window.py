@@ -319,7 +319,13 @@ class Window:
         if request.budget_tokens == sys.maxsize:
             return False
         plan, last = self.plan, arrangement.items[-1].entry if arrangement.items else None
-        if plan is None or last is None or not last.human or not self._is_small(request, arrangement.tokens):
+        if (
+            plan is None
+            or not self._stores
+            or last is None
+            or not last.human
+            or not self._is_small(request, arrangement.tokens)
+        ):
             return False
         bits = plan.budget_tokens.bit_length()
         if not 0 < 2 * plan.budget_tokens <= request.budget_tokens or bits in self._grown_from:
