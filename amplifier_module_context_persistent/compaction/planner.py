@@ -187,6 +187,7 @@ def _follow(draft: Draft, request: PlanRequest, bounds: Bounds, strategy: Strate
         close_turn(draft, bounds)
     older = replace_stale_reads(draft, uses, before)
     if strategy.uses_room and use_room(draft):
+        close_turn(draft, bounds)
         older = replace_stale_reads(draft, uses, before)
     return older
 

@@ -60,7 +60,7 @@ async def test_the_repair_before_a_turn_is_taken_once(path: Path) -> None:
     manager = open_manager(path)
     await manager.set_messages(repaired(history))
     with_result = await manager.get_messages()
-    lost = {"role": "tool", "tool_call_id": "c3", "content": "[lost]"}
+    lost = {"role": "tool", "tool_call_id": "c3", "content": "[lost]", "metadata": {"source": "context-repair"}}
     closing = {"role": "assistant", "content": CLOSING_TEXT, "metadata": {"source": "context-repair"}}
     *before, done = session_history()
     assert without_stamps(with_result) == [*before, lost, done, closing]
