@@ -30,7 +30,7 @@ from ..messages.metadata import first_line, instant_of, is_human, metadata_of, t
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter
 from .covered import GLANCE, Covered, Stamp, can_be_named, cover, covered_by_path, name_of, session_id
-from .database import Catalogue, CatalogueError, catalogue_of, is_switched_off
+from .database import Catalogue, CatalogueError, catalogue_of
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is looked at in a moment: nothing is kept of it."""
@@ -91,8 +91,6 @@ class Glances:
     def __init__(self) -> None:
         self._known: dict[Path, dict[str, tuple[Covered, str]]] = {}
         self._new: dict[Path, list[tuple[str, Covered, str]]] = {}
-        self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
-        self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
         """The glance that is kept of a log; None unless its file is as it was then.
@@ -108,7 +106,7 @@ class Glances:
         try:
             if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:
                 return None
-            known, (offset, length, check) = _read(told)
+            known, (offset, length, check) = read_told(told)
             if not length or not 0 <= offset < offset + length <= known.size_bytes:
                 return known if not length else None
             content = log.read(offset, length)
@@ -117,22 +115,6 @@ class Glances:
             return None  # somebody else wrote it
         finally:
             log.close()
-
-    def of_stored(self, location: str) -> Glance | None:
-        """The glance that a database keeps of a log; None unless the log is as it was then."""
-        from ..log.postgres.names import kept_glances  # its driver is an extra
-
-        storage, name = _place_of(location)
-        if storage not in self._stored:
-            self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
-        told, line = self._stored[storage].get(name, ("", b""))
-        try:
-            known, (_, length, check) = _read(told)
-            if not length:
-                return known
-            return replace(known, first_line=said_first(decode(line))) if crc32(line) == check else None
-        except (ValueError, KeyError, TypeError):
-            return None
 
     def look_at(self, log: ReadableLog, counter: TokenCounter, location: str = "") -> Glance:
         """Look at a log that was opened, and have it kept; a small one and one that is damaged is looked at each time.
@@ -150,14 +132,11 @@ class Glances:
             place = (log.index.offsets[ordinal], len(content), crc32(content))
         with contextlib.suppress(TypeError):  # a lone surrogate in a model's name
             told = orjson.dumps({"glance": asdict(replace(glance, first_line="")), "line": place}).decode()
-            self._note(log, glance, told, place[0] if line else -1, location)
+            self.note(log, glance, told, place[0] if line else -1, location)
         return glance
 
-    def _note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
-        if location:
-            storage, name = _place_of(location)
-            self._new_stored.setdefault(storage, []).append((name, glance.size_bytes, told, first_offset))
-            return
+    def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
+        """Have what is told of a log kept; a subclass keeps that of logs with a location."""
         reader = file_reader(log)
         if reader is None or reader.file.fd is None or reader.size < LEAST_LOG_BYTES:
             return
@@ -174,20 +153,10 @@ class Glances:
                     session = session_id(connection, name_of(path))
                     connection.execute("UPDATE sessions SET glance = ? WHERE id = ?", (told, session))
                     cover(connection, session, GLANCE, covered)
-        for storage, glances in self._new_stored.items() if not is_switched_off() else ():
-            from ..log.postgres.names import keep_glances
-
-            keep_glances(storage, glances)
-        self._new, self._new_stored = {}, {}
+        self._new = {}
 
 
-def _place_of(location: str) -> tuple[str, str]:
-    """A storage, and the name of a log in it."""
-    storage, _, name = location.partition("#")
-    return storage.rstrip(), name
-
-
-def _read(told: str) -> tuple[Glance, tuple[int, int, int]]:
+def read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     """What is told, and where its line stands, how long it is, and its checksum; all zero where there is none.
 
     Raises:

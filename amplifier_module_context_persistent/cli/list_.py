@@ -20,13 +20,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ..catalogue.glance import Glances
 from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
 from ..paths import project_slug
 from ..tokens.counter import open_counter
-from ..transcript.overview import Overview, look_at
+from ..transcript.overview import Overview, SessionGlances, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
 from .progress import progress
@@ -121,7 +120,7 @@ class _Look:
     ) -> None:
         self._sessions, self._since, self._matches = sessions, since, matches
         self._held = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
-        self._counter, self._glances = open_counter("estimate"), Glances()
+        self._counter, self._glances = open_counter("estimate"), SessionGlances()
 
     def newest_first(self, project: str | None = None) -> Iterator[Overview]:
         """Give them, or those of one project, in order of their last messages.

@@ -12,7 +12,6 @@ from functools import partial
 
 import click
 
-from ..catalogue.glance import Glances
 from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..log.reader import LogReader
@@ -20,7 +19,7 @@ from ..log.record import ROLES
 from ..search.pattern import Pattern, regex_pattern, text_pattern
 from ..search.words import AllWords, words_pattern
 from ..tokens.counter import open_counter
-from ..transcript.overview import Overview, look_at
+from ..transcript.overview import Overview, SessionGlances, look_at
 from ..transcript.search import search
 from ..transcript.sessions import SessionFile
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -100,7 +99,7 @@ def search_command(
     wanted = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
     files = [] if sessions or last else all_sessions(everywhere=everywhere)
     paths = _paths(sessions, last=last) if sessions or last else [str(session.path) for session in files]
-    known, glances = {str(session.path): session for session in files}, Glances()
+    known, glances = {str(session.path): session for session in files}, SessionGlances()
 
     def look(path: str) -> Overview:
         session = known.get(path) or session_file(path)
