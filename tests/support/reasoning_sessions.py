@@ -165,6 +165,7 @@ class GeneratedSession:
             for session in self._begun:
                 await session.cleanup()
         self._check()
+        self.service.exchanges.clear()  # amplifier-core holds what was mounted until the process ends
         return self.outcome
 
     async def step(self, name: str) -> None:
