@@ -134,6 +134,7 @@ async def test_the_tokenizer_is_loaded_before_it_is_needed(
     """A real session's loader asks for it after all modules are mounted; not where the estimate is configured."""
     asked: list[str] = []
     monkeypatch.setattr(vocabularies, "load_encoding", asked.append)
+    monkeypatch.setattr(vocabularies, "is_at_hand", lambda _name: True)
     for tokenizer in ("auto", "estimate"):
         config = {"transcript_path": str(tmp_path / "log"), "tokenizer": tokenizer}
         await start_session({"module": "context-persistent", "config": config})
