@@ -677,10 +677,11 @@ async def import_request(session: GeneratedSession) -> None:
         await session.replace_log(new)
         # A body has no reasoning of other readers, nor what was left out of it, as in turns without this module.
         reader, brought = (request.provider, request.model), _marks(request.parts)
+        exchanges = session.service.exchanges
         session.last = {
             one: number
             for one, number in session.last.items()
-            if one == reader and _marks(session.service.exchanges[number].sent.parts) <= brought
+            if one == reader and _marks((*exchanges[number].sent.parts, *exchanges[number].answer)) <= brought
         }
 
 
