@@ -18,7 +18,7 @@ from ..errors import ContextPersistentError
 from ..log.base import Log
 from ..log.index import Index
 from ..log.open import open_log
-from ..log.record import decode, encode_control, encode_object, name_of
+from ..log.record import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
 from ..tokens.counter import TokenCounter, count_message
@@ -31,6 +31,7 @@ from ..view.receipts import RENDERING
 from ..view.wire import begins_strict
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
+from ..window.thresholds import matters, needs_plan
 from ..window.window import Window
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
@@ -107,11 +108,12 @@ def compact_session(
         whole = replace(session.request, budget_tokens=sys.maxsize)
         before = window.build(past, whole)
         if undo:
-            record = _plan_before(transcript, new_id)
-            followed = Past(transcript.reader, replace(index, plan=decode(record + b"}")))
+            earlier = _plan_before(transcript, new_id)
+            followed = Past(transcript.reader, replace(index, plan=earlier))
             after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
-            session.check_fits(after.tokens)
-            items, tokens_after, plan = after.items, after.tokens, name_of(decode(record + b"}").get("id"))
+            session.check_fits(after.tokens, len(after.items))
+            record, plan = encode_object(earlier), name_of(earlier.get("id"))
+            items, tokens_after = after.items, after.tokens
         else:
             made = window.build(past, replace(session.request, plans_now=True)).compaction
             if made is None or not session.is_worth_it(before.tokens - made.plan.tokens_after):
@@ -155,16 +157,16 @@ class _Session:
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
         """Whether a plan that frees so many tokens is made."""
-        return fewer_tokens >= max(1, self.config.compact_min_gain * self.request.budget_tokens)
+        return matters(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
 
-    def check_fits(self, tokens: int) -> None:
+    def check_fits(self, tokens: int, messages: int) -> None:
         """Refuse a view that the next request would compact again.
 
         Raises:
             CompactError: it would.
         """
         budget = self.request.budget_tokens
-        if tokens >= self.config.compact_threshold * budget:
+        if needs_plan(self.config, tokens=tokens, messages=messages, budget_tokens=budget):
             raise CompactError(
                 f"under the plan before, the view comes to {tokens:,} of {budget:,} tokens: the next request would "
                 "compact it again"
@@ -179,7 +181,7 @@ class _Session:
         return Compacted(path, plan, budget, target, tokens_before, tokens_after, changes)
 
 
-def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> bytes:
+def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
     """The record of the plan before the one in force; of one that keeps everything, where that is the first.
 
     Raises:
@@ -190,10 +192,10 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> bytes:
         raise CompactError("no plan is in force that leaves anything out")
     before = following_plan(transcript.book, index.live, before=_plan_id(index))
     if before is not None:
-        return encode_object(before)
+        return before
     first, last = (given_id(message) or "" for message in transcript.reader.read([index.live[0], index.live[-1]]))
     plan = Plan(new_id(), last, keep=(), gaps=(), wire=begins_strict(index.headers))
-    return encode_control("plan", **plan.to_record([(first, last)]))
+    return {"_record": "plan", **plan.to_record([(first, last)])}
 
 
 def _plan_id(index: Index) -> str:

@@ -61,8 +61,8 @@ async def test_a_session_that_is_not_to_be_kept_leaves_nothing(home: Path, caplo
 
 def test_a_project_can_be_named_where_a_database_keeps_the_logs() -> None:
     """So two checkouts of one project in different places are one."""
-    assert log_name("s1", "/work/one", "app") == log_name("s1", "/elsewhere/two", "app") == "app/s1"
-    assert log_name("s1", "/work/one") != log_name("s1", "/elsewhere/two")
+    assert log_name("s1", "/here/one", "app") == log_name("s1", "/elsewhere/two", "app") == "app/s1"
+    assert log_name("s1", "/here/one") != log_name("s1", "/elsewhere/two")
     config = Config.load({"storage": "postgresql://h/db", "project": "app"})
-    chosen = choose_log(config, session_id="s1", parent_id=None, working_dir="/work/one")
+    chosen = choose_log(config, session_id="s1", parent_id=None, working_dir="/here/one")
     assert chosen.log.describe().location == "postgresql://h/db#app/s1"

@@ -1,4 +1,4 @@
-"""Which logs a PostgreSQL database holds, by their names; and deleting one."""
+"""Which logs a PostgreSQL database holds, which of them may hold a word, what `list` says of each; and deleting one."""
 
 from __future__ import annotations
 
