@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from ..catalogue.database import switched_off
 from ..errors import LogError
-from ..log.location import STORAGE_VARIABLE, parse_location, stored_name, without_password
+from ..log.location import STORAGE_VARIABLE, parse_location, split_location, stored_name, without_password
 from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
@@ -47,7 +47,7 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
         if url:
             context = click.get_current_context()
             try:
-                context.meta[_STORAGE] = without_password(url.partition("#")[0].rstrip())
+                context.meta[_STORAGE] = without_password(split_location(url)[0])
             except ValueError as error:
                 raise UnusableError(f"--storage: {reason(error)}") from error
             from ..log.postgres.server import using

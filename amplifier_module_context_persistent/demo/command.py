@@ -23,7 +23,7 @@ import click
 from amplifier_core.message_models import Message as ProviderMessage
 from rich.console import Console
 
-from ..log.location import STORAGE_VARIABLE
+from ..log.location import STORAGE_VARIABLE, split_location
 from . import stored
 from .session import INTERRUPTED_TOOL
 
@@ -122,7 +122,7 @@ def play(directory: Path, storage: str | None = None) -> Played:
 def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
     """Read the messages of a log that was never reset, as any reader of JSON lines would."""
     if storage is not None:
-        lines = stored.read_lines(storage, log_path.partition("#")[2])
+        lines = stored.read_lines(storage, split_location(log_path)[1])
     else:
         lines = Path(log_path).read_bytes().splitlines()
     return [record for line in lines if "_record" not in (record := json.loads(line))]

@@ -19,6 +19,7 @@ STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
 
 _OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on"}
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
+_WORDS = re.compile(f"(?:{_WORD.pattern})*")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -51,9 +52,17 @@ def is_postgres(location: str) -> bool:
     return location.startswith(PREFIXES)
 
 
+def split_location(location: str) -> tuple[str, str]:
+    """The storage of a location, as it is written, and the name of a log in it, or empty."""
+    words = _WORDS.match(location) if location.startswith("service=") else None
+    at = words.end() if words else 0  # a value in quotes may hold a `#`
+    rest, _, name = location[at:].partition("#")
+    return (location[:at] + rest).rstrip(), name
+
+
 def stored_name(location: str) -> str | None:
     """The name that a log has among others in one storage, or empty; None for a file, which is named by its path."""
-    return location.partition("#")[2] if is_postgres(location) else None
+    return split_location(location)[1] if is_postgres(location) else None
 
 
 _WITH_PASSWORDS: dict[str, str] = {}
@@ -67,8 +76,8 @@ def without_password(location: str) -> str:
         ValueError: as `parse_location`.
     """
     parsed = parse_location(location)
-    server = parsed.shown.partition("#")[0].rstrip()
-    if server != location.partition("#")[0].rstrip():
+    server = split_location(parsed.shown)[0]
+    if server != split_location(location)[0]:
         _WITH_PASSWORDS[server] = parsed.conninfo
     return parsed.shown
 
@@ -84,15 +93,15 @@ def parse_location(location: str) -> Location:
     Raises:
         ValueError: it is none; the message never quotes a password.
     """
+    server, name = split_location(location)
     if location.startswith("service="):
-        words, name = _words(location)
+        words = _words(server)
         schema, prepares = (_unquoted(words.pop(key, default)) for key, default in _OURS.items())
         conninfo = " ".join(f"{key}={value}" for key, value in words.items())
         kept = {key: value for key, value in words.items() if "password" not in key}
         shown = " ".join(f"{key}={value}" for key, value in {**kept, **_given(schema, prepares)}.items())
     elif location.startswith(PREFIXES):
-        url, _, name = location.partition("#")
-        server, _, query = url.partition("?")
+        server, _, query = server.partition("?")
         pairs = [pair for pair in query.split("&") if pair]
         ours = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs) if key in _OURS}
         schema, prepares = (ours.get(key, default) for key, default in _OURS.items())
@@ -116,19 +125,19 @@ def _given(schema: str, prepares: str) -> dict[str, str]:
     return {key: value for key, value in zip(_OURS, (schema, prepares), strict=True) if value != _OURS[key]}
 
 
-def _words(location: str) -> tuple[dict[str, str], str]:
-    """The words of `key=value`, as they are written, and what stands after `#`.
+def _words(server: str) -> dict[str, str]:
+    """The words of `key=value`, as they are written.
 
     Raises:
         ValueError: something else stands there.
     """
     words, at = dict[str, str](), 0
-    while at < len(location) and location[at] != "#":
-        word = _WORD.match(location, at)
+    while at < len(server):
+        word = _WORD.match(server, at)
         if word is None:
             raise ValueError("the storage cannot be read; write service=NAME KEY=VALUE …, values with blanks in quotes")
         words[word[1]], at = word[2], word.end()
-    return words, location[at + 1 :]
+    return words
 
 
 def _unquoted(value: str) -> str:

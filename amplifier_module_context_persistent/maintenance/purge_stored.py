@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..errors import LogUnreadableError, PurgeError
-from ..log.location import Location, location_of, parse_location
+from ..log.location import Location, location_of, parse_location, split_location
 from ..log.open import not_there
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
@@ -50,7 +50,7 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
         LogUnreadableError: there is no log, or it cannot be read.
     """
     parsed = parse_location(location)
-    beside = location_of(location.partition("#")[0].rstrip(), parsed.name + _BESIDE)
+    beside = location_of(split_location(location)[0], parsed.name + _BESIDE)
     with _opened(parsed, lock_timeout_s) as reader:
         index, counts, written = reader.index, _begin(reader, purge), now()
         if purge.is_torn_only:

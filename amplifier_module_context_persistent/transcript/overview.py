@@ -18,6 +18,7 @@ from ..catalogue.glance import Glance, Glances, read_told, said_first
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
+from ..log.location import split_location
 from ..log.record import decode
 from ..maintenance.open_files import Identity, identity_of
 from ..messages.metadata import instant_of
@@ -120,7 +121,7 @@ class SessionGlances(Glances):
         """The glance that a database keeps of a log; None unless the log is as it was then."""
         from ..log.postgres.names import kept_glances  # its driver is an extra
 
-        storage, name = _place_of(location)
+        storage, name = split_location(location)
         if storage not in self._stored:
             self._stored[storage] = {} if is_switched_off() else kept_glances(storage)
         told, line = self._stored[storage].get(name, ("", b""))
@@ -135,7 +136,7 @@ class SessionGlances(Glances):
     def note(self, log: ReadableLog, glance: Glance, told: str, first_offset: int, location: str) -> None:
         """Have what is told of a log kept."""
         if location:
-            storage, name = _place_of(location)
+            storage, name = split_location(location)
             self._new_stored.setdefault(storage, []).append((name, glance.size_bytes, told, first_offset))
         else:
             super().note(log, glance, told, first_offset, location)
@@ -148,12 +149,6 @@ class SessionGlances(Glances):
 
             keep_glances(storage, glances)
         self._new_stored = {}
-
-
-def _place_of(location: str) -> tuple[str, str]:
-    """A storage, and the name of a log in it."""
-    storage, _, name = location.partition("#")
-    return storage.rstrip(), name
 
 
 def look_at(

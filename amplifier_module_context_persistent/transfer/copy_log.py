@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..log.filesystem import FileSystem
-from ..log.location import location_of, stored_name
+from ..log.location import location_of, split_location, stored_name
 from ..log.not_a_log import check_is_log
 from ..log.open import new_log, not_there, open_reader
 from ..paths import LOG_NAME, log_name, session_id_of
@@ -87,7 +87,7 @@ def copy_target(source: str, target: str) -> str:
     """
     name = stored_name(target)
     if name == "":
-        return location_of(target.partition("#")[0].rstrip(), _name_of(source))
+        return location_of(split_location(target)[0], _name_of(source))
     if name is None and (os.path.isdir(target) or target.endswith(os.sep)):
         return os.path.join(target, _name_of(source).rpartition("/")[2], LOG_NAME)
     return target

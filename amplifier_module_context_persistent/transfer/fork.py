@@ -21,7 +21,7 @@ from ..config import Config
 from ..errors import ConfigError
 from ..log.filesystem import FileSystem
 from ..log.index import USER
-from ..log.location import location_of, stored_name
+from ..log.location import location_of, split_location, stored_name
 from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, log_name, log_path, session_id_of
@@ -206,7 +206,7 @@ def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> 
     if (name := stored_name(transcript.path)) is not None:
         project = name.rpartition("/")[0]
         own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")
-        return location_of(transcript.path.partition("#")[0].rstrip(), own)
+        return location_of(split_location(transcript.path)[0], own)
     usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
     assert usual is not None  # noqa: S101 - the session has an id
     origin = Path(transcript.path)

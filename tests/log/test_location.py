@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.log.location import is_postgres, parse_location
+from amplifier_module_context_persistent.log.location import is_postgres, location_of, parse_location, split_location
 
 SECRET = "hunter" + "2"
 
@@ -25,6 +25,9 @@ def test_a_location_is_taken_apart(given: str, conninfo: str, name: str, schema:
     """Our own parameters and the log's name do not reach the driver."""
     found = parse_location(given)
     assert (found.conninfo, found.name, found.schema, found.prepares) == (conninfo, name, schema, prepares)
+    storage, named = split_location(given)
+    assert named == name
+    assert parse_location(location_of(storage, name)) == found
 
 
 @pytest.mark.parametrize(

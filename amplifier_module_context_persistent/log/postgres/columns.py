@@ -10,20 +10,14 @@ The chain is believed as far as the columns carry it from row to row: each line 
 
 from __future__ import annotations
 
-import sys
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
 from ..index import Row as IndexRow
 from ..record import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
 from ..scanner import Scanner
-from .rows import CONTROL, INDEXED, MESSAGE, NO_NEWLINE, OTHER, PLAIN_USER, RECEIPT, ColumnBytes, Row
-
-_IS_MESSAGE = bytes(kind == INDEXED for kind in range(256))
-_SWAPS = sys.byteorder == "little"  # the server sends numbers with their highest byte first
+from .rows import CONTROL, INDEXED, MESSAGE, OTHER, PLAIN_USER, RECEIPT, Columns, Row
 
 
 def scan_line(scanner: Scanner, line: bytes) -> None:
@@ -38,137 +32,79 @@ def new_rows(lines: Sequence[bytes], after: Scanner) -> list[Row]:
     """The rows of lines of our own, without LF, that are not stored yet; `after` stands where they begin, and stays."""
     scanner = Scanner(after.max_record_bytes)
     scanner.go_on(after)
-    return list(rows_of(lines, scanner))
+    return [row_of(line, scanner) for line in lines]
 
 
-def rows_of(lines: Iterable[bytes], scanner: Scanner, *, lacks_newline: bool = False) -> Iterator[Row]:
-    """The rows of lines, without LF; each is scanned, since that says what it is.
-
-    Args:
-        lines: in their order, after what the scanner has taken.
-        scanner: stands at the end of the lines before.
-        lacks_newline: whether the last line has no LF.
-    """
-    waiting: Row | None = None
-    for line in lines:
-        if waiting is not None:
-            yield waiting
-        waiting = _row(line, scanner)
-    if waiting is not None and lacks_newline:
-        flags = waiting.flags | NO_NEWLINE
-        waiting = Row(waiting.at, waiting.kind, waiting.crc, waiting.role, flags, waiting.id_hash, waiting.line)
-    if waiting is not None:
-        yield waiting
+def row_of(line: bytes, scanner: Scanner) -> Row:
+    """The row of a line, without LF: it is scanned, after those that were taken before, since that says what it is."""
+    at = scanner.offset
+    kind, role, flags, crc, id_hash = _scanned(line, scanner)
+    return Row(at, Columns(kind, role, flags, len(line) + 1, crc, id_hash), line)
 
 
-def _row(line: bytes, scanner: Scanner) -> Row:
-    """Scan a line, and say in its row what it was found to be."""
-    index, at, number, seed = scanner.index, scanner.offset, len(scanner.index), scanner.seed
+def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
+    """Scan a line: its kind, role, flags, checksum and hash."""
+    index, number, seed = scanner.index, len(scanner.index), scanner.seed
     findings, receipts = len(index.damage), index.control_counts["view"]
     scan_line(scanner, line)
     crc = stored_crc(line)
     if crc is None or len(index.damage) != findings or crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed)) != crc:
-        return Row(at, OTHER, scanner.seed, 0, 0, 0, line)
+        return OTHER, 0, 0, scanner.seed, 0
     if line.startswith(CONTROL_HEAD):
         if index.control_counts["view"] > receipts:
             asked = "\0".join(index.models[scanner.builder.pending_model])
-            return Row(at, RECEIPT, crc, 0, 0, 1 + id_hash_of(asked), line)
-        return Row(at, CONTROL, crc, 0, 0, 0, line)
+            return RECEIPT, 0, 0, crc, 1 + id_hash_of(asked)
+        return CONTROL, 0, 0, crc, 0
     is_one = len(index) == number + 1 and index.flags[number] & ~PINNED == LIVE and member_of(line) is None
     if not is_one:
-        return Row(at, MESSAGE, crc, 0, 0, 0, line)
+        return MESSAGE, 0, 0, crc, 0
     flags = index.flags[number] & PINNED | (PLAIN_USER if index.plain_users[number] else 0)
-    return Row(at, INDEXED, crc, index.roles[number], flags, index.id_hashes[number], line)
+    return INDEXED, index.roles[number], flags, crc, index.id_hashes[number]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of neighbouring rows."""
-
-    at: array[int]
-    kinds: bytes
-    crcs: array[int]
-    roles: bytes
-    flags: bytes
-    id_hashes: array[int]
-    lengths: array[int]
-    """Of the lines with LF."""
-
-    @classmethod
-    def decode(cls, packed: ColumnBytes) -> Columns:
-        """Decode what the server packed."""
-        return cls(
-            _numbers("Q", packed.at),
-            packed.kinds[1::2],
-            _numbers("I", packed.crcs),
-            packed.roles[1::2],
-            packed.flags[1::2],
-            _numbers("q", packed.id_hashes),
-            _numbers("I", packed.lengths),
-        )
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def unknown(self) -> list[int]:
-        """The places of the rows whose lines are to be read."""
-        positions, seen = [], {0}
-        for position, (is_message, kind) in enumerate(zip(self.kinds.translate(_IS_MESSAGE), self.kinds, strict=True)):
-            if is_message or (kind == RECEIPT and self.id_hashes[position] in seen):
-                continue
-            if kind == RECEIPT:
-                seen.add(self.id_hashes[position])
-            positions.append(position)
-        return positions
-
-    def continue_at(self, offset: int) -> bool:
-        """Whether each row begins where the one before it ends, the first at `offset`."""
-        ends = array("Q", (at + length for at, length in zip(self.at, self.lengths, strict=True)))
-        return bool(self.at) and self.at[0] == offset and self.at[1:] == ends[:-1]
+def lines_to_read(columns: Sequence[Columns]) -> list[int]:
+    """The places of the rows whose lines an index needs: of receipts with the same hash, the first one."""
+    places, seen = list[int](), set[int]()
+    for place, row in enumerate(columns):
+        if row.kind == INDEXED or (row.kind == RECEIPT and row.id_hash in seen):
+            continue
+        if row.kind == RECEIPT:
+            seen.add(row.id_hash)
+        places.append(place)
+    return places
 
 
-def take_columns(scanner: Scanner, columns: Columns, lines: Mapping[int, bytes]) -> None:
+def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
     """Take rows after those that were taken before.
 
     Args:
         scanner: fills the index.
         columns: of the rows.
-        lines: by their places, those that `Columns.unknown` names.
+        lines: by their places, those that `lines_to_read` names.
     """
     start, codes = 0, dict[int, int]()
-    for position in [*sorted(lines), len(columns)]:
-        _take_known(scanner, columns, start, position, codes)
-        if position < len(columns):
-            scan_line(scanner, lines[position])
-            if columns.kinds[position] == RECEIPT:
-                codes[columns.id_hashes[position]] = scanner.builder.pending_model
-        start = position + 1
+    for place in [*sorted(lines), len(columns)]:
+        if start < place:
+            _take_known(scanner, columns[start:place], codes)
+        if place < len(columns):
+            scan_line(scanner, lines[place])
+            if columns[place].kind == RECEIPT:
+                codes[columns[place].id_hash] = scanner.builder.pending_model
+        start = place + 1
 
 
-def _take_known(scanner: Scanner, columns: Columns, start: int, stop: int, codes: Mapping[int, int]) -> None:
+def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int, int]) -> None:
     """Take rows all of which are known, as a scan of their lines would; `codes` says whom receipts asked."""
-    if start == stop:
-        return
-    builder, seed, rows = scanner.builder, scanner.seed, list[IndexRow]()
-    for position in range(start, stop):
-        crc, hashed, given = columns.crcs[position], columns.id_hashes[position], columns.flags[position]
-        if columns.kinds[position] == RECEIPT:
-            builder.pending_model = codes[hashed]
+    builder, at, seed, rows = scanner.builder, scanner.offset, scanner.seed, list[IndexRow]()
+    for kind, role, flags, length, crc, id_hash in columns:
+        if kind == RECEIPT:
+            builder.pending_model = codes[id_hash]
             builder.index.control_counts["view"] += 1
         else:
-            role, plain = columns.roles[position], int(given & PLAIN_USER > 0)
             model = builder.pop_pending_model() if role == ASSISTANT else 0
-            place = columns.at[position], columns.lengths[position]
-            rows.append((*place, role, given & PINNED | LIVE, hashed, seed, crc, model, plain))
-        seed = crc
+            plain = int(flags & PLAIN_USER > 0)
+            rows.append((at, length, role, flags & PINNED | LIVE, id_hash, seed, crc, model, plain))
+        at, seed = at + length, crc
     builder.withdraw_copies(row[4] for row in rows)
     builder.index.add(rows)
-    scanner.skip_indexed(stop - start, columns.at[stop - 1] + columns.lengths[stop - 1], seed)
-
-
-def _numbers(typecode: str, packed: bytes) -> array[int]:
-    numbers: array[int] = array(typecode)
-    numbers.frombytes(packed)
-    if _SWAPS:
-        numbers.byteswap()
-    return numbers
+    scanner.skip_indexed(len(columns), at, seed)

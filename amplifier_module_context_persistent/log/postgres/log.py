@@ -217,7 +217,7 @@ class PostgresLog:
             return sent
         self._sent = sent
         new = new_rows(lines, reader.scanner)
-        size = new[-1].at + len(lines[-1]) + 1
+        size = new[-1].at + new[-1].columns.length
         location = reader.location
         with self._forgetting_refused():
             if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):

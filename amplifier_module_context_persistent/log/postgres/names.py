@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..location import parse_location
 from . import rows
 from .server import ServerError, using
+
+if TYPE_CHECKING:
+    import psycopg
 
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
@@ -25,6 +29,23 @@ class StoredLog:
     changed_s: float
 
 
+@contextmanager
+def _asking(storage: str, limit_s: float) -> Iterator[tuple[psycopg.Connection[Any], str]]:
+    """Give a connection to a storage, and the schema of its tables.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the server cannot be asked, refuses, or has no tables of ours.
+    """
+    location = parse_location(storage)
+    try:
+        with using(location) as server, server.connected(time.monotonic() + limit_s) as connection:
+            yield connection, location.schema
+    except ServerError as error:
+        reason = f"the sessions cannot be read from the server: {error}"
+        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+
+
 def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
     """The logs of one project, or of all, the one that was written last first.
 
@@ -36,55 +57,68 @@ def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
-    location = parse_location(storage)
-    statement = f"""
-        select name, extract(epoch from changed)::float8 from {location.schema}.log
-         where %s::text is null or starts_with(name, %s::text) order by changed desc, name
-    """
     beginning = None if project is None else f"{project}/"
-    try:
-        with using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
-            found = connection.execute(statement.encode(), [beginning, beginning]).fetchall()
-    except ServerError as error:
-        reason = f"the sessions cannot be read from the server: {error}"
-        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+    with _asking(storage, TIMEOUT_S) as (connection, schema):
+        statement = f"""
+            select name, extract(epoch from changed)::float8 from {schema}.log
+             where %s::text is null or starts_with(name, %s::text) order by changed desc, name
+        """
+        found = connection.execute(statement.encode(), [beginning, beginning]).fetchall()
     return [StoredLog(name, changed_s) for name, changed_s in found]
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:
-    """The names of the logs of which a line may hold a word; see `rows.logs_with_word`. It reads all lines there are.
+    """The names of the logs of which a message holds a word of small ASCII letters, in any case, or the bytes `unless`.
+
+    And of those with a line that is no message of which the columns say all. The server reads all lines there are.
 
     Raises:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked.
     """
-    location = parse_location(storage)
-    try:
-        with using(location) as server, server.connected(time.monotonic() + SEARCH_S) as connection:
-            return rows.logs_with_word(connection, location.schema, word, unless)
-    except ServerError as error:
-        reason = f"the sessions cannot be searched on the server: {error}"
-        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+    with _asking(storage, SEARCH_S) as (connection, schema):
+        statement = f"""
+            select name from {schema}.log where exists (
+                select from {schema}.record where record.log_id = log.log_id
+                   and (kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
+                        position(encode(%(word)b::bytea, 'escape') in lower(encode(line, 'escape') collate "C")) > 0
+                        or position(%(unless)b::bytea in line) > 0)))
+        """
+        return {row[0] for row in connection.execute(statement.encode(), {"word": word, "unless": unless}).fetchall()}
 
 
 def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
-    """By the names of logs, what is kept of those that are as they were then, and the line that it names.
+    """By the names of logs that are as they were when they were looked at: what was told, and the line that it names.
 
     Nothing where the server does not give it: the tables may be older, or the role may not read them.
     """
-    location = parse_location(storage)
-    try:
-        with using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
-            return {name: (told, line) for name, told, line in rows.read_glances(connection, location.schema)}
-    except ServerError:
-        return {}
+    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, schema):
+        statement = f"""
+            select log.name, glance.told, coalesce(record.line, '')
+              from {schema}.glance join {schema}.log using (log_id)
+              left join {schema}.record on record.log_id = glance.log_id and record.seq = glance.line
+             where glance.size = log.size
+        """
+        found = connection.execute(statement.encode(), binary=True).fetchall()
+        return {name: (told, line) for name, told, line in found}
+    return {}
 
 
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Keep what is told of logs, as `rows.write_glances`; what the role may not write is looked at again."""
-    location = parse_location(storage)
-    with suppress(ServerError), using(location) as server, server.connected(time.monotonic() + TIMEOUT_S) as connection:
-        rows.write_glances(connection, location.schema, new)
+    """Keep what is told of logs: name, size, what, and where the line begins that it names (-1 for none).
+
+    What the role may not write is looked at again.
+    """
+    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, schema):
+        statement = f"""
+            insert into {schema}.glance (log_id, size, told, line)
+            select log.log_id, log.size, new.told, (
+                       select seq from {schema}.record where record.log_id = log.log_id and record.at = new.at)
+              from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
+              join {schema}.log on log.name = new.name and log.size = new.size
+                on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
+        """
+        connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
 
 
 def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIMEOUT_S) -> None:

@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
@@ -19,7 +20,7 @@ from ..location import parse_location
 from ..record import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
-from .columns import rows_of
+from .columns import row_of
 from .rows import Head
 from .server import PAUSE_S, Server, ServerError, using
 
@@ -112,7 +113,10 @@ class NewStoredLog:
 
     def flush(self) -> None:
         """Send what was added."""
-        new = list(rows_of(self._waiting, self._scanner, lacks_newline=self._lacks_newline))
+        new = [row_of(line, self._scanner) for line in self._waiting]
+        if new and self._lacks_newline:
+            last = new[-1].columns
+            new[-1] = replace(new[-1], columns=last._replace(flags=last.flags | rows.NO_NEWLINE))
         with self.refusing():
             if new:
                 rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)

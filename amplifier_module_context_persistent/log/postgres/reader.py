@@ -12,7 +12,8 @@ import errno
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
@@ -23,9 +24,9 @@ from ..read_back import NumberedLine, checked, numbered_lines
 from ..scanned_file import count_lost
 from ..scanner import Scanner
 from . import rows
-from .columns import Columns, scan_line, take_columns
+from .columns import lines_to_read, scan_line, take_columns
 from .row_bytes import KEPT_BYTES, RowBytes
-from .rows import Head
+from .rows import Columns, Head
 from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, give_back, take_server
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _MOST_PURGES = 3
 T = TypeVar("T")
 
 _FEW_ROWS = 64  # their lines are read at once; it costs less than two questions
-_MOST_ROWS = 50_000  # of the columns of so many are read at once
+_MOST_ROWS = 10_000  # of the columns of so many are read at once
 
 
 class PostgresReader:
@@ -180,7 +181,7 @@ class PostgresReader:
             if not self._take_columns(connection, head.log_id, self.lines_known, stop):
                 break
         while self.lines_known < head.head:
-            self.take(self.bytes.block(connection, log_id=head.log_id, start=self.lines_known, stop=head.head))
+            self.take(self.bytes.block(connection, schema, head.log_id, self.lines_known, head.head))
         self.head = head
         check_readable(self.index, self.shown)
         if not (goes_on or purged):
@@ -197,25 +198,19 @@ class PostgresReader:
     def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
         """Take in rows by their columns; False, and nothing done, if these do not fit together."""
         schema = self.location.schema
-        packed = rows.read_columns(connection, schema, log_id, start, stop)
-        if packed is None or not (columns := Columns.decode(packed)).continue_at(self.scanner.offset):
+        columns = rows.read_columns(connection, schema, log_id, start, stop)
+        wanted = [*lines_to_read(columns), stop - start - 1]
+        lines = rows.read_chosen(connection, schema, log_id, [start + place for place in wanted])
+        if len(columns) < stop - start or any(start + place not in lines for place in wanted):
             return False
-        wanted = [start + position for position in columns.unknown()]
-        lines: dict[int, bytes] = {}
-        size, group = 0, list[int]()
-        for number in [*wanted, stop - 1]:
-            group.append(number)
-            size += columns.lengths[number - start]
-            if size > rows.BLOCK_BYTES:
-                lines.update(rows.read_chosen(connection, schema, log_id, group))
-                size, group = 0, []
-        lines.update(rows.read_chosen(connection, schema, log_id, group) if group else {})
-        if any(number not in lines for number in (*wanted, stop - 1)):
-            return False
-        take_columns(self.scanner, columns, {number - start: lines[number] for number in wanted})
-        self.bytes.starts.extend(columns.at)
         self._last_line = lines[stop - 1]
+        self.take_rows(columns, {place: lines[start + place] for place in wanted[:-1]})
         return True
+
+    def take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
+        """Take in rows that stand in the log after what is known, with the lines of some, by their places."""
+        self.bytes.starts.extend(accumulate((row.length for row in columns[:-1]), initial=self.scanner.offset))
+        take_columns(self.scanner, columns, lines)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines as they were written, without LF, in the given order.

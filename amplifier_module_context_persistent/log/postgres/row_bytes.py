@@ -6,7 +6,6 @@ import errno
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
@@ -42,6 +41,11 @@ class RowBytes:
         self.starts: array[int] = array("Q")
         """Where each line begins: the offset that it has in a file."""
 
+    def _query(self, statement: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call one of `rows` for this log."""
+        log_id = self._find_log_id()
+        return self._ask(lambda connection: statement(connection, self._location.schema, log_id, *arguments, **options))
+
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines, without LF, in the order asked for; wherever they lie, many are one question."""
         offsets, lengths, starts = index.offsets, index.lengths, self.starts
@@ -63,16 +67,8 @@ class RowBytes:
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """The records, of some, in whose rows bytes stand, or may stand otherwise written."""
         numbers = {ordinal: bisect_right(self.starts, index.offsets[ordinal]) - 1 for ordinal in ordinals}
-        found = self._ask(
-            partial(
-                rows.find_bytes,
-                schema=self._location.schema,
-                log_id=self._find_log_id(),
-                numbers=sorted(set(numbers.values())),
-                needle=needle,
-                ignores_case=ignores_case,
-            )
-        )
+        rows_asked = sorted(set(numbers.values()))
+        found = self._query(rows.find_bytes, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
     def _chosen(self, numbers: Sequence[int]) -> dict[int, bytes]:
@@ -80,10 +76,7 @@ class RowBytes:
         lines = {number: kept[number] for number in numbers if number in kept}
         if not (wanted := sorted({number for number in numbers if number not in lines})):
             return lines
-        log_id = self._find_log_id()
-        fetched: dict[int, bytes] = self._ask(
-            partial(rows.read_chosen, schema=self._location.schema, log_id=log_id, numbers=wanted)
-        )
+        fetched: dict[int, bytes] = self._query(rows.read_chosen, wanted)
         if len(fetched) < len(wanted):
             raise self._missing(next(number for number in wanted if number not in fetched))
         self.keep(fetched)
@@ -99,36 +92,23 @@ class RowBytes:
         while self._kept_bytes > self._most_bytes:
             self._kept_bytes -= len(kept.pop(next(iter(kept))))
 
-    def read(self, offset: int, size: int) -> bytes:
-        """Read bytes of the log as it would be in a file."""
-        starts, log_id = self.starts, self._find_log_id()
-        first, stop = bisect_right(starts, offset) - 1, bisect_right(starts, offset + size - 1)
-
-        def fetch(connection: psycopg.Connection[Any]) -> bytes:
-            found = list(rows.read_lines(connection, self._location.schema, log_id, first, stop))
-            if len(found) < stop - first:
-                raise self._missing(first + len(found))
-            return b"\n".join(found) + b"\n"
-
-        start = offset - starts[first]
-        content: bytes = self._ask(fetch)
-        return content[start : start + size]
-
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """Give the lines from one offset up to another, each with its LF, as they stand in the table."""
         number, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         while number < stop:
-            block = self._ask(partial(self.block, log_id=self._find_log_id(), start=number, stop=stop))
+            block = self._query(self.block, number, stop)
             number += len(block)
             yield from (line + b"\n" for line in block)
 
-    def block(self, connection: psycopg.Connection[Any], *, log_id: int, start: int, stop: int) -> list[bytes]:
+    def block(
+        self, connection: psycopg.Connection[Any], schema: str, log_id: int, start: int, stop: int
+    ) -> list[bytes]:
         """Some lines from number `start` on, at least one.
 
         Raises:
             LogUnreadableError: a line is missing.
         """
-        lines = rows.read_block(connection, self._location.schema, log_id, start, stop)
+        lines = rows.read_block(connection, schema, log_id, start, stop)
         if not lines:
             raise self._missing(start)
         return lines
@@ -139,10 +119,4 @@ class RowBytes:
 
     def lacks_newline(self) -> bool:
         """Whether the last line had no LF in the file that it was copied from."""
-        last = partial(
-            rows.has_no_newline,
-            schema=self._location.schema,
-            log_id=self._find_log_id(),
-            number=len(self.starts) - 1,
-        )
-        return bool(self.starts) and bool(self._ask(last))
+        return bool(self.starts) and bool(self._query(rows.has_no_newline, len(self.starts) - 1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record import MARK
 
@@ -56,16 +56,24 @@ class Head:
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a log as it is stored, without its LF."""
+class Columns(NamedTuple):
+    """What the columns of a row say of its line."""
 
-    at: int
     kind: int
-    crc: int
     role: int
     flags: int
+    length: int
+    """With LF."""
+    crc: int
     id_hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a log as it is stored, without its LF, and where it begins."""
+
+    at: int
+    columns: Columns
     line: bytes
 
 
@@ -150,10 +158,11 @@ def append(
 
 def _source(rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     """What new rows are selected from, and its values: single values for one, which cost the server half as much."""
-    columns = ("at", "kind", "crc", "role", "flags", "id_hash", "line")
     if len(rows) == 1:
-        return _ONE_ROW, {column: getattr(rows[0], column) for column in columns}
-    return _ROWS, {column: [getattr(row, column) for row in rows] for column in columns}
+        return _ONE_ROW, {"at": rows[0].at, "line": rows[0].line, **rows[0].columns._asdict()}
+    values: dict[str, Any] = {"at": [row.at for row in rows], "line": [row.line for row in rows]}
+    columns = zip(*(row.columns for row in rows), strict=True)
+    return _ROWS, values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
 
 
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
@@ -172,7 +181,7 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
     return [line for number, (line, seq) in enumerate(found, start) if seq == number]
 
 
-def has_no_newline(connection: Connection, *, schema: str, log_id: int, number: int) -> bool:
+def has_no_newline(connection: Connection, schema: str, log_id: int, number: int) -> bool:
     """Whether the line with a number was copied from a file in which it had no LF."""
     statement = f"select flags from {schema}.record where log_id = %s and seq = %s"
     row = connection.execute(statement.encode(), [log_id, number]).fetchone()
@@ -186,35 +195,14 @@ def read_lines(connection: Connection, schema: str, log_id: int, start: int, sto
         start += len(block)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnBytes:
-    """The columns of neighbouring rows, packed by the server: numbers of 8, 4 or 2 bytes, the highest byte first."""
-
-    at: bytes
-    kinds: bytes
-    crcs: bytes
-    roles: bytes
-    flags: bytes
-    id_hashes: bytes
-    lengths: bytes
-
-
-def read_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> ColumnBytes | None:
-    """Read the columns of some rows from number `start` on; None if one of them is missing.
-
-    Only the covering index is read.
-    """
+def read_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[Columns]:
+    """Read the columns of some rows from number `start` on, from the covering index; of fewer where one is missing."""
     statement = f"""
-        select count(*), string_agg(int8send(at), '' order by seq), string_agg(int2send(kind), '' order by seq),
-               string_agg(substring(int8send(crc) from 5), '' order by seq),
-               string_agg(int2send(role), '' order by seq), string_agg(int2send(flags), '' order by seq),
-               string_agg(int8send(id_hash), '' order by seq),
-               string_agg(substring(int8send(length + 1) from 5), '' order by seq)
-          from (select seq, at, kind, crc, role, flags, id_hash, length from {schema}.record
-                 where log_id = %s and seq >= %s and seq < %s order by seq) as rows
+        select kind, role, flags, length + 1, crc, id_hash from {schema}.record
+         where log_id = %s and seq >= %s and seq < %s order by seq
     """
-    row = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchone()
-    return ColumnBytes(*row[1:]) if row is not None and row[0] == stop - start else None
+    found = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall()
+    return list(map(Columns._make, found))
 
 
 def read_chosen(connection: Connection, schema: str, log_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
@@ -241,42 +229,3 @@ def find_bytes(
     """
     values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
-
-
-def logs_with_word(connection: Connection, schema: str, word: bytes, unless: bytes) -> set[str]:
-    """The names of the logs of which a message holds a word of small ASCII letters, in any case, or the bytes `unless`.
-
-    And of those with a line that is no message of which the columns say all.
-    """
-    statement = f"""
-        select name from {schema}.log where exists (
-            select from {schema}.record where record.log_id = log.log_id
-               and (kind in ({MESSAGE}, {OTHER}) or kind = {INDEXED} and (
-                    position(encode(%(word)b::bytea, 'escape') in lower(encode(line, 'escape') collate "C")) > 0
-                    or position(%(unless)b::bytea in line) > 0)))
-    """
-    return {row[0] for row in connection.execute(statement.encode(), {"word": word, "unless": unless}).fetchall()}
-
-
-def read_glances(connection: Connection, schema: str) -> list[tuple[str, str, bytes]]:
-    """Of the logs that are as they were when they were looked at: name, what was told, and the line that it names."""
-    statement = f"""
-        select log.name, glance.told, coalesce(record.line, '')
-          from {schema}.glance join {schema}.log using (log_id)
-          left join {schema}.record on record.log_id = glance.log_id and record.seq = glance.line
-         where glance.size = log.size
-    """
-    return connection.execute(statement.encode(), binary=True).fetchall()
-
-
-def write_glances(connection: Connection, schema: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Keep what is told of logs: name, size, what, and where the line begins that it names (-1 for none)."""
-    statement = f"""
-        insert into {schema}.glance (log_id, size, told, line)
-        select log.log_id, log.size, new.told, (
-                   select seq from {schema}.record where record.log_id = log.log_id and record.at = new.at)
-          from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
-          join {schema}.log on log.name = new.name and log.size = new.size
-            on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
-    """
-    connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
