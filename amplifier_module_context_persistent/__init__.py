@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .search.recall_page import RecallPage
     from .session.in_memory import InMemoryContextManager
     from .session.manager import PersistentContextManager
-    from .view.request_body import to_anthropic, to_openai
+    from .transfer.request_body import to_anthropic, to_openai
 
 __version__ = "0.1.0"
 __amplifier_module_type__ = "context"
@@ -72,8 +72,8 @@ _NOT_ERRORS = {
     "MemoryLog": "log.memory",
     "PersistentContextManager": "session.manager",
     "RecallPage": "search.recall_page",
-    "to_anthropic": "view.request_body",
-    "to_openai": "view.request_body",
+    "to_anthropic": "transfer.request_body",
+    "to_openai": "transfer.request_body",
 }
 """Where the public names are; all others are in `errors`."""
 

@@ -1,6 +1,6 @@
 """Bodies of requests: the whole live history as OpenAI's Chat Completions and Anthropic's Messages API take it.
 
-What a body is, `view.request_body` says. Here it gets what a request has besides messages.
+What a body is, `transfer.request_body` says. Here it gets what a request has besides messages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...messages.blocks import to_json
-from ...view.request_body import to_anthropic, to_openai
+from ..request_body import to_anthropic, to_openai
 from .session_view import SessionView, model_of, tool_definitions
 
 MAX_TOKENS = 4_096

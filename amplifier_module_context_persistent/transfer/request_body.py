@@ -20,11 +20,11 @@ from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
 from ..messages.metadata import line_before, metadata_of
 from ..messages.normalize import normalise
-from .arrangement import Presentation, arrange
-from .entry import INSTRUCTING, Entry
-from .readers import ANTHROPIC, OPENAI
-from .render import render
-from .wire import oddities_of, rules_of
+from ..view.arrangement import Presentation, arrange
+from ..view.entry import INSTRUCTING, Entry
+from ..view.readers import ANTHROPIC, OPENAI
+from ..view.render import render
+from ..view.wire import oddities_of, rules_of
 
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
