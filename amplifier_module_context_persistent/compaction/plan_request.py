@@ -11,8 +11,8 @@ from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
 from ..view.plan import Plan
-from ..view.readers import Reader
-from ..view.wire import WireRules
+from ..view.readers import NOBODY, Reader
+from ..view.wire import TAKES_ALL, WireRules
 from .draft import GAP_TOKENS, Draft
 from .groups import Groups
 from .summary_span import Summary
@@ -50,11 +50,11 @@ class PlanRequest:
     """Ordinals of messages that are not among `entries` and do not count as left out."""
     arranged: Arrangement | None = None
     """The view as it was arranged before; what it inserted is not counted again."""
-    reader: Reader | None = None
+    reader: Reader = NOBODY
     """Who gets the view."""
     unbound: frozenset[str] = frozenset()
     """The ids of messages whose reasoning the new view will not show, as what stands before it changes."""
-    wire: WireRules | None = None
+    wire: WireRules = TAKES_ALL
     """What they take."""
     summary: Summary | None = None
     """Replaces some of them; without it the summary of the previous plan stays."""

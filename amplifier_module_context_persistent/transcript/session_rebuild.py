@@ -21,7 +21,6 @@ from .view_rebuild import (
     Rebuilt,
     ReceiptLog,
     as_of,
-    bonds_of,
     config_of,
     index_of,
     rebuild,
@@ -81,7 +80,7 @@ class Rebuilder:
     def _window_of(self, noted: Noted) -> Window | None:
         """The window of the history, the plan and the options of a request; None where there can be none."""
         receipt, record = noted.receipt, self._book.plan(noted.receipt.plan)
-        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bonds_of(receipt))
+        key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
         if key == self._key and len(self._index) <= noted.records:
             return self._window
         try:

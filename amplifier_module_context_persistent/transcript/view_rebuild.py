@@ -2,8 +2,7 @@
 
 A view is made by the same code as in its session, from the history as it stood then. A receipt may be written after a
 reset that came between it and its view; so where the history at its place does not give the view, those that resets
-replaced before are tried, the newest first: the hash tells which one is right. Views of before 2026-11-23 showed what
-hosts keep for readers of the history alone (`for_model`); they are tried last.
+replaced before are tried, the newest first: the hash tells which one is right.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 
 from ..config import Config
 from ..errors import ConfigError
@@ -24,11 +22,11 @@ from ..log.record_kinds import control_of, kind_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
 from ..view.plan import Plan, kept_ordinals, live_positions
-from ..view.receipts import BONDS, LINE, RENDERING, Receipt, text_hash, view_hash
+from ..view.receipts import LINE, RENDERING, Receipt, text_hash, view_hash
 from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
-from ..window.window import Bonds, Window
+from ..window.window import Window
 from .packed_record import PackedRecord
 from .request_list import lacks
 
@@ -153,11 +151,11 @@ def rebuild(reader: ReadableLog, book: ReceiptLog, noted: Noted) -> Rebuilt:
     known = index_of(book.index, noted.records)
     first: Rebuilt | None = None
     lives = (noted.live, *reversed(book.replaced[: noted.resets]))
-    for shows_public, live in product((False, True), lives):
+    for live in lives:
         index = as_of(known, live, receipt.upto, record)
         if index is None:
             continue
-        window = window_of(config, receipt, shows_public=shows_public)
+        window = window_of(config, receipt)
         view = window.build(Past(reader, index), request).view or []
         proved = not reasons and len(view) == receipt.messages
         proved = proved and view_hash(view[len(head) :], head) == receipt.hash
@@ -181,20 +179,12 @@ def config_of(receipt: Receipt) -> Config:
 
 def unknown_options(receipt: Receipt) -> set[str]:
     """Options by which a view was rendered and which are not known here."""
-    return {*receipt.render} - {*RENDERING, BONDS, LINE, WIRE}
+    return {*receipt.render} - {*RENDERING, LINE, WIRE}
 
 
-def window_of(config: Config, receipt: Receipt, *, shows_public: bool = False) -> Window:
+def window_of(config: Config, receipt: Receipt) -> Window:
     """A window that makes views as the receipt's was made."""
-    bonds, wire = bonds_of(receipt), WIRE in receipt.render
-    return Window(config, Uncounted(), Extras(), str, store=False, bonds=bonds, wire=wire, shows_public=shows_public)
-
-
-def bonds_of(receipt: Receipt) -> Bonds:
-    """The rules by which a view left out what was bound to something else."""
-    if receipt.bound:
-        return Bonds.PREFIX
-    return Bonds.MAKER if BONDS in receipt.render else Bonds.NONE
+    return Window(config, Uncounted(), Extras(), str, store=False, for_reader=bool(receipt.bound))
 
 
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:

@@ -18,7 +18,7 @@ from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
 from .plan import Gap, Plan
-from .readers import Reader
+from .readers import NOBODY, Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
 from .wire import NOTHING_ODD, TAKES_ALL, WireRules
 
@@ -34,10 +34,7 @@ class Item(NamedTuple):
     silent: bool = False
     """Whether its thinking is left out."""
     bare: str = ""
-    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays.
-
-    `repeats`: what repeats an answer is left out, as in views from before receipts had `bound`.
-    """
+    """Whether what is bound to another provider is left out: `all`, or `text` where the text of thinking stays."""
     call_ids: tuple[str, ...] = ()
     """A message with calls: the ids that they have in the view, where they differ from their own."""
     result: tuple[str, str] | None = None
@@ -112,15 +109,13 @@ class Presentation:
     """The id of the message that it is put before; else it comes first."""
     gaps: Sequence[Gap] = ()
     """Where messages are left out; the notice takes the place of the marker before the same message."""
-    reader: Reader | None = None
+    reader: Reader = NOBODY
     """Who gets the view; what others made for themselves alone is left out."""
-    wire: WireRules | None = None
-    """What the reader takes; None for views from before there were such rules."""
+    wire: WireRules = TAKES_ALL
+    """What the reader takes."""
 
     @classmethod
-    def of(
-        cls, plan: Plan | None, cut_tokens: Mapping[str, int], reader: Reader | None, wire: WireRules | None
-    ) -> Presentation:
+    def of(cls, plan: Plan | None, cut_tokens: Mapping[str, int], reader: Reader, wire: WireRules) -> Presentation:
         """How the views after a plan are shown, or those without one."""
         if plan is None:
             return cls(_NO_CUTS, _NO_TOKENS, reader=reader, wire=wire)
@@ -170,7 +165,7 @@ class _Arranger:
         self._previous = settled.previous if settled else None
         self._answered = settled.answered if settled else False
         self._open_calls = set(settled.open_calls) if settled else set()
-        self._wire, self._marks = how.wire or TAKES_ALL, settled.marks if settled else 0
+        self._wire, self._marks = how.wire, settled.marks if settled else 0
         self._known_texts = texts
         self._texts = dict(texts) if settled else {}
 
@@ -214,7 +209,7 @@ class _Arranger:
                 answered=self._answered,
                 marks=self._marks,
             )
-        if how.wire is not None and not how.wire.answer_last and self._ends_with_answer:
+        if not how.wire.answer_last and self._ends_with_answer:
             self._items, self._as_stored = list(items), list(self._as_stored)
             self._insert_line(CONTINUED)
             return Arrangement(self._items, tokens + self._items[-1].tokens, self._as_stored, settled, self._texts)
@@ -231,7 +226,7 @@ class _Arranger:
         Where the strict rules hold from the beginning, and no request may end with an answer, an answer after another
         one had the line.
         """
-        if self._how.wire is None or not self._ends_with_answer:
+        if not self._ends_with_answer:
             return ""
         had_to = self._wire.strict and not self._wire.answer_last and head.role == "assistant"
         return head.line_before or (CONTINUED if had_to else "")
@@ -272,7 +267,7 @@ class _Arranger:
         self._put_in(item)
 
     def _text_item(self, text: str) -> Item:
-        shown = text if self._how.wire is None else well_formed(text)  # a plan may quote what cannot be sent
+        shown = well_formed(text)  # a plan may quote what cannot be sent
         item = self._inserted(inserted_message("user", shown))
         return item if shown is text else item._replace(wire=(self._wire, 0))
 
@@ -293,19 +288,15 @@ class _Arranger:
             cut, silent, reader = how.cuts.get(entry.id), entry.id in how.silent, how.reader
             if cut is not None:
                 tokens, as_stored = how.cut_tokens.get(entry.id, tokens), False
-            if reader is not None and entry.bond is not None and reader.refuses(entry.bond):
+            if entry.bond is not None and reader.refuses(entry.bond):
                 bare = "text" if reader.takes_plain_thinking else "all"
-            elif reader is not None and reader.before_bound and entry.chain_ends:
-                bare = "repeats"
             if silent or bare:
                 thinking = entry.thinking_tokens if silent or bare == "all" else 0
                 silent, tokens = silent and thinking > 0, tokens - thinking
                 as_stored = as_stored and not silent and not bare
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
-        wire = (
-            self._shown_for(entry, cut) if how.wire is not None and (entry.odd is not None or cut is not None) else None
-        )
+        wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
         self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more, wire)))
         self._as_stored.append(as_stored and wire is None)
 

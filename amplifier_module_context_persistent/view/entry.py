@@ -137,15 +137,13 @@ class HowToDescribe(TypedDict, total=False):
     size_bytes: int
     """The length of the message as JSON."""
     asked: tuple[str, str] | None
-    """The provider and the model that were asked for it; None where nothing is looked at that is bound to one."""
+    """The provider and the model that were asked for it; None where it is in no log, and nothing of it is bound."""
 
 
 def classify(
     ordinal: int,
     message: Message,
     count: Callable[[Message], int],
-    *,
-    shows_public: bool = False,
     **how: Unpack[HowToDescribe],
 ) -> Entry:
     """Describe a message.
@@ -154,10 +152,9 @@ def classify(
         ordinal: its position among the records, or a negative number.
         message: the message as it was stored.
         count: counts the form in which it would be sent.
-        shows_public: whether what is kept for readers of the history is shown, as in views before 2026-11-23.
         how: what else is known.
     """
-    sent = message if shows_public else for_model(message)
+    sent = for_model(message)
     if sent is message:
         return _describe(ordinal, message, count, **how)
     if sent is None:

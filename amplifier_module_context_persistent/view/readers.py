@@ -89,12 +89,6 @@ BINDINGS = (
 )
 """The first row that fits says how a reader binds."""
 
-_BEFORE = (
-    Binding(ANTHROPIC, "", frozenset(), "", "views whose receipts have no `bound`", "2026-11-22"),
-    Binding("", "", frozenset({MODEL, ACCOUNT}), "", "views whose receipts have no `bound`", "2026-11-22"),
-)
-"""How it was before receipts had `bound`: their views are made again by it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bond:
@@ -121,13 +115,11 @@ class Reader:
 
     provider: str = ""
     model: str = ""
-    before_bound: bool = False
-    """Whether the rules are those from before receipts had `bound`."""
 
     @classmethod
-    def of(cls, provider: str, model: str, *, before_bound: bool = False) -> Reader:
+    def of(cls, provider: str, model: str) -> Reader:
         """The reader that a request names, with its names as receipts keep them."""
-        return cls(provider[:_NAME_CHARS], model[:_NAME_CHARS], before_bound)
+        return cls(provider[:_NAME_CHARS], model[:_NAME_CHARS])
 
     @property
     def family(self) -> str:
@@ -137,7 +129,7 @@ class Reader:
     @property
     def binding(self) -> Binding:
         """Its row of the table."""
-        return _binding_of(self.family, plain_model(self.model), _BEFORE if self.before_bound else BINDINGS)
+        return _binding_of(self.family, plain_model(self.model))
 
     @property
     def checks_prefix(self) -> bool:
@@ -157,7 +149,7 @@ class Reader:
         family = self.family
         if not self.provider:
             return False
-        if family == ANTHROPIC and bond.unsigned and not self.before_bound:
+        if family == ANTHROPIC and bond.unsigned:
             return True
         if not bond.family:
             return family in FAMILIES and family not in bond.may_be
@@ -170,6 +162,9 @@ class Reader:
         if MODEL not in binding.binds or not maker or not own or maker == own:
             return False
         return not (binding.reads and re.search(binding.reads, maker))
+
+
+NOBODY = Reader()
 
 
 @lru_cache(maxsize=256)
@@ -189,10 +184,10 @@ def plain_model(model: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _binding_of(family: str, model: str, bindings: tuple[Binding, ...]) -> Binding:
+def _binding_of(family: str, model: str) -> Binding:
     return next(
         row
-        for row in bindings
+        for row in BINDINGS
         if row.family in ("", family) and (not row.models or (model and re.search(row.models, model)))
     )
 

@@ -35,9 +35,6 @@ RENDERING = {"truncate_boundary": "line", "late_system": "system"}
 LINE = "line"
 """Among them, the line that the view ends with since its last word is an answer."""
 
-BONDS = "bonds"
-"""Among them in receipts without `bound`: whether the view leaves out what is bound to others, or to a server."""
-
 
 def canonical(message: Any) -> bytes:
     """The canonical bytes of a message: JSON without spaces, keys sorted, UTF-8, as `orjson` writes it.

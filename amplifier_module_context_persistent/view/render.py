@@ -81,11 +81,11 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
 
 def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> Message:
     message = shorten(entry, message, item.cut, boundary)
-    if item.cut is not None or item.call_ids or item.bare == "repeats":
+    if item.cut is not None or item.call_ids:
         message = without_repeats(message)
     if item.silent:
         message = without_thinking(message)
-    if item.bare in ("all", "text"):
+    if item.bare:
         message = without_bonds(message, keep_text=item.bare == "text")
     elif entry.chain_ends:
         message = without_chain(message)

@@ -35,16 +35,11 @@ class MessageSource:
         config: the policy.
         counter: counts tokens.
         extras: the messages that are in no log.
-        bound: whether entries say what is bound to a provider.
-        shows_public: as `classify`.
     """
 
-    def __init__(
-        self, config: Config, counter: TokenCounter, extras: Extras, *, bound: bool = True, shows_public: bool = False
-    ) -> None:
+    def __init__(self, config: Config, counter: TokenCounter, extras: Extras) -> None:
         self._reminds = config.late_system == "reminder"
         self._counter, self.extras = counter, extras
-        self._bound, self._shows_public = bound, shows_public
         self._kinds = ToolKinds(config.tool_kinds)
         self._shown = ShownLines()
 
@@ -68,8 +63,7 @@ class MessageSource:
                 reminds=reminds,
                 kinds=self._kinds,
                 size_bytes=index.lengths[ordinal],
-                asked=index.model_of(ordinal) if self._bound else None,
-                shows_public=self._shows_public,
+                asked=index.model_of(ordinal),
             )
             for ordinal, message in messages
             if where is None or where(message)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
@@ -29,29 +28,17 @@ from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan, plan_record
-from ..view.readers import Reader, family_of
+from ..view.readers import NOBODY, Reader, family_of
 from ..view.receipts import Chain
 from ..view.render import render
 from ..view.rules import last_human, late_results, tool_groups
-from ..view.wire import WireRules, begins_strict, rules_of
+from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
 from .message_source import Extras, MessageSource
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .thresholds import ReplanThrottle, worth_it
-
-
-class Bonds(Enum):
-    """By which rules views leave out what is bound to something else; older receipts were made by older ones."""
-
-    NONE = 0
-    """Nothing is left out."""
-    MAKER = 1
-    """What another provider made, or a server's copy of what a plan left out."""
-    PREFIX = 2
-    """That, and reasoning that does not stand as it was made."""
-
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
@@ -65,9 +52,8 @@ class Window:
         extras: messages that are in no log; shared between a session's windows.
         new_id: makes the ids of plans.
         store: whether plans go to the log.
-        bonds: what of an answer is left out where it is bound to something else than what stands there.
-        wire: whether views keep the rules of `view.wire`.
-        shows_public: as `classify`.
+        for_reader: whether views are made for who reads them; not those whose receipts are from before there was
+            `bound` in them, which are made again as they were.
     """
 
     def __init__(
@@ -78,15 +64,11 @@ class Window:
         new_id: Callable[[], str],
         *,
         store: bool = True,
-        bonds: Bonds = Bonds.PREFIX,
-        wire: bool = True,
-        shows_public: bool = False,
+        for_reader: bool = True,
     ) -> None:
-        self._config, self._new_id, self._bonds = config, new_id, bonds
-        is_bound = bonds is not Bonds.NONE
-        self._source = MessageSource(config, counter, extras, bound=is_bound, shows_public=shows_public)
+        self._config, self._new_id, self._for_reader = config, new_id, for_reader
+        self._source = MessageSource(config, counter, extras)
         self._kept = KeptEntries(config, self._source, follows_log=store)
-        self._keeps_wire_rules = wire
         self._throttle, self._stores = ReplanThrottle(config), store
         self._grown_from = set[int]()
         """Bits of the budgets after which a view was to grow: once for each, as two that drift may take turns (I6)."""
@@ -296,12 +278,6 @@ class Window:
         late = {e.ordinal for e in late_results(entries) if e.ordinal >= self._kept.state.covers} - retained
         return [entry for entry in entries if entry.ordinal not in late] if late else entries
 
-    def _reader_of(self, request: ViewRequest) -> Reader | None:
-        """Who gets the view; None where nothing depends on it."""
-        if self._bonds is Bonds.NONE:
-            return None
-        return Reader.of(request.provider_name, request.model, before_bound=self._bonds is Bonds.MAKER)
-
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
         """The ids of messages of finished turns with reasoning: a new plan is made as if it showed none of it.
 
@@ -400,7 +376,7 @@ class Window:
             left_out=state.left_out,
             positions=self._kept.positions(log, state),
             arranged=self._arranged,
-            reader=self._reader_of(request),
+            reader=Reader.of(request.provider_name, request.model),
             wire=self._wire(log, request, strict=True),
             unbound=self._unbound_by_plan(entries),
             shown_anyway=hidden(state.entries, has_factory=request.has_factory),
@@ -409,14 +385,15 @@ class Window:
 
     def _arrange(self, log: Log, request: ViewRequest, entries: list[Entry] | None = None) -> Arrangement:
         """The view under the plan in force, for who asks; of its entries, unless others are given."""
-        reader = self._reader_of(request)
         if entries is None:
             entries = self._kept.entries(log, has_factory=request.has_factory)
-        if self._bonds is Bonds.PREFIX:
+        reader, wire = NOBODY, TAKES_ALL
+        if self._for_reader:
             entries = self._without_late(entries, request.retained)
-        how = Presentation.of(self.plan, self._kept.state.cut_tokens, reader, self._wire(log, request))
+            reader, wire = Reader.of(request.provider_name, request.model), self._wire(log, request)
+        how = Presentation.of(self.plan, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
-        if reader is None or self._bonds is not Bonds.PREFIX:
+        if not self._for_reader:
             return arranged
 
         def rendered(start: int) -> list[Message]:
@@ -425,9 +402,7 @@ class Window:
 
         return self._bound.bind(arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head)
 
-    def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules | None:
+    def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:
         """What the reader of a request takes; strict rules hold from a newer log's beginning, else from a plan on."""
-        if not self._keeps_wire_rules:
-            return None
         strict = strict or (begins_strict(log.index.headers) if self.plan is None else self.plan.wire)
         return rules_of(family_of(request.provider_name, request.model), strict=strict)

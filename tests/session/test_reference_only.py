@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import RecallError
-from amplifier_module_context_persistent.log.record import decode, encode_control
-from amplifier_module_context_persistent.view.receipts import view_hash
-from tests.support.logs import sealed
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded, assert_proved
 
@@ -91,22 +88,3 @@ async def test_the_model_cannot_recall_them(session: Recorded) -> None:
     with pytest.raises(ValueError, match="stands in no live message"):
         await session.manager.get_messages_for_request_retaining(retain_contents=[row["content"]])
     await session.manager.close()
-
-
-async def test_views_that_showed_them_are_still_proved(tmp_path: Path) -> None:
-    """A receipt of an older version of this module counts them."""
-    session = Recorded(tmp_path / "log.jsonl", max_tokens=200_000)
-    await session.add(TYPED, hidden(), user("on"))
-    await session.view()
-    shown = await session.manager.get_messages()
-    await session.manager.close()
-    bodies = []
-    for line in session.path.read_bytes().splitlines():
-        record = decode(line)
-        if record.get("_record") == "view":
-            fields = {key: value for key, value in record.items() if not key.startswith("_")}
-            bodies.append(encode_control("view", **{**fields, "hash": view_hash(shown), "messages": 3}))
-        else:
-            bodies.append(line[: line.rindex(b',"_crc"')])
-    session.path.write_bytes(b"".join(sealed(bodies)))
-    assert_proved(session.path, [shown])
