@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from amplifier_core.validation import ContextValidator
 from amplifier_core.validation.behavioral import ContextBehaviorTests
 from amplifier_core.validation.structural import ContextStructuralTests
 
@@ -55,3 +56,12 @@ def test_the_validator_passes_without_a_warning(home: Path) -> None:
     assert "PASSED" in run.stdout
     assert "0 errors, 0 warnings" in run.stdout
     assert not list(home.iterdir())
+
+
+async def test_the_validator_finds_all_that_it_looks_for() -> None:
+    """Nine checks of nine: the module, `mount`, its signature, the protocol, and each of the five methods."""
+    result = await ContextValidator().validate(PACKAGE)
+    checks = {check.name: (check.passed, check.severity) for check in result.checks}
+    methods = ("add_message", "get_messages_for_request", "get_messages", "set_messages", "clear")
+    named = ["module_importable", "mount_exists", "mount_signature", "protocol_compliance"]
+    assert checks == dict.fromkeys([*named, *(f"context_{name}" for name in methods)], (True, "info"))
