@@ -63,8 +63,7 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
             if counts.is_nothing:
                 return counts
             end, held = reader.scanner.offset, reader.known()
-            with new.refusing():
-                reader.follow(new.connection, lock=True)
+            reader.follow(new.connection, lock=True)
             if reader.index is not index:
                 raise PurgeError(_PURGED_MEANWHILE)
             rewrite.take_appended(reader.whole_lines(end))

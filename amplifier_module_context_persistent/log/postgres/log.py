@@ -34,7 +34,7 @@ from . import rows
 from .columns import new_rows
 from .reader import PostgresReader
 from .row_bytes import KEPT_BYTES
-from .rows import Head
+from .rows import Head, Row
 from .server import FIRST_SHARE, PAUSE_S, ServerError, is_refusal
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Sent:
     """Lines that were sent, after which row of the log, and what their callers are told once they are stored."""
 
     after: Head
-    lines: list[bytes]
+    rows: list[Row]
     outcomes: list[Outcome]
 
 
@@ -132,14 +132,10 @@ class PostgresLog:
 
     def stored_bytes(self) -> Iterator[bytes]:
         """Give the bytes of the file that this log was copied from, or would be, line by line."""
-        lines, lacks_newline = self._reader.bytes.lines(self._reader.scanner.offset), self._reader.bytes.lacks_newline()
-        last = b""
-        for line in lines:
-            if last:
-                yield last
-            last = line
-        if last:
-            yield last[:-1] if lacks_newline else last
+        stored, end = self._reader.bytes, self._reader.scanner.offset
+        last = stored.starts[-1] if stored.lacks_newline() else end
+        yield from stored.lines(last)
+        yield from (line[:-1] for line in stored.lines(end, last))
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Let the server find the records, of some, whose lines may hold bytes."""
@@ -176,7 +172,7 @@ class PostgresLog:
                 with reader.server.connected(deadline) as connection:
                     done = self._attempt(connection, batch, lock=lock)
                 if done is not None:
-                    return self._acknowledge(done)
+                    return done.outcomes
             except ServerError as error:
                 self._after_failure(error, end)
             deadline, lock = end, True
@@ -195,6 +191,8 @@ class PostgresLog:
                 connection.execute(b"commit")
         if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]
             raise ServerError("the server gave up waiting for its replica")
+        if sent is not None:
+            self._acknowledge(connection, sent)
         return sent
 
     def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
@@ -208,19 +206,17 @@ class PostgresLog:
         if not part.bodies and not lock:  # no statement will say whether the log is still as known: look
             reader.follow(connection)
             part = prepare_part(batch, self.index, reader.max_record_bytes)
-        known, lines, seed = reader.known(), [], reader.scanner.seed
+        known, lines, seed = reader.known(), list[bytes](), reader.scanner.seed
         for body in part.bodies:
             line, seed = seal(body, seed)
             lines.append(line[:-1])
-        sent = _Sent(known, lines, part.outcomes(len(self.index)))
-        if not lines:
+        new, schema = new_rows(lines, reader.scanner), reader.location.schema
+        sent = _Sent(known, new, part.outcomes(len(self.index)))
+        if not new:
             return sent
         self._sent = sent
-        new = new_rows(lines, reader.scanner)
-        size = new[-1].at + new[-1].columns.length
-        location = reader.location
         with self._forgetting_refused():
-            if rows.append(connection, location.schema, known, new, crc=seed, size=size, durable=self._durable):
+            if rows.append(connection, schema, known, new, durable=self._durable):
                 return sent
         self._sent = None
         return None
@@ -236,39 +232,34 @@ class PostgresLog:
             raise
 
     def _is_stored(self, connection: psycopg.Connection[Any], sent: _Sent) -> bool:
-        """Whether what was sent stands in the log, which was just followed and whose row is held."""
+        """Whether what was sent stands in the log, which was just followed and whose row is held.
+
+        Raises:
+            LogFailedError: nobody knows, since the log was purged.
+        """
         reader, first = self._reader, sent.after.head
         if reader.known().generation != sent.after.generation:
-            self._sent = None
-            raise LogFailedError(
-                errno.EIO, "the log was purged before it was known whether this is stored", reader.shown
-            )
-        found = rows.read_lines(connection, reader.location.schema, sent.after.log_id, first, first + len(sent.lines))
-        return list(found) == sent.lines
+            reason = "the log was purged before it was known whether this is stored"
+            raise LogFailedError(errno.EIO, reason, reader.shown)
+        stop = first + len(sent.rows)
+        found = rows.read_lines(connection, reader.location.schema, sent.after.log_id, first, stop)
+        return list(found) == [row.line for row in sent.rows]
 
-    def _acknowledge(self, sent: _Sent) -> list[Outcome]:
-        """Take in what is stored by now; what a verdict found stored was taken in already."""
+    def _acknowledge(self, connection: psycopg.Connection[Any], sent: _Sent) -> None:
+        """Take in what is stored by now, unless a verdict found it, and say what became of an earlier append.
+
+        That one is settled: the log has moved on since.
+        """
         reader = self._reader
         if self._unresolved is not None:
-            self._tell_verdict(self._unresolved)
-        if sent.lines and reader.lines_known == sent.after.head:
-            reader.take(sent.lines)
-            size, count = reader.scanner.offset, sent.after.head + len(sent.lines)
-            reader.head = Head(sent.after.log_id, count, size, reader.scanner.seed, sent.after.generation)
-        self._sent = None
-        return sent.outcomes
-
-    def _tell_verdict(self, unresolved: _Sent) -> None:
-        """Say what became of an append that ended without a verdict: the log was followed while its row was held."""
-        reader, first = self._reader, unresolved.after.head
-        numbers = range(first, first + len(unresolved.lines))
-        with reader.server.connected(time.monotonic() + reader.timeout_s) as connection:
-            found = rows.read_chosen(connection, reader.location.schema, unresolved.after.log_id, numbers)
-        became = "is stored" if [found.get(number) for number in numbers] == unresolved.lines else "was not stored"
-        if reader.known().generation != unresolved.after.generation:
-            became = "may have been stored: the log was purged since"
-        logger.warning("%s: the append that ended without an answer %s", reader.shown, became)
-        self._unresolved = None
+            try:
+                became = "is stored" if self._is_stored(connection, self._unresolved) else "was not stored"
+            except LogFailedError:
+                became = "may have been stored: the log was purged since"
+            logger.warning("%s: the append that ended without an answer %s", reader.shown, became)
+        if sent.rows and reader.lines_known == sent.after.head:
+            reader.take_stored(sent.rows)
+        self._sent = self._unresolved = None
 
     def _after_failure(self, error: ServerError, end: float) -> None:
         """Return if it may be tried again; what was sent and may be stored stays noted in `_sent`.

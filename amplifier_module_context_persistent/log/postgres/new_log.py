@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from ..scanner import Scanner
 from . import rows
 from .columns import row_of
 from .rows import Head
-from .server import PAUSE_S, Server, ServerError, using
+from .server import PAUSE_S, ServerError, using
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,13 +47,9 @@ class NewStoredLog:
     def __init__(self, location: str, *, timeout_s: float = 10.0, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self.location, self._timeout_s = parse_location(location), timeout_s
         self._scanner = Scanner(max_record_bytes)
-        self._stack = ExitStack()
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._count = 0
         self._digest = hashlib.sha256()
-        self._server: Server | None = None
-        self._connection: psycopg.Connection[Any] | None = None
-        self._log_id = -1
         self._lacks_newline = False
 
     @property
@@ -67,28 +63,25 @@ class NewStoredLog:
         return self._scanner.index
 
     def __enter__(self) -> NewStoredLog:
-        self._server = self._stack.enter_context(using(self.location))
-        try:
-            with self.refusing():
-                self._connection = self._stack.enter_context(self._server.connected(self._deadline()))
-            with self.refusing():
-                rows.begin(self.connection, limit_s=self._timeout_s)
-                row = self.connection.execute(
-                    f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
-                    "returning log_id".encode(),
-                    [self.location.name],
-                ).fetchone()
+        with ExitStack() as stack:
+            stack.enter_context(self._refusing())
+            self._server = stack.enter_context(using(self.location))
+            self._connection = stack.enter_context(self._server.connected(self._deadline()))
+            rows.begin(self.connection, limit_s=self._timeout_s)
+            row = self.connection.execute(
+                f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
+                "returning log_id".encode(),
+                [self.location.name],
+            ).fetchone()
             if row is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
             self._log_id = row[0]
-        except BaseException:
-            self.__exit__()
-            raise
+            self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()  # a transaction that is open is rolled back
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)  # a transaction that is open is rolled back
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
@@ -97,11 +90,10 @@ class NewStoredLog:
         Raises:
             AppendError: it broke while something was read, so the transaction ended without a trace.
         """
-        connection = self._connection
-        if connection is None or connection.closed:
+        if self._connection.closed:
             raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
-        connection.deadline = self._deadline()  # type: ignore[attr-defined]
-        return connection
+        self._connection.deadline = self._deadline()  # type: ignore[attr-defined]
+        return self._connection
 
     def write(self, line: bytes) -> None:
         """Add a line; only the last one may lack its LF."""
@@ -117,9 +109,8 @@ class NewStoredLog:
         if new and self._lacks_newline:
             last = new[-1].columns
             new[-1] = replace(new[-1], columns=last._replace(flags=last.flags | rows.NO_NEWLINE))
-        with self.refusing():
-            if new:
-                rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
+        if new:
+            rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
         for line in self._waiting:
             self._digest.update(b"%d:" % len(line) + line)
         self._count += len(new)
@@ -127,31 +118,26 @@ class NewStoredLog:
 
     def finish(self) -> None:
         """Read back what is stored, and let the log appear."""
-        self.flush()
-        schema, end = self.location.schema, self._scanner
-        with self.refusing():
-            self._check()
-            self.connection.execute(
-                f"update {schema}.log set head = %s, size = %s, crc = %s where log_id = %s".encode(),
-                [self._count, end.offset, end.seed, self._log_id],
-            )
-        self._commit(lambda head: head.log_id == self._log_id)
+        self._appear(self.location.name)
 
     def take_place(self, of: Head, name: str) -> None:
         """Read back what is stored, and put it in the place of another log, whose row is held by this transaction."""
+        rows.delete(self.connection, self.location.schema, of.log_id)
+        self.connection.execute(
+            f"update {self.location.schema}.log set name = %s, generation = %s where log_id = %s".encode(),
+            [name, of.generation + 1, self._log_id],
+        )
+        self._appear(name)
+
+    def _appear(self, name: str) -> None:
         self.flush()
-        schema, end = self.location.schema, self._scanner
-        with self.refusing():
-            self._check()
-            rows.delete(self.connection, schema, of.log_id)
-            self.connection.execute(
-                f"""
-                update {schema}.log set name = %s, head = %s, size = %s, crc = %s, generation = %s, changed = now()
-                 where log_id = %s
-                """.encode(),
-                [name, self._count, end.offset, end.seed, of.generation + 1, self._log_id],
-            )
-        self._commit(lambda head: head.generation == of.generation + 1, name=name)
+        self._check()
+        end = self._scanner
+        self.connection.execute(
+            f"update {self.location.schema}.log set head = %s, size = %s, crc = %s where log_id = %s".encode(),
+            [self._count, end.offset, end.seed, self._log_id],
+        )
+        self._commit(name)
 
     def _check(self) -> None:
         """Compare what is stored with what was sent.
@@ -165,30 +151,29 @@ class NewStoredLog:
         if digest.digest() != self._digest.digest():
             raise AppendError(errno.EIO, "the server does not give back what it was sent", self.location.shown)
 
-    def _commit(self, is_ours: Callable[[Head], bool], *, name: str = "") -> None:
+    def _commit(self, name: str) -> None:
         """End the transaction; if the connection breaks then, the log's row says what became of it.
 
         Raises:
-            AppendError: the server refused; nothing is stored.
+            ServerError: the server refused; nothing is stored.
             LogFailedError: the server stays away.
         """
-        server = self._server
-        assert server is not None  # noqa: S101 - within `with`
         try:
-            with server.telling(self.connection):
+            with self._server.telling(self.connection):
                 self.connection.execute(b"commit")
         except ServerError as error:
-            if error.is_refusal or not self._was_done(server, is_ours, name or self.location.name):
-                raise self._refused(error) from error
+            if error.is_refusal or not self._was_done(name):
+                raise
 
-    def _was_done(self, server: Server, is_ours: Callable[[Head], bool], name: str) -> bool:
+    def _was_done(self, name: str) -> bool:
+        """Whether the log that has the name is ours."""
         end = time.monotonic() + self._timeout_s
         while True:
             try:
-                with server.connected(end) as connection:
+                with self._server.connected(end) as connection:
                     rows.begin(connection, limit_s=self._timeout_s)
                     head = rows.read_head(connection, self.location.schema, name, lock=True)
-                    return head is not None and is_ours(head)
+                    return head is not None and head.log_id == self._log_id
             except ServerError as error:
                 if time.monotonic() >= end:
                     reason = f"the server did not say whether it is done ({error}); look before trying again"
@@ -196,19 +181,13 @@ class NewStoredLog:
             time.sleep(PAUSE_S)
 
     @contextmanager
-    def refusing(self) -> Iterator[None]:
+    def _refusing(self) -> Iterator[None]:
         """Turn an error of the server into one that says that nothing is stored."""
         try:
-            if self._server is None or self._connection is None:
-                yield
-            else:
-                with self._server.telling(self._connection):
-                    yield
+            yield
         except ServerError as error:
-            raise self._refused(error) from error
-
-    def _refused(self, error: ServerError) -> AppendError:
-        return AppendError(errno.EIO, f"the server refused: {error}; nothing is stored", self.location.shown)
+            reason = f"the server refused: {error}; nothing is stored"
+            raise AppendError(errno.EIO, reason, self.location.shown) from error
 
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout_s

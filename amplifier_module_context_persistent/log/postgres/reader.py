@@ -26,7 +26,7 @@ from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
 from .row_bytes import KEPT_BYTES, RowBytes
-from .rows import Columns, Head
+from .rows import Columns, Head, Row
 from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, give_back, take_server
 
 if TYPE_CHECKING:
@@ -181,13 +181,13 @@ class PostgresReader:
             if not self._take_columns(connection, head.log_id, self.lines_known, stop):
                 break
         while self.lines_known < head.head:
-            self.take(self.bytes.block(connection, schema, head.log_id, self.lines_known, head.head))
+            self._take(self.bytes.block(connection, schema, head.log_id, self.lines_known, head.head))
         self.head = head
         check_readable(self.index, self.shown)
         if not (goes_on or purged):
             self._count_lost(known)
 
-    def take(self, lines: Sequence[bytes]) -> None:
+    def _take(self, lines: Sequence[bytes]) -> None:
         """Scan lines, without LF, that stand in the log after what is known."""
         for line in lines:
             self.bytes.starts.append(self.scanner.offset)
@@ -204,10 +204,18 @@ class PostgresReader:
         if len(columns) < stop - start or any(start + place not in lines for place in wanted):
             return False
         self._last_line = lines[stop - 1]
-        self.take_rows(columns, {place: lines[start + place] for place in wanted[:-1]})
+        self._take_rows(columns, {place: lines[start + place] for place in wanted[:-1]})
         return True
 
-    def take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
+    def take_stored(self, new: Sequence[Row]) -> None:
+        """Take in rows of our own that were stored after what is known."""
+        columns = [row.columns for row in new]
+        self.bytes.keep({number: row.line for number, row in enumerate(new, self.lines_known)})
+        self._take_rows(columns, {place: new[place].line for place in lines_to_read(columns)})
+        self._last_line = new[-1].line
+        self.head = self.known().after(new)
+
+    def _take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
         """Take in rows that stand in the log after what is known, with the lines of some, by their places."""
         self.bytes.starts.extend(accumulate((row.length for row in columns[:-1]), initial=self.scanner.offset))
         take_columns(self.scanner, columns, lines)

@@ -45,17 +45,6 @@ _ROWS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The row of a log: its id, its lines, their bytes with LF, and the checksum that the next line continues."""
-
-    log_id: int
-    head: int
-    size: int
-    crc: int
-    generation: int
-
-
 class Columns(NamedTuple):
     """What the columns of a row say of its line."""
 
@@ -75,6 +64,23 @@ class Row:
     at: int
     columns: Columns
     line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The row of a log: its id, its lines, their bytes with LF, and the checksum that the next line continues."""
+
+    log_id: int
+    head: int
+    size: int
+    crc: int
+    generation: int
+
+    def after(self, new: Sequence[Row]) -> Head:
+        """The row as it is once rows are appended."""
+        last = new[-1]
+        end = last.at + last.columns.length
+        return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation)
 
 
 def begin(connection: Connection, *, limit_s: float) -> None:
@@ -116,9 +122,7 @@ def insert(connection: Connection, schema: str, log_id: int, start: int, rows: S
     connection.execute(statement.encode(), {"log_id": log_id, "start": start, **values})
 
 
-def append(
-    connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, crc: int, size: int, durable: bool
-) -> bool:
+def append(connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool) -> bool:
     """Append lines after what is known; False, and nothing done, if the log is not as known any more.
 
     Args:
@@ -126,8 +130,6 @@ def append(
         schema: the tables' schema.
         known: the log's row as the caller knows it.
         rows: the lines.
-        crc: the checksum of the last line.
-        size: the log's bytes with these lines.
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
     """
     level = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
@@ -144,10 +146,11 @@ def append(
         insert into {schema}.record {_COLUMNS}
         select advanced.log_id, %(head)s + new.number - 1, {_VALUES} from {source}, advanced
     """
+    end = known.after(rows)
     values |= {
         "count": len(rows),
-        "size": size,
-        "last_crc": crc,
+        "size": end.size,
+        "last_crc": end.crc,
         "log_id": known.log_id,
         "head": known.head,
         "crc_before": known.crc,

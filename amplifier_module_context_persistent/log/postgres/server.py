@@ -36,12 +36,11 @@ MOST_CONNECTIONS = 6
 FIRST_SHARE = 1 / 3
 """Of an operation's time, what its first attempt may take: a connection that nobody answers is given up early."""
 
-PAUSE_S = 0.02
+PAUSE_S = 0.05
 """Between two attempts."""
 
 _LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _SHORTEST_CONNECT_S = 2  # libpq's own least timeout
-_FIRST_DELAY_S, _LONGEST_DELAY_S = 0.05, 1.0
 _IDLE_S = 30.0  # a connection that was not used for so long is asked for a sign of life first
 _IDLE = 0  # `psycopg.pq.TransactionStatus`: in no transaction
 _ASIDE_S = 1.0  # for what is asked or cancelled on the side, once a deadline has passed
@@ -65,7 +64,7 @@ _REFUSED_FOR_GOOD = (
 )
 """What a server says that refuses a connection and will refuse the next one: libpq gives no SQLSTATE for it."""
 
-_NO_PREPARED_STATEMENT, _NO_TABLE, _NO_SCHEMA = "26000", "42P01", "3F000"
+_NO_PREPARED_STATEMENT = "26000"
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
@@ -175,7 +174,7 @@ class Server:
             self._cancel(connection)
             raise ServerError(f"it did not answer in time{holder}") from error
         except Exception as error:
-            if not hasattr(error, "sqlstate"):
+            if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
                 raise
             state, refused = error.sqlstate or "", is_refusal(error)
             if not refused:
@@ -208,9 +207,7 @@ class Server:
         connection.deadline = now + max(0.0, deadline - now) / 3
         try:
             connection.execute(b"select 1")
-        except Exception as error:
-            if not (isinstance(error, DeadlineError) or hasattr(error, "sqlstate")):
-                raise
+        except (DeadlineError, _import_psycopg().Error):
             connection.pgconn.finish()
             return False
         return True
@@ -250,17 +247,11 @@ class Server:
 
     def _connect(self, deadline: float) -> psycopg.Connection[Any]:
         psycopg = _import_psycopg()
-        delay = _FIRST_DELAY_S
-        while True:
-            try:
-                connection = self._connect_once(psycopg, deadline)
-                break
-            except psycopg.OperationalError as error:
-                for_good = any(words in str(error) for words in _REFUSED_FOR_GOOD)
-                if for_good or time.monotonic() + delay > deadline:
-                    raise ServerError(first_line(error), is_refusal=for_good) from error
-            time.sleep(delay)
-            delay = min(2 * delay, _LONGEST_DELAY_S)
+        try:
+            connection = self._connect_once(psycopg, deadline)
+        except psycopg.OperationalError as error:
+            for_good = any(words in str(error) for words in _REFUSED_FOR_GOOD)
+            raise ServerError(first_line(error), is_refusal=for_good) from error
         try:
             with self.telling(connection):
                 self._check(psycopg, connection)
@@ -289,9 +280,7 @@ class Server:
         question = f"select number, current_setting('fsync') from {schema}.version"
         try:
             row = connection.execute(question.encode()).fetchone()
-        except psycopg.Error as error:
-            if error.sqlstate not in (_NO_TABLE, _NO_SCHEMA):
-                raise
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
             row = None
         if row is None:
             reason = f"{shown} has no tables of ours in the schema {schema}; context-persistent storage init makes them"
