@@ -80,9 +80,9 @@ def _stored(storage: str, project: str | None) -> list[SessionFile]:
     from ..log.postgres.names import stored_logs  # its driver is an extra
 
     sessions = []
-    for log in stored_logs(storage, project):
-        project_of, _, session_id = log.name.rpartition("/")
-        sessions.append(SessionFile(location_of(storage, log.name), session_id, project_of, log.changed_s))
+    for name, changed_s in stored_logs(storage, project):
+        project_of, _, session_id = name.rpartition("/")
+        sessions.append(SessionFile(location_of(storage, name), session_id, project_of, changed_s))
     return sessions
 
 

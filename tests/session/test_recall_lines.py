@@ -79,7 +79,7 @@ def test_no_hit_is_lost(log: Log, ignore_case: bool) -> None:
 
 def test_a_database_gives_only_lines_that_may_match(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Choosing reads no line."""
-    with closing(PostgresLog(location_of(storage, "s"), kept_bytes=0)) as log:
+    with closing(PostgresLog(location_of(storage, "s"))) as log:
         texts = [f"message {number}" for number in range(200)]
         append_bodies(
             log,

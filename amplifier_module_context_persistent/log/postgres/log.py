@@ -33,7 +33,6 @@ from ..record import MAX_RECORD_BYTES, Message, seal
 from . import rows
 from .columns import new_rows
 from .reader import PostgresReader
-from .row_bytes import KEPT_BYTES
 from .rows import Head, Row
 from .server import FIRST_SHARE, PAUSE_S, ServerError, is_refusal
 
@@ -65,7 +64,6 @@ class PostgresLog:
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
-        kept_bytes: so many bytes of the lines that were read or appended last are not fetched again.
 
     Raises:
         ValueError: the location is none.
@@ -79,14 +77,12 @@ class PostgresLog:
         lock_timeout_s: float = 10.0,
         max_record_bytes: int = MAX_RECORD_BYTES,
         trusting: bool = True,
-        kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self._reader = PostgresReader(
             parse_location(location),
             timeout_s=lock_timeout_s,
             max_record_bytes=max_record_bytes,
             trusting=trusting,
-            kept_bytes=kept_bytes,
         )
         self._durable = durability == "fsync"
         self._sent: _Sent | None = None

@@ -6,7 +6,6 @@ import errno
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class StoredLog:
-    """A log's name, and when it was written last, in seconds since 1970."""
-
-    name: str
-    changed_s: float
 
 
 @contextmanager
@@ -46,8 +37,10 @@ def _asking(storage: str, limit_s: float) -> Iterator[tuple[psycopg.Connection[A
         raise LogUnreadableError(errno.EIO, reason, location.shown) from error
 
 
-def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
-    """The logs of one project, or of all, the one that was written last first.
+def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, float]]:
+    """The names of the logs of one project, or of all, and when each was written last, in seconds since 1970.
+
+    The one that was written last is the first.
 
     Args:
         storage: a location without a log's name.
@@ -63,8 +56,7 @@ def stored_logs(storage: str, project: str | None = None) -> list[StoredLog]:
             select name, extract(epoch from changed)::float8 from {schema}.log
              where %s::text is null or starts_with(name, %s::text) order by changed desc, name
         """
-        found = connection.execute(statement.encode(), [beginning, beginning]).fetchall()
-    return [StoredLog(name, changed_s) for name, changed_s in found]
+        return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:

@@ -68,16 +68,11 @@ class NewStoredLog:
             self._server = stack.enter_context(using(self.location))
             self._connection = stack.enter_context(self._server.connected(self._deadline()))
             rows.begin(self.connection, limit_s=self._timeout_s)
-            row = self.connection.execute(
-                f"insert into {self.location.schema}.log (name) values (%s) on conflict do nothing "
-                "returning log_id".encode(),
-                [self.location.name],
-            ).fetchone()
-            if row is None:
+            log_id = rows.create(self.connection, self.location.schema, self.location.name)
+            if log_id is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
-            self._log_id = row[0]
-            self._stack = stack.pop_all()
+            self._log_id, self._stack = log_id, stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -25,7 +25,7 @@ from ..scanned_file import count_lost
 from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
-from .row_bytes import KEPT_BYTES, RowBytes
+from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
 from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, give_back, take_server
 
@@ -49,7 +49,6 @@ class PostgresReader:
         timeout_s: the deadline of every operation.
         max_record_bytes: longer lines are reported and skipped.
         trusting: believe the columns of rows; else every line is read.
-        kept_bytes: see `RowBytes`.
     """
 
     def __init__(
@@ -59,14 +58,13 @@ class PostgresReader:
         timeout_s: float,
         max_record_bytes: int,
         trusting: bool = True,
-        kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self.location, self.shown = location, location.shown
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._server: Server | None = None
-        self._trusting, self._kept_bytes = trusting, kept_bytes
+        self._trusting = trusting
         self._was_removed = False
         """Whether it was there and is gone: then nobody begins it anew before it is closed."""
         self._forget()
@@ -75,7 +73,7 @@ class PostgresReader:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id, kept_bytes=self._kept_bytes)
+        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id)
         self._last_line = b""
         self._reading: Head | None = None
         """The row of the log that is being read, whose lines a purge may delete meanwhile."""
@@ -172,7 +170,9 @@ class PostgresReader:
             return
         if head == self.head:
             return  # the checksum at its end stands for all before it
-        known, purged = self.index, self._was_replaced(head)
+        known, purged = self.index, self.head is not None and self.head.log_id != head.log_id
+        if purged:
+            logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
@@ -184,8 +184,9 @@ class PostgresReader:
             self._take(self.bytes.block(connection, schema, head.log_id, self.lines_known, head.head))
         self.head = head
         check_readable(self.index, self.shown)
-        if not (goes_on or purged):
-            self._count_lost(known)
+        if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
+            self.lost_messages += lost
+            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
 
     def _take(self, lines: Sequence[bytes]) -> None:
         """Scan lines, without LF, that stand in the log after what is known."""
@@ -238,27 +239,10 @@ class PostgresReader:
         """Give the lines that were taken in, from an offset on, in their order."""
         return numbered_lines(self.bytes.lines(self.scanner.offset, start), start)
 
-    def _was_replaced(self, head: Head) -> bool:
-        """Whether another log stands in the place of the known one, as after a purge."""
-        known = self.head
-        replaced = known is not None and (head.log_id, head.generation) != (known.log_id, known.generation)
-        if replaced:
-            logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
-        return replaced
-
     def _continues(self, connection: psycopg.Connection[Any], head: Head) -> bool:
         """Whether a log still holds what is known of it."""
-        known = self.head
-        if known is None:
+        if self.head is None or not self.head.head:
             return self.lines_known == 0
-        if head.head < known.head or not known.head:
-            return not known.head
-        last = rows.read_block(connection, self.location.schema, head.log_id, known.head - 1, known.head)
-        return last == [self._last_line]
-
-    def _count_lost(self, known: Index) -> None:
-        """Count and report messages that were known and are gone, as after a failover to a server that lagged."""
-        lost = count_lost(known, self.index)
-        self.lost_messages += lost
-        if lost:
-            logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
+        last = self.head.head - 1
+        found = rows.read_block(connection, self.location.schema, head.log_id, last, last + 1)
+        return head.head > last and found == [self._last_line]

@@ -13,12 +13,14 @@ from ..index import Index
 from ..location import Location
 from . import rows
 
-KEPT_BYTES = 4 << 20
-
 if TYPE_CHECKING:
     import psycopg
 
     Ask = Callable[[Callable[[psycopg.Connection[Any]], Any]], Any]
+
+
+KEPT_BYTES = 4 << 20
+"""So many bytes of lines that were read or appended last stay in memory: a view needs them at once."""
 
 
 class RowBytes:
@@ -28,16 +30,12 @@ class RowBytes:
         location: the server and the schema.
         ask: calls a function with a connection, and tries again where that breaks.
         find_log_id: the log's id, as it is known.
-        kept_bytes: so many bytes of lines that were read or appended last stay in memory, so that a view does not fetch
-            again what the view before it fetched. They are what the index was made from, whatever the table holds.
     """
 
-    def __init__(
-        self, location: Location, ask: Ask, find_log_id: Callable[[], int], *, kept_bytes: int = KEPT_BYTES
-    ) -> None:
+    def __init__(self, location: Location, ask: Ask, find_log_id: Callable[[], int]) -> None:
         self._location, self._ask, self._find_log_id = location, ask, find_log_id
         self._kept: dict[int, bytes] = {}
-        self._kept_bytes, self._most_bytes = 0, kept_bytes
+        self._kept_bytes = 0
         self.starts: array[int] = array("Q")
         """Where each line begins: the offset that it has in a file."""
 
@@ -57,7 +55,13 @@ class RowBytes:
                 stop += 1
             group = ordinals[at:stop]
             numbers = [bisect_right(starts, offsets[ordinal]) - 1 for ordinal in group]
-            lines = self._chosen(numbers)
+            lines = {number: self._kept[number] for number in numbers if number in self._kept}
+            if wanted := sorted(set(numbers) - lines.keys()):
+                fetched = self._query(rows.read_chosen, wanted)
+                if len(fetched) < len(wanted):
+                    raise self._missing(next(number for number in wanted if number not in fetched))
+                self.keep(fetched)
+                lines |= fetched
             for ordinal, number in zip(group, numbers, strict=True):
                 line, length = lines[number], lengths[ordinal] - 1
                 begin = offsets[ordinal] - starts[number]  # not 0 for a whole record within a damaged line
@@ -71,26 +75,13 @@ class RowBytes:
         found = self._query(rows.find_bytes, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
-    def _chosen(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        kept = self._kept
-        lines = {number: kept[number] for number in numbers if number in kept}
-        if not (wanted := sorted({number for number in numbers if number not in lines})):
-            return lines
-        fetched: dict[int, bytes] = self._query(rows.read_chosen, wanted)
-        if len(fetched) < len(wanted):
-            raise self._missing(next(number for number in wanted if number not in fetched))
-        self.keep(fetched)
-        return lines | fetched
-
     def keep(self, lines: Mapping[int, bytes]) -> None:
-        """Keep lines, and let go of those that were kept first."""
-        kept = self._kept
+        """Keep lines by their numbers, and let go of those that were kept first."""
         for number, line in lines.items():
-            if number not in kept and len(line) < self._most_bytes:
-                kept[number] = line
-                self._kept_bytes += len(line)
-        while self._kept_bytes > self._most_bytes:
-            self._kept_bytes -= len(kept.pop(next(iter(kept))))
+            self._kept_bytes += len(line) - len(self._kept.pop(number, b""))
+            self._kept[number] = line
+        while self._kept_bytes > KEPT_BYTES:
+            self._kept_bytes -= len(self._kept.pop(next(iter(self._kept))))
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """Give the lines from one offset up to another, each with its LF, as they stand in the table."""

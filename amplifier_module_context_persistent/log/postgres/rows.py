@@ -102,9 +102,11 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
     return Head(*row) if row else None
 
 
-def create(connection: Connection, schema: str, name: str) -> None:
-    """Make a log's row, unless there is one."""
-    connection.execute(f"insert into {schema}.log (name) values (%s) on conflict do nothing".encode(), [name])
+def create(connection: Connection, schema: str, name: str) -> int | None:
+    """Make a log's row, and give its id; None if there is one already."""
+    statement = f"insert into {schema}.log (name) values (%s) on conflict do nothing returning log_id"
+    row = connection.execute(statement.encode(), [name]).fetchone()
+    return row[0] if row else None
 
 
 def delete(connection: Connection, schema: str, log_id: int) -> None:
@@ -138,9 +140,8 @@ def append(connection: Connection, schema: str, known: Head, rows: Sequence[Row]
         with advanced as (
             update {schema}.log as log
                set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s, changed = now()
-              from (select set_config('synchronous_commit', {level}, true) as level) as setting
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
-               and log.generation = %(generation)s and setting.level <> ''
+               and log.generation = %(generation)s and set_config('synchronous_commit', {level}, true) <> ''
             returning log.log_id
         )
         insert into {schema}.record {_COLUMNS}

@@ -170,9 +170,7 @@ class Server:
         try:
             yield
         except DeadlineError as error:
-            holder = self._find_holder(connection)
-            self._cancel(connection)
-            raise ServerError(f"it did not answer in time{holder}") from error
+            raise ServerError(f"it did not answer in time{self._give_up(connection)}") from error
         except Exception as error:
             if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
                 raise
@@ -222,11 +220,11 @@ class Server:
             with self._guard:
                 self._free.append(connection)
 
-    def _find_holder(self, connection: psycopg.Connection[Any]) -> str:
-        """Say who holds what a connection waits for, as far as the server tells."""
-        pid = connection.info.backend_pid
+    def _give_up(self, connection: psycopg.Connection[Any]) -> str:
+        """End a connection, and what the server does for it; say who holds what it waited for, as far as is known."""
+        pid, psycopg, holders = connection.info.backend_pid, _import_psycopg(), ""
         with contextlib.suppress(Exception):  # it explains an error, and must not take its place
-            aside = self._connect_once(_import_psycopg(), time.monotonic() + _ASIDE_S)
+            aside = self._connect_once(psycopg, time.monotonic() + _ASIDE_S)
             try:
                 found = aside.execute(
                     b"select pid, application_name, state from pg_stat_activity where pid = any(pg_blocking_pids(%s))",
@@ -234,16 +232,12 @@ class Server:
                 ).fetchall()
             finally:
                 aside.pgconn.finish()
-            if found:
-                return "; it waits for " + ", ".join(f"process {row[0]} ({row[1]}, {row[2]})" for row in found)
-        return ""
-
-    def _cancel(self, connection: psycopg.Connection[Any]) -> None:
-        """End a connection, and what the server does for it."""
-        if _import_psycopg().capabilities.has_cancel_safe():
+            holders = ", ".join(f"process {row[0]} ({row[1]}, {row[2]})" for row in found)
+        if psycopg.capabilities.has_cancel_safe():
             with contextlib.suppress(Exception):  # the server may be away: then it finds out by itself
                 connection.cancel_safe(timeout=_ASIDE_S)
         connection.pgconn.finish()
+        return f"; it waits for {holders}" if holders else ""
 
     def _connect(self, deadline: float) -> psycopg.Connection[Any]:
         psycopg = _import_psycopg()
@@ -322,17 +316,15 @@ def _connection_class(psycopg: Any) -> Any:
     return DeadlineConnection
 
 
-_SERVERS: dict[tuple[str, str], Server] = {}
+_SERVERS: dict[tuple[int, str, str], Server] = {}
 _SERVERS_GUARD = threading.Lock()
 
 
 def take_server(location: Location) -> Server:
     """Give this process's server for a location; each one taken is to be given back."""
-    key = location.conninfo, location.schema
+    key = os.getpid(), location.conninfo, location.schema  # a fork shares its parent's sockets and must not use them
     with _SERVERS_GUARD:
-        server = _SERVERS.get(key)
-        if server is None or server.pid != os.getpid():  # a fork shares its parent's sockets and must not use them
-            server = _SERVERS[key] = Server(location)
+        server = _SERVERS.setdefault(key, Server(location))
         server.users += 1
         return server
 

@@ -32,12 +32,15 @@ class TestPostgresLog(LogContract):
     kept_bytes = 0
 
     @pytest.fixture(params=["fsync", "write"])
-    def open_log(self, location: str, server: TestServer, request: pytest.FixtureRequest) -> Iterator[OpenLog]:
+    def open_log(
+        self, location: str, server: TestServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[OpenLog]:
+        monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.row_bytes.KEPT_BYTES", self.kept_bytes)
         opened: list[PostgresLog] = []
         self.server, self.schema = server, schema_of(location)
 
         def another() -> Log:
-            opened.append(PostgresLog(location, durability=request.param, kept_bytes=self.kept_bytes))
+            opened.append(PostgresLog(location, durability=request.param))
             return opened[-1]
 
         yield another
