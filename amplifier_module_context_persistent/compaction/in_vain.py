@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from ..messages.message import call_arguments_of
+from ..messages.message import call_arguments_of, given_calls
 from ..messages.outcome import ANSWERED, FAILED, answers_with_1, outcome_of
-from ..messages.tool_kinds import RUN, calls_with_arguments, command_of
+from ..messages.tool_kinds import RUN, command_of
 from ..view.entry import Entry
 from ..view.rules import Group
 from .draft import Draft
@@ -52,7 +52,7 @@ def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
         if failed:
             in_vain.append((group, failed))
     for (group, failed), message in zip(in_vain, draft.fetch([group.head for group, _ in in_vain]), strict=True):
-        calls = calls_with_arguments(message)
+        calls = list(given_calls(message).values())
         for number in failed:
             command = command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
             if command.strip() and not _answered(draft, command, last[group.head.calls[number].asks]):

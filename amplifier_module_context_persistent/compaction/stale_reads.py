@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..messages.elide import Cut
-from ..messages.message import call_arguments_of, texts_of
+from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
-from ..messages.tool_kinds import CHANGE, READ, Replaced, calls_with_arguments, file_name, replaced_by, same_file
+from ..messages.tool_kinds import CHANGE, READ, Replaced, file_name, replaced_by, same_file
 from ..view.entry import Entry
 from ..view.render import shorten
 from .draft import Draft
@@ -140,7 +140,7 @@ def _replaced(draft: Draft, change: FileUse, known: dict[tuple[int, int], Replac
     key = change.position, change.call
     if key not in known:
         (message,) = draft.fetch([draft.view.groups[change.position].head])
-        calls = calls_with_arguments(message)
+        calls = list(given_calls(message).values())
         arguments = call_arguments_of(calls[change.call]) if change.call < len(calls) else {}
         known[key] = replaced_by(arguments)
     return known[key]

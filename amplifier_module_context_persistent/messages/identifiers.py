@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from .elide import Cut
-from .message import Message, blocks_of, given_arguments_of, texts_of
+from .message import Message, given_arguments_of, given_calls, texts_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200
@@ -107,8 +107,8 @@ def argument_terms(message: Message) -> frozenset[str]:
     """The terms in the arguments of a message's calls: what somebody has needed."""
     return frozenset(
         term
-        for arguments in _arguments(message)
-        for text in _strings(arguments)
+        for call in given_calls(message).values()
+        for text in _strings(given_arguments_of(call))
         for word in _WORD.findall(text)
         for term in terms_of_word(word)
     )
@@ -125,11 +125,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _strings(item)
-
-
-def _arguments(message: Message) -> Iterator[Any]:
-    listed = message.get("tool_calls")
-    if isinstance(listed, list) and listed:
-        yield from map(given_arguments_of, listed)
-    else:
-        yield from map(given_arguments_of, blocks_of(message, frozenset({"tool_call"})))

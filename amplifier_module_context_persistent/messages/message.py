@@ -31,17 +31,19 @@ class Call:
 
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """The calls of a message in order: those of `tool_calls`, then those that are in `content` only."""
+    return tuple(_call(call_id, call) for call_id, call in given_calls(message).items())
+
+
+def given_calls(message: Mapping[str, Any]) -> dict[str, Message]:
+    """The same calls by their ids, each in the form in which it was given."""
     if message.get("role") != "assistant":
-        return ()
-    calls: dict[str, Call] = {}
+        return {}
+    calls: dict[str, Message] = {}
     listed = message.get("tool_calls")
-    for call in listed if isinstance(listed, list) else ():
+    for call in [*(listed if isinstance(listed, list) else ()), *blocks_of(message, CALL_BLOCKS)]:
         if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
-            calls.setdefault(call_id, _call(call_id, call))
-    for block in blocks_of(message, CALL_BLOCKS):
-        if (call_id := call_id_of(block)) is not None:
-            calls.setdefault(call_id, _call(call_id, block))
-    return tuple(calls.values())
+            calls.setdefault(call_id, call)
+    return calls
 
 
 def result_id_of(message: Mapping[str, Any]) -> str | None:

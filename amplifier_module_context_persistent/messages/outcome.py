@@ -17,9 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .message import Message, call_arguments_of, call_id_of, text_of
+from .message import Message, call_arguments_of, given_calls, text_of
 from .metadata import metadata_of
-from .tool_kinds import calls_with_arguments, command_of
+from .tool_kinds import command_of
 
 FAILED, REJECTED, ANSWERED = "failed", "rejected", "answered"
 
@@ -141,8 +141,8 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
 
 def asking_calls(message: Message) -> frozenset[str]:
     """The ids of a message's calls of which exit code 1 is an answer."""
-    commands = ((call, command_of(call_arguments_of(call))) for call in calls_with_arguments(message))
-    return frozenset(call_id_of(call) or "" for call, command in commands if answers_with_1(command))
+    commands = ((call_id, command_of(call_arguments_of(call))) for call_id, call in given_calls(message).items())
+    return frozenset(call_id for call_id, command in commands if answers_with_1(command))
 
 
 def answers_with_1(command: str) -> bool:

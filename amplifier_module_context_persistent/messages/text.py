@@ -1,4 +1,4 @@
-"""A stored message as one text: what `recall` pages through and searches.
+"""A stored message as one text: what `recall` pages through and searches; and its parts for other formats.
 
 A message whose content is a string and that calls nothing is that string, so that an elided text is recalled as
 it was. Of a medium its kind and size are told.
@@ -11,7 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .message import CALL_BLOCKS, Message, as_json, calls_of, given_arguments_of, is_block
+from .message import (
+    CALL_BLOCKS,
+    Message,
+    as_json,
+    call_arguments_of,
+    call_name_of,
+    calls_of,
+    given_arguments_of,
+    given_calls,
+    is_block,
+)
 from .metadata import RECALL_TOOL
 
 
@@ -139,3 +149,29 @@ def _argument(name: str, value: Any) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"
+
+
+def to_json(value: Any) -> str:
+    """JSON on one line that UTF-8 can carry."""
+    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def calls_with_arguments(message: Message) -> list[tuple[str, str, dict[str, Any]]]:
+    """The calls of a message: id, tool, arguments."""
+    calls = given_calls(message).items()
+    return [(call_id, call_name_of(call), call_arguments_of(call)) for call_id, call in calls]
+
+
+def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
+    """The content blocks of a message without its calls; a text is one block."""
+    content = message.get("content")
+    given = content if isinstance(content, list) else [content] if isinstance(content, str) and content else []
+    blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in given]
+    return [block for block in blocks if isinstance(block, dict) and not is_block(block, CALL_BLOCKS)]
+
+
+def block_text(block: Mapping[str, Any]) -> str:
+    """A block as text: its text, or what it is where it has none."""
+    if isinstance(block.get("text"), str):
+        return str(block["text"])
+    return "[image]" if block.get("type") == "image" else to_json(dict(block))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .message import CALL_BLOCKS, Message, blocks_of, call_arguments_of, call_id_of, call_name_of
+from .message import Message, call_arguments_of, call_name_of, given_calls
 
 READ, CHANGE, TODO, RUN, OTHER = "read", "change", "todo", "run", "other"
 KINDS = (READ, CHANGE, TODO, RUN, OTHER)
@@ -81,7 +81,8 @@ class ToolKinds:
 
     def uses_of(self, message: Message) -> tuple[Use, ...]:
         """What each call of a message does, in the order of `calls_of`; the message in its accepted form."""
-        return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls_with_arguments(message))
+        calls = given_calls(message).values()
+        return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)
 
     def _use(self, name: str, arguments: Mapping[str, Any]) -> Use:
         plain = _plain(name)
@@ -92,18 +93,6 @@ class ToolKinds:
         if kind not in (READ, CHANGE):
             return Use(kind, name)
         return Use(kind, name, tuple(_paths(arguments, key or PATH_KEYS)))
-
-
-def calls_with_arguments(message: Message) -> list[Message]:
-    """The calls of a message in its accepted form, each once, in the order of `calls_of`."""
-    if message.get("role") != "assistant":
-        return []
-    calls: dict[str, Message] = {}
-    listed = message.get("tool_calls")
-    for call in [*(listed if isinstance(listed, list) else ()), *blocks_of(message, CALL_BLOCKS)]:
-        if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
-            calls.setdefault(call_id, call)
-    return list(calls.values())
 
 
 def same_file(one: str, other: str) -> bool:

@@ -29,9 +29,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, is_block
+from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block
 from ..messages.metadata import COMPACTION_SOURCE, metadata_of
-from ..messages.tool_kinds import calls_with_arguments
 from .term_finder import TermFinder
 
 FAR_MESSAGES = 20
@@ -83,7 +82,7 @@ def action_text(message: Message) -> str:
 
 
 def _arguments_of(message: Message) -> list[str]:
-    return [text for call in calls_with_arguments(message) for text in _strings(given_arguments_of(call))]
+    return [text for call in given_calls(message).values() for text in _strings(given_arguments_of(call))]
 
 
 Progress = Callable[[int], None]

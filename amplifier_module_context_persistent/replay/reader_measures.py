@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..messages.message import Message, call_arguments_of, call_id_of, text_of
+from ..messages.message import Message, call_arguments_of, given_calls, text_of
 from ..messages.metadata import is_human, metadata_of
 from ..messages.outcome import ANSWERED, outcome_of
-from ..messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS, calls_with_arguments
+from ..messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
 from .evidence import Said
 
 LEAST_LINE_CHARS = 24
@@ -310,10 +310,10 @@ def _lines(text: str) -> Iterator[str]:
 def _calls_of(message: Message) -> list[tuple[str, str, str | None, str | None]]:
     """The calls of a message: id, the file that is named, and the old and the new text of an edit."""
     found = []
-    for call in calls_with_arguments(message):
+    for call_id, call in given_calls(message).items():
         arguments = call_arguments_of(call)
         path, old, new = (_first(arguments, keys) for keys in (PATH_KEYS, OLD_KEYS, (*NEW_KEYS, *WHOLE_KEYS)))
-        found.append((call_id_of(call) or "", path or "", old, new))
+        found.append((call_id, path or "", old, new))
     return found
 
 

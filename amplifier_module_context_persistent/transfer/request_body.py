@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import dropwhile, takewhile
 from typing import Any
 
-from ..messages.blocks import blocks_of, calls_with_arguments, text_block, to_json
 from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
 from ..messages.metadata import line_before, metadata_of
 from ..messages.normalize import normalise
+from ..messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ..view.arrangement import Presentation, arrange
 from ..view.entry import INSTRUCTING, Entry
 from ..view.readers import ANTHROPIC, OPENAI
@@ -125,16 +125,16 @@ def _instructs(message: Message) -> bool:
 
 
 def _text(message: Message) -> str:
-    return "\n".join(text for block in blocks_of(message) if (text := text_block(block)).strip())
+    return "\n".join(text for block in blocks_without_calls(message) if (text := block_text(block)).strip())
 
 
 def _result_blocks(message: Message) -> Iterator[Message]:
     """The blocks of a result; those of `tool_result` blocks in it stand for themselves."""
-    for block in blocks_of(message):
+    for block in blocks_without_calls(message):
         if block.get("type") != "tool_result":
             yield block
         elif isinstance(output := block.get("output"), list | str):
-            yield from blocks_of({"content": output})
+            yield from blocks_without_calls({"content": output})
         else:
             yield {"type": "text", "text": to_json(output)}
 
@@ -153,7 +153,7 @@ def _anthropic_messages(messages: Iterable[Message]) -> Iterator[Message]:
             yield {"role": "user", "content": results}
             results = []
         role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = _answer_blocks(message, seen) if role == "assistant" else _said_blocks(blocks_of(message))
+        blocks = _answer_blocks(message, seen) if role == "assistant" else _said_blocks(blocks_without_calls(message))
         if blocks:
             only = blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else None
             yield {"role": role, "content": blocks if only is None else only}
@@ -169,7 +169,7 @@ def _said_blocks(blocks: Iterable[Message]) -> list[Message]:
 
 def _answer_blocks(message: Message, seen: set[str]) -> list[Message]:
     """What an answer says, with the thinking that is signed, and its calls at the end."""
-    given = blocks_of(message)
+    given = blocks_without_calls(message)
     own = message.get("thinking_block")
     if isinstance(own, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
         given = [own, *given]
@@ -250,7 +250,7 @@ def _anthropic_block(block: Message) -> Message | None:
         return {key: value for key, value in block.items() if key != "visibility"}
     if (medium := _anthropic_medium(block)) is not None:
         return {**medium, **marked}
-    said = text_block(block)
+    said = block_text(block)
     return {"type": "text", "text": said, **marked} if said.strip() else None
 
 
@@ -282,7 +282,7 @@ def _chat_messages(message: Message, seen: set[str]) -> Iterator[Message]:
     elif role == "assistant":
         yield from _chat_answers(message, seen)
     else:
-        blocks = [block for block in blocks_of(message) if not is_block(block, THINKING_BLOCKS)]
+        blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
         parts = [part for block in blocks if (part := _chat_part(block)) is not None]
         if all(part["type"] == "text" for part in parts):
             said = "\n".join(part["text"] for part in parts)
@@ -294,7 +294,9 @@ def _chat_messages(message: Message, seen: set[str]) -> Iterator[Message]:
 
 def _chat_answers(message: Message, seen: set[str]) -> Iterator[Message]:
     """An answer; one in which a server ran tools is several, with the results between them."""
-    blocks = _on_server((block for block in blocks_of(message) if not is_block(block, THINKING_BLOCKS)), seen)
+    blocks = _on_server(
+        (block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)), seen
+    )
     said: list[str] = []
     calls: list[tuple[str, str, Any]] = []
     results: list[Message] = []
@@ -346,7 +348,7 @@ def _chat_part(block: Message) -> Message | None:
 def _told(block: Message) -> str:
     """A block as text: what it says, or what it is."""
     if (source := source_of(block)) is None:
-        return text_block(block)
+        return block_text(block)
     if source.kind == "document" and source.media_type.startswith("text/") and source.text:
         return source.text
     place = f": {source.url}" if source.url.startswith(("http://", "https://")) else ""

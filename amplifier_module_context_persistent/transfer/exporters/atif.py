@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_json
 from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ...messages.usage import CACHE_WRITES
 from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
@@ -121,7 +121,7 @@ class _Steps:
         is_person = role == "user" and not metadata.get("source")
         if role not in ("system", "user") or (role == "user" and not is_person):
             own["role"] = role
-        step = self._next("user" if is_person else "system", message, _content(blocks_of(message)))
+        step = self._next("user" if is_person else "system", message, _content(blocks_without_calls(message)))
         step["extra"] = {OWN: own}
         self._step_of[ordinal] = self._number
         yield step
@@ -133,7 +133,7 @@ class _Steps:
             if (text := self._view.transcript.book.heads.get(self._head)) is not None:
                 step = self._next("system", {}, self._view.redacted(text))
                 yield {**step, "extra": {OWN: {"head": self._head, "role": "system"}}}
-        metadata, blocks = metadata_of(message), blocks_of(message)
+        metadata, blocks = metadata_of(message), blocks_without_calls(message)
         thoughts = [block for block in blocks if str(block.get("type")) in _THINKING]
         said = [block for block in blocks if str(block.get("type")) not in _THINKING]
         step = self._next("agent", message, _content(said))
@@ -238,7 +238,7 @@ def _observed(message: Message, call_id: str | None) -> dict[str, Any]:
     own = {"message_id": given_id(message), "timestamp": timestamp_of(message), "is_error": metadata.get("is_error")}
     named = {"source_call_id": call_id} if call_id else {}
     told = {key: value for key, value in own.items() if value}
-    return {**named, "content": _content(blocks_of(message)), "extra": {OWN: told}}
+    return {**named, "content": _content(blocks_without_calls(message)), "extra": {OWN: told}}
 
 
 def _content(blocks: list[dict[str, Any]]) -> Any:
@@ -251,7 +251,7 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
         if source is not None and source.kind == "image" and source.address and source.media_type in _IMAGES:
             parts.append({"type": "image", "source": {"media_type": source.media_type, "path": source.address}})
         else:
-            parts.append({"type": "text", "text": text_block(block)})
+            parts.append({"type": "text", "text": block_text(block)})
     return parts
 
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ...messages.blocks import blocks_of, calls_with_arguments, text_block, to_json
 from ...messages.media_blocks import source_of
 from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
+from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ..importers.fields import total
 from .session_view import SessionView, first_time, session_name
 
@@ -121,7 +121,7 @@ class _Spans:
             "gen_ai.tool.name": name,
             "gen_ai.tool.call.id": call_id,
             "gen_ai.tool.call.arguments": to_json(arguments) if arguments is not None else None,
-            "gen_ai.tool.call.result": "\n".join(map(text_block, blocks_of(message))),
+            "gen_ai.tool.call.result": "\n".join(map(block_text, blocks_without_calls(message))),
             "error.type": "tool_error" if failed else None,
         }
         span = self._span(
@@ -181,16 +181,16 @@ def _value(value: Any) -> dict[str, Any]:
 def _message(message: Message) -> dict[str, Any]:
     """A message by the conventions: role and parts."""
     if (call_id := result_id_of(message)) is not None:
-        said = "\n".join(map(text_block, blocks_of(message)))
+        said = "\n".join(map(block_text, blocks_without_calls(message)))
         return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": said}]}
     parts: list[dict[str, Any]] = []
-    for block in blocks_of(message):
+    for block in blocks_without_calls(message):
         if block.get("type") == "thinking":
             parts.append({"type": "reasoning", "content": str(block.get("thinking") or "")})
         elif (source := source_of(block)) is not None and source.address:
             parts.append({"type": "uri", "modality": source.kind, "uri": source.address})
         elif block.get("type") not in ("redacted_thinking", "reasoning"):
-            parts.append({"type": "text", "content": text_block(block)})
+            parts.append({"type": "text", "content": block_text(block)})
     parts += [
         {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
         for call_id, name, arguments in calls_with_arguments(message)

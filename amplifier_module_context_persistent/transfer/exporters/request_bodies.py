@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...messages.blocks import to_json
+from ...messages.text import to_json
 from ..request_body import to_anthropic, to_openai
 from .session_view import SessionView, model_of, tool_definitions
 
