@@ -1,5 +1,6 @@
 """What tests share: no test reaches the home of the person who runs it, and real sessions are started in one way."""
 
+import gc
 import os
 import re
 import signal
@@ -29,6 +30,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background
 # A busy machine is no fault, and a run is the same for everybody; HYPOTHESIS_EXPLORE=1 looks for new examples.
 settings.register_profile("project", deadline=None, derandomize="HYPOTHESIS_EXPLORE" not in os.environ)
 settings.load_profile("project")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was collected: thousands of tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let the processes that tests start keep what they compiled, where Python is told to write nothing beside it."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("compiled")))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from amplifier_module_context_persistent import __version__
 from amplifier_module_context_persistent.cli.main import main
@@ -151,39 +152,36 @@ def test_an_interrupt_ends_a_command_without_a_word(large: Path) -> None:
     assert (errors, done.returncode) == (b"", 130)
 
 
-def completed(typed: str, home: Path) -> list[str]:
+def completed(typed: str) -> list[str]:
     """What the shell is offered for the last word of what was typed."""
-    asked = {"_CONTEXT_PERSISTENT_COMPLETE": "bash_complete", "COMP_WORDS": typed, "HOME": str(home)}
-    command = Path(sys.executable).with_name("context-persistent")
     words = str(len(typed.split(" ")) - 1)
-    done = subprocess.run(
-        [command], env={**os.environ, **asked, "COMP_CWORD": words}, capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    asked = {"_CONTEXT_PERSISTENT_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": words}
+    done = CliRunner().invoke(main, [], env=asked, prog_name="context-persistent")
+    assert (done.exit_code, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
-def test_a_shell_completes_commands_sessions_and_options(home: Path) -> None:
+def test_a_shell_completes_commands_sessions_and_options() -> None:
     """By the script that `_CONTEXT_PERSISTENT_COMPLETE=bash_source` prints, which asks the command itself."""
     write(log_of("abc-1"))
     write(log_of("abd-2", ".."))
-    assert completed("context-persistent sh", home) == ["plain,show"]
-    assert set(completed("context-persistent show ab", home)) == {"plain,abc-1", "plain,abd-2"}
-    assert completed("context-persistent tail abc", home) == ["plain,abc-1"]
-    assert completed("context-persistent search word abd", home) == ["plain,abd-2"]
-    assert completed("context-persistent show --role as", home) == ["plain,assistant"]
-    assert completed("context-persistent show x", home) == ["file,x"]
-    assert completed("context-persistent show abc-1 --tool re", home) == ["plain,read_file"]
-    assert completed("context-persistent search word abc-1 --tool ", home) == ["plain,read_file"]
-    assert completed("context-persistent fork abc-1 --at ", home) == [
+    assert completed("context-persistent sh") == ["plain,show"]
+    assert set(completed("context-persistent show ab")) == {"plain,abc-1", "plain,abd-2"}
+    assert completed("context-persistent tail abc") == ["plain,abc-1"]
+    assert completed("context-persistent search word abd") == ["plain,abd-2"]
+    assert completed("context-persistent show --role as") == ["plain,assistant"]
+    assert completed("context-persistent show x") == ["file,x"]
+    assert completed("context-persistent show abc-1 --tool re") == ["plain,read_file"]
+    assert completed("context-persistent search word abc-1 --tool ") == ["plain,read_file"]
+    assert completed("context-persistent fork abc-1 --at ") == [
         "plain,1",
         "plain,2",
         "plain,msg-1",
         "plain,msg-6",
     ]
-    assert completed("context-persistent rewind abc-1 --to m", home) == ["plain,msg-1", "plain,msg-6"]
-    assert completed("context-persistent show nobody --tool re", home) == [""]
-    assert completed("context-persistent list x", home) == ["dir,x"]
+    assert completed("context-persistent rewind abc-1 --to m") == ["plain,msg-1", "plain,msg-6"]
+    assert completed("context-persistent show nobody --tool re") == [""]
+    assert completed("context-persistent list x") == ["dir,x"]
     script = subprocess.run(
         [Path(sys.executable).with_name("context-persistent")],
         env={**os.environ, "_CONTEXT_PERSISTENT_COMPLETE": "zsh_source"},

@@ -1,9 +1,11 @@
-"""The questions of docs/cli.md, asked of 200 sessions: each has a command, to which `--help` leads."""
+"""The questions of docs/cli.md, asked of 50 sessions: each has a command, to which `--help` leads."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ QUESTIONS = {question: re.findall(r"`context-persistent ([^`]+)`", commands) for
 ANSWERS = {
     "Which session was about refunds?": ["5f2c-long"],
     "What did it cost?": ["claude-opus-4-5-20251101", "cost"],
-    "What did all of them cost this week?": ["200 sessions", "cost"],
+    "What did all of them cost this week?": ["50 sessions", "cost"],
     "Where did the time go?": ["turn", "took", "And refunds?"],
     "What did the model not see?": ["Refund number 9.", "Proved: its hash equals"],
     "Which commands failed?": ["NO RESULT"],
@@ -47,11 +49,29 @@ WORDS = {
 """The words of `--help` that lead to the command."""
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a project with 49 short sessions, and one of twelve turns; its home is below it.
+
+    The long one has a receipt, a cost, a call without a result, and a key.
+    """
+    directory = tmp_path_factory.mktemp("asked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(directory / "home"))
+        patch.chdir(directory)
+        asyncio.run(write_sessions())
+    return directory
+
+
 @pytest.fixture
-async def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """199 short sessions, and one of twelve turns with a receipt, a cost, a call without a result, and a key."""
-    monkeypatch.chdir(tmp_path)
-    for number in range(199):
+def sessions(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of them, as some questions write."""
+    monkeypatch.setenv("HOME", str(shutil.copytree(written / "home", tmp_path / "home")))
+    monkeypatch.chdir(written)
+
+
+async def write_sessions() -> None:
+    for number in range(49):
         write(log_of(f"s{number:03}"), [{"role": "user", "content": f"Something else, {number}."}])
     turns = [{"role": "user", "content": f"Refund number {number}."} for number in range(10)]
     calls = [{"id": "c", "tool": "bash", "arguments": {"command": "false"}}]

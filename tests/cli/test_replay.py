@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import signal
 import subprocess
 from itertools import pairwise
 from pathlib import Path
@@ -262,7 +261,7 @@ def test_enter_shows_the_next_message(tmp_path: Path) -> None:
     assert "user 3" not in terminal.shown
     terminal = Terminal("replay", path, "--step", "--turn", "9")
     terminal.until("user 9")
-    os.killpg(terminal.process.pid, signal.SIGINT)
+    terminal.interrupt()
     assert terminal.end() == 130
     assert "Traceback" not in terminal.shown
 
@@ -274,7 +273,7 @@ def test_the_real_timing_is_kept(tmp_path: Path) -> None:
     terminal.until("(1 h; --max-pause and --speed shorten it)")
     assert "assistant 1" in terminal.shown
     assert "user 2" not in terminal.shown
-    os.killpg(terminal.process.pid, signal.SIGINT)
+    terminal.interrupt()
     assert terminal.end() == 130
     assert "Traceback" not in terminal.shown
     assert "\x1b[2K" not in terminal.shown

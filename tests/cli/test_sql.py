@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,24 @@ QUERIES = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
 WITHOUT_END = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two projects, in whose sessions is something of everything; for tests that leave it as it is."""
+    grown = tmp_path_factory.mktemp("grown")
+    BusyHome(grown, 7, damage=0.1).grow()
+    return grown
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home with two projects, in whose sessions is something of everything."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    BusyHome(tmp_path, 7, damage=0.1).grow()
-    return tmp_path
+def home(grown: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(grown))
+    return grown
+
+
+@pytest.fixture
+def own_home(grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy for tests that change it."""
+    monkeypatch.setenv("HOME", str(shutil.copytree(grown, tmp_path / "home")))
 
 
 def sql(*arguments: str) -> Any:
@@ -202,6 +215,7 @@ def test_memory_is_limited(query: str) -> None:
     assert b"memory" in done.stderr or b"MB" in done.stderr
 
 
+@pytest.mark.usefixtures("own_home")
 def test_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --all; a project without sessions is an error."""
     (tmp_path / "empty").mkdir()
@@ -213,6 +227,7 @@ def test_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert json.loads(done.stdout)["rows"] == [{"session": "s", "turns": 1}]
 
 
+@pytest.mark.usefixtures("own_home")
 def test_a_log_that_cannot_be_read_is_said() -> None:
     log_of("broken", "/tmp").mkdir(parents=True)
     answer = told("SELECT count(*) AS n FROM sessions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -51,6 +52,12 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         os.write(self.own, keys.encode())
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C, again after a while: Python loses one that comes just before it begins to wait for a line."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        if not self.is_ready(5):
+            os.killpg(self.process.pid, signal.SIGINT)
 
     def end(self) -> int:
         """Wait for the end; the exit code."""
