@@ -18,10 +18,10 @@ import click
 from ..errors import ContextPersistentError
 from ..log.location import stored_name
 from ..maintenance.open_files import held_for_writing
-from ..paths import LOG_NAME
+from ..paths import LOG_NAME, project_slug
 from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, look_at
-from ..transcript.sessions import SessionFile
+from ..transcript.sessions import SessionFile, session_files
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
@@ -52,7 +52,8 @@ def delete(
     that is open is not deleted, nor one whose log cannot be read.
     """
     paths = dict.fromkeys(path_of(name) for name in sessions)
-    project = [*sessions_here(None)] if storage() or any(Path(path).name == LOG_NAME for path in paths) else []
+    is_kept = storage() or any(Path(path).name == LOG_NAME for path in paths)
+    project = sessions_here(everywhere=True) if is_kept else []
     known = {str(session.path): session for session in project}
     named = [known.get(path) or session_file(path) for path in paths]
     below = [one for one in project if any(_is_below(one, other) for other in named)]
@@ -84,11 +85,15 @@ def prune(
 ) -> None:
     """Delete this project's sessions whose last message is older than a time.
 
-    With DIRECTORY, the logs in it (a storage_path). All that goes and what stays is listed first, as by `delete`. A
-    session goes together with its sub-agents, once the last message of all of them is old enough. One that is open
-    stays, and so does one whose log cannot be read: both are named.
+    Those of other checkouts of its repository stay. With DIRECTORY, the logs in it (a storage_path). All that goes and
+    what stays is listed first, as by `delete`. A session goes together with its sub-agents, once the last message of
+    all of them is old enough. One that is open stays, and so does one whose log cannot be read: both are named.
     """
-    seen = _looked_at(sessions_of(directories, everywhere=everywhere))
+    sessions = sessions_of(directories, everywhere=everywhere)
+    if not (directories or everywhere or storage()):  # those of other checkouts are listed, and are not this one's
+        here = {session.path for session in session_files(project_slug("."))}
+        sessions = [session for session in sessions if session.path in here]
+    seen = _looked_at(sessions)
     groups = [group for group in with_sub_agents(seen) if all(one.last_s < older for one in group)]
     if directories:  # other programs keep messages in such files too
         groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]

@@ -23,7 +23,6 @@ from rich.text import Text
 from ..errors import LogError, RecallError
 from ..log.open import file_reader
 from ..maintenance.open_files import held_for_writing
-from ..paths import project_slug
 from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, SessionGlances, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
@@ -271,7 +270,7 @@ def sessions_of(directories: Sequence[str], *, everywhere: bool) -> list[Session
             "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
         )
     if not directories:
-        return sessions_here(None if everywhere else project_slug("."))
+        return sessions_here(everywhere=everywhere)
     found = []
     for directory in directories:
         try:

@@ -131,7 +131,7 @@ def _plan(path: str, what: Purge) -> _Planned:
 
 def _plan_all(what: Purge) -> list[_Planned]:
     """See what would go from each session; one that cannot be read is named, and does not hide the others."""
-    sessions, planned = sessions_here(None), []
+    sessions, planned = sessions_here(everywhere=True), []
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))

@@ -15,7 +15,7 @@ import click
 
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
-from ..paths import project_slug, session_id_of
+from ..paths import session_id_of
 from ..transcript.prices import Prices
 from ..transcript.transcript import Transcript
 from .own_forms import own_forms_options
@@ -131,7 +131,7 @@ def reports(
     from ..report import report as make_report
     from ..report import write_index
 
-    sessions = sessions_here(project_slug("."))
+    sessions = sessions_here()
     failed = made = 0
     try:
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)

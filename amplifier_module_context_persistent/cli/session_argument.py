@@ -18,7 +18,14 @@ from ..log.location import STORAGE_VARIABLE, parse_location, split_location, sto
 from ..log.open import shown as shown_location
 from ..messages.metadata import given_id
 from ..paths import project_slug, session_id_of
-from ..transcript.sessions import SessionFile, SessionNameError, find_session, last_session, session_files
+from ..transcript.sessions import (
+    SessionFile,
+    SessionNameError,
+    find_session,
+    last_session,
+    project_sessions,
+    session_files,
+)
 from ..transcript.transcript import Transcript
 from .terminal import UnusableError, one_line, reason, say
 
@@ -123,14 +130,14 @@ def last_path() -> str:
         raise UnusableError(reason(error)) from error
 
 
-def sessions_here(project: str | None) -> list[SessionFile]:
-    """The sessions of one project, or of all, on disk or in the database.
+def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
+    """The sessions of this project, or of all, on disk or in the database.
 
     Raises:
         UnusableError: the database cannot be asked.
     """
     try:
-        return session_files(project, storage=storage())
+        return session_files(storage=storage()) if everywhere else project_sessions(storage=storage())
     except OSError as error:
         raise UnusableError(reason(error)) from error
 
@@ -141,7 +148,7 @@ def all_sessions(*, everywhere: bool, since_s: float | None = None) -> list[Sess
     Raises:
         UnusableError: there is none, or the database cannot be asked.
     """
-    found = sessions_here(None if everywhere else project_slug("."))
+    found = sessions_here(everywhere=everywhere)
     if not found:
         where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
         raise UnusableError(where)

@@ -51,6 +51,7 @@ _HEADER_NAMES = frozenset(
         "parent_log_id",
         "forked_from",
         "imported_from",
+        "remote",
     ]
 )
 _SOURCE_NAMES = {"source": frozenset({"format", "key", "session_id", "spawned_by", "subagents", "branches"})}

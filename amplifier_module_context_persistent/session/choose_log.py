@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
+import logging
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..catalogue.snapshots import CatalogueSnapshots
 from ..config import Config
@@ -12,7 +15,9 @@ from ..errors import ConfigError
 from ..log.base import Log
 from ..log.location import location_of
 from ..log.open import IN_MEMORY, open_log
-from ..paths import check_session_id, log_name, log_path
+from ..paths import LOG_NAME, check_session_id, log_name, log_path, noted_remote, remote_of
+
+logger = logging.getLogger(__name__)
 
 _NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"
 
@@ -38,7 +43,22 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
     path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
     if path is None:
         return ChosenLog(log_in_memory(config), _NO_PATH)
+    if config.transcript_path is None and config.storage_path is None:
+        path = _where_it_began(path, working_dir or os.getcwd())
     return ChosenLog(_open(config, os.fspath(path)))
+
+
+def _where_it_began(path: Path, working_dir: str) -> Path:
+    """The log of a session that began in another checkout of this repository, or before this one moved; else `path`."""
+    if path.exists() or not (remote := remote_of(working_dir)):
+        return path
+    projects = path.parents[3]
+    beside = projects.glob(f"*/sessions/{glob.escape(path.parent.name)}/{LOG_NAME}")
+    found = [log for log in beside if noted_remote(log) == remote]
+    if len(found) != 1:
+        return path
+    logger.info("the session %s began in another place of %s and goes on there: %s", path.parent.name, remote, found[0])
+    return found[0]
 
 
 def _location_in(config: Config, session_id: str | None, working_dir: str | None) -> str:

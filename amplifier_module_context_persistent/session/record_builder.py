@@ -24,6 +24,7 @@ from ..log.record import FORMAT_VERSION, Message, encode_control, encode_plain
 from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key, same_content
 from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
+from ..paths import REMOTE, remote_of
 from ..view.wire import header_marks
 from ..window.message_source import Extras
 from .memory_files import is_memory_file
@@ -41,6 +42,7 @@ class RecordBuilder:
         session_id: named in the header.
         tokenizer: likewise.
         late_system: how the session shows late system messages; a new log's header says so.
+        working_dir: where the session works; a new log's header names the remote repository of the checkout there.
         now: gives ISO 8601 timestamps.
         new_id: gives unique message ids.
     """
@@ -53,12 +55,13 @@ class RecordBuilder:
         session_id: str | None,
         tokenizer: str,
         late_system: str,
+        working_dir: str,
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
         self._log, self._extras, self.now, self._new_id = log, extras, now, new_id
         self._log_id, self._session_id, self._tokenizer = new_id(), session_id, tokenizer
-        self._late_system = late_system
+        self._late_system, self._working_dir = late_system, working_dir
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
@@ -238,6 +241,7 @@ class RecordBuilder:
         if own:
             self._headed = True
             return []
+        remote = index.headers[0].get(REMOTE) if index.headers else remote_of(self._working_dir)
         header = encode_control(
             "header",
             version=FORMAT_VERSION,
@@ -246,6 +250,7 @@ class RecordBuilder:
             tokenizer=self._tokenizer,
             created=self.now(),
             **header_marks(index.headers, late_system="system" if len(index) else self._late_system),
+            **({REMOTE: remote} if remote else {}),
         )
         return [header]
 

@@ -191,6 +191,7 @@ class Store:
             session_id=self._session_id,
             tokenizer=counter.name,
             late_system=late_system,
+            working_dir=self._working_dir or os.getcwd(),
             now=self._now,
             new_id=self._new_id,
         )

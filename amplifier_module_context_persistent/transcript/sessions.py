@@ -13,11 +13,12 @@ import os
 import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..errors import ContextPersistentError
 from ..log.location import location_of, stored_name
-from ..paths import LOG_NAME, project_slug
+from ..paths import LOG_NAME, noted_remote, project_slug, remote_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
@@ -76,6 +77,27 @@ def session_files(project: str | None = None, *, storage: str | None = None) -> 
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
 
 
+def project_sessions(working_dir: str | Path = ".", *, storage: str | None = None) -> list[SessionFile]:
+    """The sessions of the project of a directory, the one that was written last first.
+
+    Those are the sessions that began there, and those of other checkouts of the same repository, or of this one before
+    it was moved: their headers name the same remote.
+
+    Raises:
+        LogUnreadableError: the database of `storage` cannot be asked.
+    """
+    found = session_files(project_slug(working_dir), storage=storage)
+    if storage is not None or not (remote := remote_of(working_dir)):
+        return found
+    known = {session.path for session in found}
+    found += [one for one in session_files() if one.path not in known and noted_remote(one.path) == remote]
+    return sorted(found, key=_age)
+
+
+def _age(session: SessionFile) -> tuple[float, str]:
+    return -session.modified_s, session.id
+
+
 def _stored(storage: str, project: str | None) -> list[SessionFile]:
     from ..log.postgres.names import stored_logs  # its driver is an extra
 
@@ -116,7 +138,7 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
         except OSError:
             modified_s = path.parent.lstat().st_mtime  # its directory may not be looked into
         sessions.append(SessionFile(path, session_id, project, modified_s))
-    return sorted(sessions, key=lambda session: (-session.modified_s, session.id))
+    return sorted(sessions, key=_age)
 
 
 def _may_exist(path: Path) -> bool:
@@ -170,7 +192,7 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
         SessionNameError: there is none.
         LogUnreadableError: the database cannot be asked.
     """
-    found = session_files(project_slug(working_dir), storage=storage)
+    found = project_sessions(working_dir, storage=storage)
     if not found:
         raise SessionNameError(f"this project has no session{_there(storage)}; {where_else(working_dir, storage)}")
     return found[0]
@@ -206,8 +228,12 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         raise SessionNameError(_NO_LOG)
     if not is_directory and (os.path.lexists(path) or (os.sep in name and storage is None)):
         return path
-    for project in (project_slug(working_dir), None):
-        found = session_files(project, storage=storage)
+    for look in (
+        partial(session_files, project_slug(working_dir)),
+        partial(project_sessions, working_dir),
+        session_files,
+    ):
+        found = look(storage=storage)
         ids = [session for session in found if name in (session.id, f"{session.project}/{session.id}")] or [
             session for session in found if session.id.startswith(name)
         ]

@@ -24,7 +24,7 @@ from ..log.index import USER
 from ..log.location import location_of, split_location, stored_name
 from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
-from ..paths import LOG_NAME, log_name, log_path, session_id_of
+from ..paths import LOG_NAME, REMOTE, log_name, log_path, session_id_of
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from ..view.wire import header_marks
@@ -186,6 +186,7 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
         tokenizer=known.get("tokenizer", "estimate"),
         created=created,
         **header_marks([known] if known else []),
+        **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
         parent_id=_session_id(transcript),
         parent_log_id=known.get("log_id"),
         forked_from=past.message_id,

@@ -26,6 +26,7 @@ class Writer:
             session_id=session_id,
             tokenizer="estimate",
             late_system="reminder",
+            working_dir="/",
             now=lambda: "2026-03-01T00:00:00.000Z",
             new_id=lambda: f"{session_id}-{next(serial)}",
         )
