@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_150, "tests": 29_000}
-MOST_FILES = {PACKAGE: 301, "tests": 416}
+MOST_STATEMENTS = {PACKAGE: 23_014, "tests": 29_042}
+MOST_FILES = {PACKAGE: 299, "tests": 417}
 
 
 def statements_in(source: Path) -> int:
