@@ -28,13 +28,12 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
     """
     if draft.fits(goal_tokens):
         return False
-    least_saved = MIN_SAVED_TOKENS if loss.stage < loss.stage.SHORTEN else 1
     offered = set(forms.offered(loss.stage) if positions is None else positions)
     heap = _heap(loss, offered)
     taken = False
     while heap:
         if draft.fits(goal_tokens):
-            draft.settle(least_saved)
+            draft.settle()
             if draft.fits(goal_tokens):
                 return taken
         price, position = heap[0]
@@ -46,16 +45,15 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             heapq.heapreplace(heap, (best[0], position))
             continue
         taken = True
-        fell = loss.took(position, best[1])
         forms.take(position, best[1])
-        if fell:
+        if loss.took(position):
             heap = _heap(loss, offered)
             continue
         near = [position] if best[1].entry is not None else [position - 1, position + 1]
         for one in near:  # beside a gap a group frees more
             if one in offered and draft.kept[one] and (price_now := loss.best(one)) is not None:
                 heapq.heappush(heap, (price_now[0], one))
-    draft.settle(least_saved)
+    draft.settle()
     return taken
 
 

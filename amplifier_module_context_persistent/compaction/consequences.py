@@ -11,58 +11,43 @@ from itertools import pairwise
 from .draft import Draft
 from .promises import Bounds, Stage
 
-MARKERS_SHARE, LEAST_MARKERS = 0.04, 120  # of the target, for the markers of gaps; in small views a quarter at most
-PEOPLE_SHARE, LEAST_FOR_PEOPLE = 0.06, 600  # the same where a gap can go only with a person's message
+MARKERS_SHARE, LEAST_MARKERS = 0.06, 600  # of the target, for the markers of gaps; in small views a quarter at most
 
 
-def markers_room(draft: Draft, share: float = MARKERS_SHARE, least: int = LEAST_MARKERS) -> int:
+def markers_room(draft: Draft) -> int:
     """What the markers of gaps may come to."""
-    return max(int(share * draft.target_tokens), min(least, draft.target_tokens // 4))
+    return max(int(MARKERS_SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
 
 
 def merge_gaps(draft: Draft, bounds: Bounds) -> None:
-    """Where the markers of gaps would take too much, leave out what stands between gaps.
+    """Where the markers of gaps would take too much, leave out what stands between two gaps.
 
     The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
     """
     stretches = _between_gaps(draft)
-    costs, room = draft.gap_tokens * (len(stretches) + 1), markers_room(draft)
-    for_people = max(room, markers_room(draft, PEOPLE_SHARE, LEAST_FOR_PEOPLE))
-    if costs <= room:
-        return
+    excess = draft.gap_tokens * (len(stretches) + 1) - markers_room(draft)
+    said = {p for p in draft.view.said if p not in draft.fixed and not draft.view.groups[p].head.calls}
     ranked = []
-    for between in stretches:
-        kind = max([_stage(draft, bounds, position) for position in between])
-        if kind <= Stage.PEOPLE and draft.view.first_person not in between:
-            people = kind == Stage.PEOPLE
-            ranked.append((people, between[0] if people else sum(draft.sizes[p] for p in between), between))
-    for people, _, between in sorted(ranked):
-        if costs > (for_people if people else room):
-            for position in between:
-                draft.drop(position)
-            costs -= draft.gap_tokens
-
-
-def _stage(draft: Draft, bounds: Bounds, position: int) -> Stage:
-    """When a group may be left out for a marker; an answer goes with the person's message."""
-    stage = bounds.leave[position]
-    answer = stage == Stage.HELD and position in draft.view.said and not draft.view.groups[position].head.calls
-    return Stage.PEOPLE if answer else stage
+    for between in stretches if excess > 0 else ():
+        if draft.view.first_person not in between and all(
+            bounds.leave[p] <= Stage.PEOPLE or p in said for p in between
+        ):
+            human = any(bounds.leave[p] >= Stage.PEOPLE for p in between)
+            ranked.append((human, between[0] if human else sum([draft.sizes[p] for p in between]), between))
+    for _, _, between in sorted(ranked)[: -(-excess // max(1, draft.gap_tokens))]:
+        for position in between:
+            draft.drop(position)
 
 
 def _between_gaps(draft: Draft) -> list[list[int]]:
     """The stretches of kept groups between two gaps each."""
-    found: list[list[int]] = []
-    begun, gap = False, False
+    found: list[list[int]] = [[]]
     for position, kept in enumerate(draft.kept):
-        gap = gap or draft.gap_before[position] or not kept
+        if draft.gap_before[position] or not kept:
+            found.append([])
         if kept:
-            if gap:
-                found.append([])
-                begun, gap = True, False
-            if begun:
-                found[-1].append(position)
-    return found[:-1]
+            found[-1].append(position)
+    return [some for some in found[1:] if some][:-1]
 
 
 def leave_nobody_unanswered(draft: Draft) -> None:

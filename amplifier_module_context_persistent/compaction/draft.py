@@ -127,23 +127,17 @@ class Draft:
         self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
         self._set_cut(position, entry, cut, tokens - saved)
 
-    def settle(self, least_saved: int = MIN_SAVED_TOKENS) -> None:
-        """Count exactly what was estimated; a cut that saves too little, or of a group that went, is taken back."""
-        standing = []
-        for position, entry, known, before in self._estimated.values():
-            if self.kept[position]:
-                standing.append((position, entry, known, before))
-            else:  # should it come back, it is whole; while it is left out, its size is in no sum
-                self.sizes[position] += before - self._with_thinking(entry)
-                self._put(entry, known, before)
+    def settle(self) -> None:
+        """Count exactly what was estimated; a cut that saves nothing is taken back."""
+        estimated = list(self._estimated.values())
         self._estimated.clear()
-        messages = self.fetch([entry for _, entry, _, _ in standing])
-        for (position, entry, known, before), message in zip(standing, messages, strict=True):
+        messages = self.fetch([entry for _, entry, _, _ in estimated])
+        for (position, entry, known, before), message in zip(estimated, messages, strict=True):
             cut = self.cuts[entry.id]
             if entry.human:
                 cut = cut_with_lines(message, cut.head_chars + cut.tail_chars)
             after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
-            if before - after >= least_saved:
+            if after < before:
                 self._set_cut(position, entry, cut, after)
             else:
                 self._set_cut(position, entry, known, before)
@@ -159,11 +153,8 @@ class Draft:
     def _set_cut(self, position: int, entry: Entry, cut: Cut | None, tokens: int) -> None:
         freed = self._with_thinking(entry) - tokens
         self.sizes[position] -= freed
-        self.total_tokens -= freed
-        self._put(entry, cut, tokens)
-
-    def _put(self, entry: Entry, cut: Cut | None, tokens: int) -> None:
+        self.total_tokens -= freed * self.kept[position]
         if cut is None:
-            self.cuts.pop(entry.id, None)
+            del self.cuts[entry.id]
         else:
             self.cuts[entry.id], self.cut_tokens[entry.id] = cut, tokens

@@ -48,6 +48,8 @@ class Gone:
     """Commands in it that failed, and were not run with success later."""
     older: Mapping[str, str] = field(default_factory=dict)
     """By the id of a result of reading a file, the line that says that it changed since."""
+    before: str = ""
+    """What text comes before for which no gap is the place: the id of the newest person's message, or as it was."""
     unmarkable: frozenset[str] = frozenset()
     """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
 
@@ -78,7 +80,9 @@ def what_is_gone(draft: Draft, request: PlanRequest, older: Mapping[str, str]) -
     read = _files(previous.read if previous else (), uses, READ)
     in_vain = tried_in_vain(draft, previous.in_vain if previous else ())
     read = tuple(path for path in read if path not in changed)
-    return Gone(gaps, changed, read, in_vain, older, frozenset(unmarkable))
+    turn = view.groups[view.turn].head.id if view.turn is not None else ""
+    before = (previous.notice_before if previous else "") or turn
+    return Gone(gaps, changed, read, in_vain, older, before, frozenset(unmarkable))
 
 
 def write_inserted(
@@ -88,10 +92,9 @@ def write_inserted(
     *,
     target_tokens: int,
     room_tokens: int,
-    before: str,
     dropped: int,
     step: int,
-    inserts: tuple[bool, bool, bool],
+    inserts: bool,
 ) -> Inserted:
     """Write the markers of gaps, the notice and the summary.
 
@@ -101,27 +104,26 @@ def write_inserted(
         cuts: the cuts of the messages that stay.
         target_tokens: of the view.
         room_tokens: the most that markers of gaps may take.
-        before: the id of the message that the text is put before where no gap says it.
         dropped: how many messages are left out.
         step: how far the plan went.
-        inserts: whether there is a notice, the summary is shown, and the markers are.
+        inserts: whether anything is put in at all.
     """
-    config, (with_notice, with_summary, with_markers) = request.config, inserts
-    shown = with_markers and says_what_is_gone(config, step)
+    config = request.config
+    shown = inserts and says_what_is_gone(config, step)
     costs = sum([cost_of(_count_only(gap)) for gap in gone.gaps if gap.before not in gone.unmarkable]) if shown else 0
     shortened = [cut for cut in cuts if cut.shortens]
     room = int(SHARE * target_tokens) - sum([MARKER_TOKENS // (2 if cut.brief else 1) for cut in shortened])
     room -= sum(map(cost_of, gone.older.values()))
     notice = ""
-    if with_notice and dropped and says_what_is_gone(config, step):
+    if shown and dropped:
         notice = notice_text(request, gone, dropped, len(shortened), step=step, room_tokens=room - costs)
     if not shown:
         gaps = tuple(replace(gap, text="") for gap in gone.gaps)
     else:
         most = min(room_tokens, room - len(notice) // CHARS_A_TOKEN)
         gaps = _with_texts(gone.gaps, most, gone.unmarkable, recall=config.offers_recall)
-    summary = request.summary_so_far.join(SUMMARY_TAGS) if with_summary and request.summary_so_far else ""
-    placed = _placed(gaps, gone.unmarkable, notice, summary, before)
+    summary = request.summary_so_far.join(SUMMARY_TAGS) if inserts and request.summary_so_far else ""
+    placed = _placed(gaps, gone.unmarkable, notice, summary, gone.before)
     lines = dict(gone.older)
     for key, line in placed.lines.items():
         lines[key] = f"{lines[key]}\n{line}" if key in lines else line
@@ -141,9 +143,8 @@ def _placed(gaps: tuple[Gap, ...], unmarkable: AbstractSet[str], notice: str, su
         if notice:
             lines[last.after] = f"{last.text}\n{notice}".lstrip("\n")
         return Inserted(gaps, "", "", lines)
-    marker = ""
-    if last is not None and not last.after:
-        marker, before = last.text, last.before
+    marker = last.text if last is not None and not last.after else ""
+    before = last.before if last is not None else before
     said = "\n".join(part for part in (marker, notice) if part)
     return Inserted(gaps, f"{summary}\n\n{said}".rstrip() if summary else said, before, lines)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
+from operator import itemgetter
 
 from ..messages.outcome import FAILED, REJECTED
 from .draft import Draft
@@ -41,15 +42,11 @@ class Loss:
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """The cheapest form of a group, with its price."""
-        found: tuple[float, Form] | None = None
-        for form in self.forms.of(position, self.stage):
-            price = self.of(position, form)
-            if found is None or price < found[0]:
-                found = price, form
-        return found
+        priced = [(self.of(position, form), form) for form in self.forms.of(position, self.stage)]
+        return min(priced, key=itemgetter(0), default=None)
 
-    def took(self, position: int, form: Form) -> bool:
-        """Take note of a form that is about to be taken; whether prices of other groups fell."""
+    def took(self, position: int) -> bool:
+        """Take note that a group shows less; whether prices of other groups fell."""
         return False
 
 
@@ -121,26 +118,16 @@ class Least(Loss):
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.terms.used for position in view.calling])
         self.sealed = sealed
-        self._known: dict[int, tuple[tuple[int, int], tuple[float, Form] | None]] = {}
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """The cheapest form, looked for again only where something has changed."""
-        counts = self.counts
-        only = {name for name in self.shown[position] if counts[name] == 1}
-        state = len(only), self.draft.freed_by_leaving_out(position)
-        known = self._known.get(position)
-        if known is None or known[0] != state:
-            self._known[position] = known = state, self._best(position, only)
-        found = known[1]
-        return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
-
-    def _best(self, position: int, only: set[str]) -> tuple[float, Form] | None:
+        """The cheapest form of a group, with its price."""
+        only = {name for name in self.shown[position] if self.counts[name] == 1}
         age = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
+        weight = age * SEALED if position < self.sealed else age
         found: tuple[float, Form] | None = None
         for form in self.forms.of(position, self.stage):
-            if found is None or form.words * age < found[0] * form.saved:
-                lost = self.lost(position, form, only)
-                price = (form.words + self.weight(lost)) * age / form.saved
+            if found is None or form.words * weight < found[0] * form.saved:
+                price = (form.words + self.weight(self.lost(position, form, only))) * weight / form.saved
                 if found is None or price < found[0]:
                     found = price, form
         return found
@@ -160,12 +147,11 @@ class Least(Loss):
                 lost.difference_update(other.terms.shown(draft.cuts.get(other.id)))
         return lost
 
-    def took(self, position: int, form: Form) -> bool:
-        """What it showed counts once less; from the first change on the provider's cache spares nothing."""
-        shown = self.shown[position]
-        gone = set(self.lost(position, form, shown))
-        self.counts.subtract(gone)
-        self.shown[position] = shown - gone
-        self._known.pop(position, None)
-        fell, self.sealed = position < self.sealed, 0 if position < self.sealed else self.sealed
+    def took(self, position: int) -> bool:
+        """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
+        left = set(self.draft.shown_terms(position)) if self.draft.kept[position] else set[str]()
+        self.counts.subtract(self.shown[position] - left)
+        self.shown[position] = left
+        fell = position < self.sealed
+        self.sealed = 0 if fell else self.sealed
         return fell

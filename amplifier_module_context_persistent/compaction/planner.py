@@ -104,15 +104,7 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(sum(map(cost_of, older.values())) - room)
     goal = (draft.target_tokens + goals.limit) // 2 if draft.total_tokens > goals.limit else draft.total_tokens
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
-    try:
-        fitted = _fit(draft, request, forms, goal, step, older)
-    except FloorError:
-        opening = [p for p in draft.left() if bounds.leave[p] == Stage.OPENING and p not in draft.fixed]
-        if not opening:
-            raise
-        for position in opening:
-            draft.drop(position)
-        fitted = _fit(draft, request, forms, goal, step, older)
+    fitted = _fit(draft, request, forms, goal, step, older)
     return Compaction(
         plan=_plan(draft, request, fitted, tokens_before=before),
         arrangement=fitted.arrangement,
@@ -135,9 +127,7 @@ def _choose(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy
         if position not in draft.fixed and draft.kept[position] and not draft.fits(goals.tokens):
             draft.drop(position)
     _shorten_newest(draft, forms, goals)
-    for stage in Stage:
-        if stage > Stage.LAST:
-            break
+    for stage in STEPS:
         goal = goals.tokens if stage < Stage.SHORTEN else goals.with_people
         if not draft.fits(goal) and choose(draft, forms, _loss(draft, request, forms, strategy, stage), goal):
             reached = stage
@@ -208,8 +198,8 @@ class _Fitted:
     tokens: int
 
 
-_INSERTED = ((True, True, True),) * 3 + ((False, True, True), (False, False, True), (False, False, False))
-"""What is inserted in each attempt to fit the budget: the notice, the summary, the markers of gaps."""
+_INSERTS = (True, True, True, False)
+"""Whether anything is inserted in each attempt to fit the budget."""
 
 
 def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int, older: Mapping[str, str]) -> _Fitted:
@@ -220,11 +210,11 @@ def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int,
     """
     tokens = 0
     gone = what_is_gone(draft, request, older)
-    for inserts in _INSERTED:
+    for inserts in _INSERTS:
         if draft.total_tokens > goal:
             choose(draft, forms, Largest(draft, forms, Stage.LAST), goal)
             step = STEPS[Stage.LAST]
-        fitted = _arranged(draft, request, max(step, request.step_before), gone, inserts)
+        fitted = _arranged(draft, request, max(step, request.step_before), gone, inserts=inserts)
         tokens = fitted.tokens
         if tokens <= request.budget_tokens:
             return replace(fitted, step=step)
@@ -233,7 +223,7 @@ def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int,
     raise FloorError(request.budget_tokens, tokens, floor(draft) | inserted, pinned(draft))
 
 
-def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, inserts: tuple[bool, bool, bool]) -> _Fitted:
+def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, *, inserts: bool) -> _Fitted:
     """Arrange the view of a draft."""
     ordinals = {entry.ordinal for position in draft.left() for entry in draft.view.members[position]}
     alive = [entry for entry in request.entries if entry.ordinal in ordinals]
@@ -245,7 +235,6 @@ def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, inserts
         cuts.values(),
         target_tokens=draft.target_tokens,
         room_tokens=markers_room(draft),
-        before=_first_after_gap(draft, request),
         dropped=dropped,
         step=step,
         inserts=inserts,
@@ -320,15 +309,3 @@ def _sealed(draft: Draft, previous: Plan | None) -> int:
     known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0
-
-
-def _first_after_gap(draft: Draft, request: PlanRequest) -> str:
-    """The id of the first kept message after the last group that was left out, by this plan or the one before it."""
-    groups, turn, before = draft.view.groups, draft.view.turn, request.previous and request.previous.notice_before
-    start = next((position + 1 for position in reversed(range(len(groups))) if not draft.kept[position]), 0)
-    if before:
-        start = max(start, next((p for p, group in enumerate(groups) if group.head.id == before), 0))
-    if turn is not None and start > turn and not request.summary_so_far:  # after it a notice would begin a new turn
-        start = turn
-    heads = (groups[position].head for position in draft.left() if position >= start)
-    return next((head.id for head in heads if head.id and not head.instructs), "")

@@ -36,9 +36,7 @@ class Stage(IntEnum):
     """What is held, the oldest first."""
     LAST = 6
     """Anything is shortened, the largest first."""
-    OPENING = 7
-    """What only the marker of a gap needs."""
-    NEVER = 8
+    NEVER = 7
 
 
 class Hold(NamedTuple):
@@ -87,11 +85,10 @@ class Bounds:
         return cls(leave, cut, to, names)
 
 
-ANSWERS_SHARE = 0.5  # of the target, for last words; a quarter of it in any case, what all else leaves if that is more
+ANSWERS_SHARE = 0.5  # of the target, for last words; what all else leaves if that is more
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
-ANSWER_CHARS = (320, 270)  # of the head of last words; the shorter length where the longer one is too much for all,
+ANSWER_CHARS = 300  # of the head of last words,
 ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
-OPENING_SHARE = 0.125  # of the target, for the groups by which a gap right after the newest human message is marked
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
 
@@ -159,14 +156,9 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
     """What comes first after the newest person's message, up to a result: it marks a gap there."""
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
-    room = int(OPENING_SHARE * draft.target_tokens)
-    for position in range(start, len(view)):
-        head, *results = view.members[position]
-        room -= head.tokens + MARKER_TOKENS * len(results)
-        if view.takes_line(position):
-            stage = Stage.OPENING if room >= 0 else Stage.HELD
-            yield from (Hold(one, stage) for one in range(start, position + 1))
-            return
+    marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
+    if marking is not None:
+        yield from (Hold(position, Stage.HELD) for position in range(start, marking + 1))
 
 
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
@@ -176,7 +168,36 @@ def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
 
 def last_words(draft: Draft) -> Iterator[Hold]:
     """The last words of finished turns, shortened to a paragraph, and their end where it asks something."""
-    yield from _answers_held(draft)[0]
+    positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
+    sizes = {position: _answer_tokens(draft, position) for position in positions}
+    spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
+    excess = sum(sizes.values()) - max(spare, int(ANSWERS_SHARE * draft.target_tokens))
+    for number, position in enumerate(positions):
+        head = draft.view.groups[position].head
+        if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
+            excess -= sizes[position]
+        elif _is_long(head) and draft.chars_of(head) > sum(_answer_chars(head)):
+            yield Hold(position, Stage.HELD, Stage.FREE, Cut(*_answer_chars(head), whole_words=True, brief=True))
+        else:
+            yield Hold(position, Stage.HELD, Stage.LAST)
+
+
+def _answer_chars(head: Entry) -> tuple[int, int]:
+    """How many characters last words keep of their head, and of their end where it asks something."""
+    return ANSWER_CHARS, ANSWER_END_CHARS if head.asks else 0
+
+
+def _is_long(head: Entry) -> bool:
+    """Whether last words are so much longer than their cut that it is worth it."""
+    return sum(head.terms.text_chars) > _MUCH * sum(_answer_chars(head))
+
+
+def _answer_tokens(draft: Draft, position: int) -> int:
+    """What last words come to, cut; those that are cut already stay so."""
+    head = draft.view.groups[position].head
+    if head.id in draft.cuts or not _is_long(head):
+        return draft.sizes[position]
+    return head.tokens * sum(_answer_chars(head)) // sum(head.terms.text_chars) + MARKER_TOKENS
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
@@ -186,23 +207,19 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     oldest are not held.
     """
     view = draft.view
-    answers, tokens = _answers_held(draft)
-    answered = {hold.position for hold in answers} | draft.fixed
+    answered = {hold.position for hold in last_words(draft)} | draft.fixed
     chosen: list[tuple[int, int]] = []
     alone = False
     for start, end in pairwise(view.people):
         if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # nobody spoke between them
             continue
-        said = [p for p in range(start + 1, end) if view.speaks(p)] if alone else []
-        if view.answers.get(start) in answered:
-            alone = False
-        elif said:
+        said = [p for p in range(start + 1, end) if view.speaks(p)]
+        if alone and said and view.answers.get(start) not in answered:
             chosen.append(min((_least_tokens(draft, position), -position) for position in said))
             alone = False
         else:
-            alone = True
-    target = draft.target_tokens
-    room = min(int(INTERRUPTED_SHARE * target), int(ANSWERS_SHARE * target) - tokens)
+            alone = view.answers.get(start) not in answered
+    room = int(INTERRUPTED_SHARE * draft.target_tokens)
     for cost, position in reversed(chosen):
         room -= cost
         if room < 0:
@@ -215,66 +232,6 @@ def _least_tokens(draft: Draft, position: int) -> int:
     """What a group comes to with its results cut to nothing."""
     head, *results = draft.view.members[position]
     return head.tokens - head.thinking_tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
-
-
-def _answers_held(draft: Draft) -> tuple[list[Hold], int]:
-    """The last words that are held, and about what they come to."""
-    positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
-    spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    room = max(draft.target_tokens // 4, spare)
-    sizes: dict[int, int] = {}
-    chars = 0
-    for chars in ANSWER_CHARS:
-        sizes = {position: _answer_tokens(draft, position, chars) for position in positions}
-        if sum(sizes.values()) <= room:
-            break
-    excess = sum(sizes.values()) - max(room, int(ANSWERS_SHARE * draft.target_tokens))
-    free = _every_second(draft, sizes, excess)
-    held = []
-    for position in positions:
-        head = draft.view.groups[position].head
-        cut = _answer_cut(head, chars)
-        shown = cut.head_chars + cut.tail_chars
-        long = sum(head.terms.text_chars) > _MUCH * shown and draft.chars_of(head) > shown
-        if position not in free:
-            held.append(Hold(position, Stage.HELD, Stage.FREE if long else Stage.LAST, cut if long else None))
-    return held, sum(sizes.values()) - max(0, excess)
-
-
-def _answer_cut(head: Entry, chars: int) -> Cut:
-    """The cut of last words to so many characters of their head, and their end where it asks something."""
-    return Cut(chars, ANSWER_END_CHARS if head.asks else 0, whole_words=True, brief=True)
-
-
-def _answer_tokens(draft: Draft, position: int, chars: int) -> int:
-    """What last words come to that keep so many characters of their head; those that are cut already stay so."""
-    head = draft.view.groups[position].head
-    chars += _answer_cut(head, chars).tail_chars
-    thinking = 0 if head.id in draft.silent else head.thinking_tokens
-    size, whole = draft.sizes[position] - thinking, sum(head.terms.text_chars)
-    if head.id in draft.cuts or whole <= _MUCH * chars:
-        return size
-    return min(size, (head.tokens - head.thinking_tokens) * chars // whole + MARKER_TOKENS)
-
-
-def _every_second(draft: Draft, sizes: Mapping[int, int], excess: int) -> set[int]:
-    """Choose last words that are not held, the oldest first, until they come to `excess` together.
-
-    What is said right before and right after them, to the neighbouring messages of people, stays. So does what was said
-    last of all.
-    """
-    found = set[int]()
-    view = draft.view
-    answers = [view.answers.get(position) for position in view.people if draft.kept[position]]
-    shown = [position is not None and draft.kept[position] for position in answers]
-    for turn, position in enumerate(answers[:-2]):
-        if excess <= 0:
-            break
-        if position is not None and position in sizes and shown[turn + 1] and (turn == 0 or shown[turn - 1]):
-            shown[turn] = False
-            found.add(position)
-            excess -= sizes[position]
-    return found
 
 
 PROMISES = (

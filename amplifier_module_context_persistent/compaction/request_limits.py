@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from ..config import Config
 from ..messages.media_blocks import IMAGE, Medium
@@ -22,10 +23,19 @@ from ..view.entry import Entry
 
 MARGIN_BYTES = 20_000
 """What a request holds besides messages, system text and definitions of tools."""
-KEPT_SHARE = 0.5
 _MANY = 1 << 40
 _COMMON = frozenset({"image/png", "image/jpeg", "image/jpg", "image/webp"})
 _GIF, _HEIF = frozenset({"image/gif"}), frozenset({"image/heic", "image/heif"})
+
+
+class ShownMedium(NamedTuple):
+    """A medium that a view shows."""
+
+    position: int
+    """Of its message in the view."""
+    entry: Entry
+    number: int
+    medium: Medium
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,19 @@ class RequestLimits:
             return medium.chars <= min(self.document_bytes, self.request_bytes) and medium.pages <= self.pages
         known = medium.chars == 0 or medium.media_type in self.types
         return known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
+
+    def hold(self, media: Sequence[ShownMedium], rest: int) -> bool:
+        """Whether media fit together, beside so many bytes of everything else."""
+        edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
+        pages = sum([one.medium.pages for one in media])
+        few = len(edges) <= self.images and (not pages or len(edges) + pages <= self.pages)
+        small = len(edges) <= self.few_images or max(edges) <= self.edge_of_many
+        return few and small and rest + sum([one.medium.chars for one in media]) <= self.request_bytes
+
+    def halved(self, rest: int) -> RequestLimits:
+        """What is left of a view's media where they do not fit, so that it happens rarely."""
+        halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
+        return replace(self, **halves, request_bytes=(self.request_bytes + rest) // 2)
 
 
 PUBLISHED: Mapping[str, RequestLimits] = {
@@ -107,17 +130,6 @@ def _said(published: Any, name: str) -> Any:
     return defaults.get(name) if isinstance(defaults, Mapping) and name in defaults else getattr(published, name, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A medium that a view shows."""
-
-    position: int
-    """Of its message in the view."""
-    entry: Entry
-    number: int
-    medium: Medium
-
-
 def view_bytes(items: Iterable[Item]) -> int:
     """About how many bytes the messages of a view have, rather more than fewer."""
     total = 0
@@ -146,24 +158,23 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
         fixed_bytes: system text, definitions of tools, and what is around them.
     """
     shown = list(_media_in(items))
-    if not shown:
-        return {}
-    gone = [one for one in shown if not limits.takes(one.medium)]
     left = [one for one in shown if limits.takes(one.medium)]
+    gone = [one for one in shown if not limits.takes(one.medium)]
     rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
     rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
-    goal = _goal(_Sums.of(left, limits), rest, limits)
-    if goal is not limits and left:
-        turn = _turn_start(items)
-        kept = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
-        older = [one for one in left[:-1] if not (one.position >= turn or one.entry.pinned or one.entry.protected)]
-        last = left[-1:]
-        going = _dropped(older, kept + last, rest, goal)
-        if len(going) == len(older) and not _Sums.of(kept + last, limits).fit(rest, limits):
-            going = older + _dropped(kept, last, rest, goal)
-            if len(going) == len(left) - 1 and not _Sums.of(last, limits).fit(rest, limits):
-                going += last
-        gone += going
+    goal, turn = limits.halved(rest), _turn_start(items)
+    newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.protected]
+    older = [one for one in left[:-1] if one not in newer]
+    classes = (older, newer, left[-1:])
+    for number, some in enumerate(classes):
+        others = list(chain.from_iterable(classes[number + 1 :]))
+        if limits.hold([*some, *others], rest):
+            break
+        fits = (at for at in range(len(some)) if goal.hold([*some[at:], *others], rest))
+        if (kept_from := next(fits, None)) is not None:
+            gone += some[:kept_from]
+            break
+        gone += some
     return _by_message(gone)
 
 
@@ -176,84 +187,25 @@ def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]
     return _by_message(shown[: len(shown) - spared])
 
 
-@dataclass(slots=True)
-class _Sums:
-    """What some media come to."""
-
-    images: int = 0
-    pages: int = 0
-    """Of PDFs."""
-    chars: int = 0
-    large: int = 0
-    """Images whose longer edge is more than a request with many of them may have."""
-
-    @classmethod
-    def of(cls, media: Iterable[_Shown], limits: RequestLimits) -> _Sums:
-        """The sums of media."""
-        sums = cls()
-        for one in media:
-            sums.add(one.medium, limits, 1)
-        return sums
-
-    def add(self, medium: Medium, limits: RequestLimits, times: int) -> None:
-        """Add a medium, or take it out."""
-        is_image = medium.kind == IMAGE
-        self.images += times * is_image
-        self.pages += times * medium.pages
-        self.chars += times * medium.chars
-        self.large += times * (is_image and medium.edge > limits.edge_of_many)
-
-    def fit(self, rest: int, limits: RequestLimits) -> bool:
-        """Whether they fit beside so many bytes of everything else."""
-        small = self.images <= limits.few_images or not self.large
-        few = self.images <= limits.images and (not self.pages or self.images + self.pages <= limits.pages)
-        return small and few and rest + self.chars <= limits.request_bytes
-
-
-def _goal(sums: _Sums, rest: int, limits: RequestLimits) -> RequestLimits:
-    """The limits with those halved that are passed; the very same where none is."""
-    goal = limits
-    if rest + sums.chars > limits.request_bytes:
-        half = int(limits.request_bytes * KEPT_SHARE)
-        goal = replace(goal, request_bytes=max(half, rest + int((limits.request_bytes - rest) * KEPT_SHARE * 0.9)))
-    if sums.images > limits.images:
-        goal = replace(goal, images=int(limits.images * KEPT_SHARE))
-    if sums.pages and sums.images + sums.pages > limits.pages:
-        goal = replace(goal, pages=int(limits.pages * KEPT_SHARE))
-    if sums.images > limits.few_images and sums.large:
-        goal = replace(goal, images=min(goal.images, int(limits.few_images * KEPT_SHARE)))
-    return goal
-
-
-def _by_message(media: Iterable[_Shown]) -> dict[int, frozenset[int]]:
+def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
     chosen: dict[int, set[int]] = {}
     for one in media:
         chosen.setdefault(one.entry.ordinal, set()).add(one.number)
     return {ordinal: frozenset(numbers) for ordinal, numbers in chosen.items()}
 
 
-def _media_in(items: Sequence[Item]) -> Iterator[_Shown]:
+def _media_in(items: Sequence[Item]) -> Iterator[ShownMedium]:
     """The media that a view shows."""
     for position, item in enumerate(items):
         if item.entry is not None and item.entry.media:
             for number, medium in item.entry.shown_media:
-                yield _Shown(position, item.entry, number, medium)
+                yield ShownMedium(position, item.entry, number, medium)
 
 
 def _turn_start(items: Sequence[Item]) -> int:
     """Where in a view the turn in progress begins."""
     humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
     return next(humans, 0)
-
-
-def _dropped(media: Sequence[_Shown], others: Sequence[_Shown], rest: int, goal: RequestLimits) -> list[_Shown]:
-    """The oldest of some media that go until a goal is reached."""
-    sums = _Sums.of([*media, *others], goal)
-    for at, one in enumerate(media):
-        if sums.fit(rest, goal):
-            return list(media[:at])
-        sums.add(one.medium, goal, -1)
-    return list(media)
 
 
 logger = logging.getLogger(__name__)

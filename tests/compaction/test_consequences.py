@@ -3,9 +3,8 @@
 import pytest
 
 from amplifier_module_context_persistent.compaction.consequences import (
-    LEAST_FOR_PEOPLE,
+    LEAST_MARKERS,
     MARKERS_SHARE,
-    PEOPLE_SHARE,
     close_turn,
     leave_nobody_unanswered,
     merge_gaps,
@@ -24,7 +23,7 @@ def merged(made: Draft) -> Draft:
 def test_no_more_is_merged_than_is_needed() -> None:
     """The smallest stretches go first, and only until the markers fit."""
     sizes = (30, 90, 20, 80, 70, 60, 50, 40, 95, 85, 45, 55, 65, 75)
-    target = int(12 * GAP_TOKENS / MARKERS_SHARE) + 1
+    target = 4 * 12 * GAP_TOKENS
     made = draft("u:9 " + " ".join(f"t:50 t:{size}" for size in sizes) + " t:50 u:9", target, protected_recent=0.0)
     for position in range(1, 30, 2):
         made.drop(position)
@@ -35,7 +34,7 @@ def test_no_more_is_merged_than_is_needed() -> None:
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
 def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
-    most = max(int(PEOPLE_SHARE * target), min(LEAST_FOR_PEOPLE, target // 4)) // GAP_TOKENS
+    most = max(int(MARKERS_SHARE * target), min(LEAST_MARKERS, target // 4)) // GAP_TOKENS
     for turns, gone in ((most, False), (most + 20, True)):
         made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
         for position in range(1, 3 * turns, 3):

@@ -17,14 +17,13 @@ TARGET = 4_000
 FILES = tuple(f"src/package/module_{number}.py" for number in range(6))
 GAPS = tuple(Gap(f"m{n}", "", 12, "", (("Read a.py", 2), ("bash", 3)), f"m{n}") for n in range(5))
 GONE = Gone(GAPS, changed=FILES, in_vain=("make all",))
-ALL = (True, True, True)
 
 
 def written(
     cuts: Sequence[Cut] = (),
     *,
     gone: Gone = GONE,
-    inserts: tuple[bool, bool, bool] = ALL,
+    inserts: bool = True,
     target: int = TARGET,
     room: int = 1_000,
     dropped: int = 60,
@@ -39,7 +38,6 @@ def written(
         cuts,
         target_tokens=target,
         room_tokens=room,
-        before="m0",
         dropped=dropped,
         step=step,
         inserts=inserts,
@@ -149,13 +147,13 @@ def test_brief_cuts_leave_more_room() -> None:
 
 
 def test_what_is_not_wanted_is_not_said() -> None:
-    """No markers, no notice, or no summary."""
-    assert markers(written(inserts=(True, True, False))) == [""] * 5
-    assert "system-reminder" not in written(inserts=(False, True, True)).notice
+    """Neither markers, nor notice, nor summary."""
     previous = Plan("p0", "m0", (), notice="<summary>\nso far\n</summary>")
     request = replace(request_of(history("u:9 t:9 u:9"), 2 * TARGET), previous=previous)
     assert written(request=request).notice.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
-    assert "so far" not in written(request=request, inserts=(True, False, True)).notice
+    nothing = written(request=request, inserts=False)
+    assert markers(nothing) == [""] * 5
+    assert nothing.notice == ""
 
 
 def test_without_recall_it_names_no_tool() -> None:

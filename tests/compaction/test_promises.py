@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.compaction import promises
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.promises import (
+    ANSWER_CHARS,
     PROMISES,
     Bounds,
     Hold,
@@ -20,7 +20,6 @@ from amplifier_module_context_persistent.compaction.promises import (
     newest_results,
     start_of_turn,
 )
-from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.plan import Plan
 from amplifier_module_context_persistent.view.render import shorten
@@ -49,7 +48,7 @@ def test_of_several_promises_the_strictest_counts() -> None:
     made = draft("s:9 u:9 a:90 t:90! u:9 t:90 a:9 t:9", 1_000, protected_recent=0.0)
     bounds = Bounds.of(made, PROMISES)
     assert [stage.name for stage in bounds.leave] == [
-        *("NEVER", "PEOPLE", "FREE", "NEVER", "NEVER", "OPENING", "FREE", "NEVER")
+        *("NEVER", "PEOPLE", "FREE", "NEVER", "NEVER", "HELD", "FREE", "NEVER")
     ]
     assert bounds.cut[4] == Stage.NEVER
     assert bounds.names[4] == ["what stays", "people's words"]
@@ -113,10 +112,9 @@ def test_last_words_are_the_last_text_before_a_person_speaks() -> None:
 
 
 def test_last_words_are_held_within_their_share_shortened_as_far_as_needed() -> None:
-    """Their head to 320 characters, or down to 270 where there are many."""
-    few, many = (list(last_words(draft("u:9 t:200 a:300 " * n + "u:9", 1_000))) for n in (2, 4))
-    assert [(hold.to and hold.to.head_chars) for hold in few] == [320] * 2
-    assert [(hold.to and hold.to.head_chars) for hold in many] == [270] * 4
+    """Their head, as long as a paragraph."""
+    found = list(last_words(draft("u:9 t:200 a:300 " * 4 + "u:9", 1_000)))
+    assert [(hold.to and hold.to.head_chars) for hold in found] == [ANSWER_CHARS] * 4
     short = list(last_words(draft("u:9 a:9 u:9 a:100 u:9", 1_000)))
     assert [hold.to for hold in short] == [None, None]  # not so much longer than their cut
 
@@ -209,11 +207,9 @@ def test_no_three_people_stand_together_in_a_view(turns: int) -> None:
 
 
 def test_what_comes_first_in_the_turn_is_held_up_to_a_result() -> None:
-    """A gap right after the newest person's message could be marked by nothing; what is small goes after all else."""
-    small = list(start_of_turn(draft("u:9 t:9 u:9 a:9 t:9 t:9", 1_000)))
-    assert small == [Hold(3, Stage.OPENING), Hold(4, Stage.OPENING)]
-    large = list(start_of_turn(draft("u:9 t:9 u:9 a:400 t:9 t:9", 1_000)))
-    assert large == [Hold(3, Stage.HELD), Hold(4, Stage.HELD)]
+    """A gap right after the newest person's message could be marked by nothing; it goes with what is held."""
+    found = list(start_of_turn(draft("u:9 t:9 u:9 a:9 t:9 t:9", 1_000)))
+    assert found == [Hold(3, Stage.HELD), Hold(4, Stage.HELD)]
 
 
 def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_view() -> None:
@@ -222,24 +218,6 @@ def test_a_gap_right_after_the_newest_persons_message_has_its_marker_in_a_small_
         gaps = plan_of("u:9 " + "t:300 " * 12 + "t:3000", budget).gaps or ()
         assert gaps
         assert all("messages left out" in gap.text for gap in gaps)
-
-
-def test_what_a_marker_needs_costs_no_view(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where little room is left, a view fits whenever it would fit without."""
-
-    def fits(fixed: int) -> bool:
-        try:
-            plan_of("u:9 " + "t:300 " * 6 + "t:3000", 2_000, fixed=fixed)
-        except FloorError:
-            return False
-        return True
-
-    room = range(1_800, 2_010, 10)
-    found = [fits(fixed) for fixed in room]
-    assert True in found
-    assert False in found
-    monkeypatch.setattr(promises, "OPENING_SHARE", -1)
-    assert found == [fits(fixed) for fixed in room]
 
 
 # --- ten groups of a session ------------------------------------------------------------------------------------------
