@@ -244,18 +244,19 @@ class PostgresLog:
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _Sent) -> None:
         """Take in what is stored by now, unless a verdict found it, and say what became of an earlier append.
 
-        That one is settled: the log has moved on since.
+        That one is settled once the log has moved on: before, the server may still be about to store it.
         """
         reader = self._reader
-        if self._unresolved is not None:
+        if self._unresolved is not None and sent.rows:
             try:
                 became = "is stored" if self._is_stored(connection, self._unresolved) else "was not stored"
             except LogFailedError:
                 became = "may have been stored: the log was purged since"
             logger.warning("%s: the append that ended without an answer %s", reader.shown, became)
+            self._unresolved = None
         if sent.rows and reader.lines_known == sent.after.head:
             reader.take_stored(sent.rows)
-        self._sent = self._unresolved = None
+        self._sent = None
 
     def _after_failure(self, error: ServerError, end: float) -> None:
         """Return if it may be tried again; what was sent and may be stored stays noted in `_sent`.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
-from ..location import parse_location
+from ..location import Location, parse_location
 from . import rows
 from .server import ServerError, using
 
@@ -21,20 +21,22 @@ SEARCH_S = 60.0
 
 
 @contextmanager
-def _asking(storage: str, limit_s: float) -> Iterator[tuple[psycopg.Connection[Any], str]]:
-    """Give a connection to a storage, and the schema of its tables.
+def _asking(
+    storage: str, limit_s: float, failure: type[LogUnreadableError | AppendError] = LogUnreadableError, advice: str = ""
+) -> Iterator[tuple[psycopg.Connection[Any], Location]]:
+    """Give a connection to a storage, and what its location says.
 
     Raises:
         ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked, refuses, or has no tables of ours.
+        LogUnreadableError: there are no tables of ours.
+        LogUnreadableError, AppendError: as `failure` says: the server cannot be asked, or refuses.
     """
     location = parse_location(storage)
     try:
         with using(location) as server, server.connected(time.monotonic() + limit_s) as connection:
-            yield connection, location.schema
+            yield connection, location
     except ServerError as error:
-        reason = f"the sessions cannot be read from the server: {error}"
-        raise LogUnreadableError(errno.EIO, reason, location.shown) from error
+        raise failure(errno.EIO, f"the server refused or went away: {error}{advice}", location.shown) from error
 
 
 def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, float]]:
@@ -51,9 +53,9 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
     beginning = None if project is None else f"{project}/"
-    with _asking(storage, TIMEOUT_S) as (connection, schema):
+    with _asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
-            select name, extract(epoch from changed)::float8 from {schema}.log
+            select name, extract(epoch from changed)::float8 from {location.schema}.log
              where %s::text is null or starts_with(name, %s::text) order by changed desc, name
         """
         return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
@@ -62,21 +64,34 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
 def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:
     """The names of the logs of which a message holds a word of small ASCII letters, in any case, or the bytes `unless`.
 
-    And of those with a line that is no message of which the columns say all. The server reads all lines there are.
+    And of those with a line that is no message of which the columns say all. The server reads all lines there are, with
+    as many processes as it gives to one question.
 
     Raises:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked.
     """
-    with _asking(storage, SEARCH_S) as (connection, schema):
-        statement = f"""
-            select name from {schema}.log where exists (
-                select from {schema}.record where record.log_id = log.log_id
-                   and (kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
-                        position(encode(%(word)b::bytea, 'escape') in lower(encode(line, 'escape') collate "C")) > 0
-                        or position(%(unless)b::bytea in line) > 0)))
-        """
-        return {row[0] for row in connection.execute(statement.encode(), {"word": word, "unless": unless}).fetchall()}
+    with _asking(storage, SEARCH_S) as (connection, location):
+        from psycopg.errors import CharacterNotInRepertoire
+
+        try:
+            return _logs_with_word(connection, location.schema, "convert_from(line, 'SQL_ASCII')", word, unless)
+        except CharacterNotInRepertoire:  # a line is no text in the database's encoding: escaped, it is; that is slow
+            return _logs_with_word(connection, location.schema, "encode(line, 'escape')", word, unless)
+
+
+def _logs_with_word(
+    connection: psycopg.Connection[Any], schema: str, text: str, word: bytes, unless: bytes
+) -> set[str]:
+    statement = f"""
+        with found as materialized (  -- so that several processes of the server may share the work
+            select distinct log_id from {schema}.record
+             where kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
+                   position(%s::text in lower({text} collate "C")) > 0 or position(%b::bytea in line) > 0)
+        )
+        select name from found join {schema}.log using (log_id)
+    """
+    return {name for (name,) in connection.execute(statement.encode(), [word.decode("ascii"), unless]).fetchall()}
 
 
 def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
@@ -84,11 +99,11 @@ def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:
 
     Nothing where the server does not give it: the tables may be older, or the role may not read them.
     """
-    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, schema):
+    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
             select log.name, glance.told, coalesce(record.line, '')
-              from {schema}.glance join {schema}.log using (log_id)
-              left join {schema}.record on record.log_id = glance.log_id and record.seq = glance.line
+              from {location.schema}.glance join {location.schema}.log using (log_id)
+              left join {location.schema}.record on record.log_id = glance.log_id and record.seq = glance.line
              where glance.size = log.size
         """
         found = connection.execute(statement.encode(), binary=True).fetchall()
@@ -101,13 +116,13 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
 
     What the role may not write is looked at again.
     """
-    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, schema):
+    with suppress(LogUnreadableError), _asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
-            insert into {schema}.glance (log_id, size, told, line)
+            insert into {location.schema}.glance (log_id, size, told, line)
             select log.log_id, log.size, new.told, (
-                       select seq from {schema}.record where record.log_id = log.log_id and record.at = new.at)
+                       select seq from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)
               from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
-              join {schema}.log on log.name = new.name and log.size = new.size
+              join {location.schema}.log on log.name = new.name and log.size = new.size
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
         """
         connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
@@ -121,17 +136,13 @@ def delete_stored_log(location: str, size_bytes: int, *, timeout_s: float = TIME
         LogUnreadableError: there is no such log.
         AppendError: the server refused or went away; look before trying again.
     """
-    parsed = parse_location(location)
-    try:
-        with using(parsed) as server, server.connected(time.monotonic() + timeout_s) as connection:
-            rows.begin(connection, limit_s=timeout_s)
-            head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
-            if head is None:
-                raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
-            if head.size != size_bytes:
-                raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
-            rows.delete(connection, parsed.schema, head.log_id)
-            connection.execute(b"commit")
-    except ServerError as error:
-        reason = f"the server refused: {error}; look whether the log is there before trying again"
-        raise AppendError(errno.EIO, reason, parsed.shown) from error
+    advice = "; look whether the log is there before trying again"
+    with _asking(location, timeout_s, AppendError, advice) as (connection, parsed):
+        rows.begin(connection, limit_s=timeout_s)
+        head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
+        if head is None:
+            raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
+        if head.size != size_bytes:
+            raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
+        rows.delete(connection, parsed.schema, head.log_id)
+        connection.execute(b"commit")

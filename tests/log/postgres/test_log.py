@@ -7,8 +7,10 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, FileLog, LogFailedError, LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log
+from amplifier_module_context_persistent.log.location import split_location
 from amplifier_module_context_persistent.log.open import open_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
+from amplifier_module_context_persistent.log.postgres.names import logs_with_word
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from tests.support.log_contract import LogContract, OpenLog
 from tests.support.logs import append, append_bodies, body, findings, numbers, reset_bodies, write_file
@@ -181,6 +183,20 @@ def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, lo
     server.execute(f"update {schema_of(location)}.record set {column} = {column} # 4 where seq = 50")
     report = verify_log(location)
     assert [found.kind for found in report.damage] == ["columns"]
+
+
+def test_a_line_that_is_no_text_ends_no_search(server: TestServer, location: str) -> None:
+    """The server finds the logs with a word, in any case, whatever bytes somebody put into a line."""
+    log = PostgresLog(location)
+    append(log, 1, 2)
+    append_bodies(log, body(3, text="a Zyzzyva"))
+    log.close()
+    storage, name = split_location(location)
+    assert logs_with_word(storage, b"zyzzyva", b"nowhere") == {name}
+    assert logs_with_word(storage, b"missing", b"nowhere") == set()
+    server.execute(f"update {schema_of(location)}.record set line = line || '\\xff00'::bytea where seq = 0")
+    assert logs_with_word(storage, b"zyzzyva", b"nowhere") == {name}
+    assert logs_with_word(storage, b"missing", b"nowhere") == set()
 
 
 def test_a_row_that_is_missing_is_found(server: TestServer, location: str) -> None:
