@@ -36,7 +36,7 @@ def _asking(
         with using(location) as server, server.connected(time.monotonic() + limit_s) as connection:
             yield connection, location
     except ServerError as error:
-        raise failure(errno.EIO, f"the server refused or went away: {error}{advice}", location.shown) from error
+        raise failure(errno.EIO, f"the sessions cannot be reached: {error}{advice}", location.shown) from error
 
 
 def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, float]]:
