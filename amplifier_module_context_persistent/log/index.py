@@ -83,6 +83,8 @@ class Index:
     """The line that the last view ended with, as its receipt says, and how many messages there were then."""
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
+    side_plan: dict[str, Any] | None = None
+    """The last plan for a budget below the session's own."""
     pins: set[int] = field(default_factory=set)
     """The ordinals of live messages that `pin` records hold; those pinned by their metadata are flagged `PINNED`."""
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -147,7 +149,7 @@ class Index:
         self.live = array("I", ordinals)
         for ordinal in self.live:
             self.flags[ordinal] = self.flags[ordinal] & ~UNHELD | LIVE
-        self.plan = None
+        self.plan = self.side_plan = None
         self.pins.intersection_update(self.live)
         self.generation += 1
 

@@ -49,6 +49,7 @@ class HeldControls:
 
     headers: list[Place] = field(default_factory=list)
     plan: Place | None = None
+    side_plan: Place | None = None
     usage: dict[tuple[str, str], Place] = field(default_factory=dict)
 
 
@@ -265,6 +266,10 @@ class IndexBuilder:
         if self._is_first(value):
             self.index.plan, self.places.plan = value, self.place
 
+    def _side_plan(self, value: Control) -> None:
+        if self._standing.chained:
+            self.index.side_plan, self.places.side_plan = value, self.place
+
     def _pin(self, value: Control) -> None:
         if self._is_first(value):
             self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
@@ -309,6 +314,7 @@ class IndexBuilder:
     _TAKE: ClassVar[dict[str, Callable[[IndexBuilder, Control], None]]] = {
         "header": _header,
         "plan": _plan,
+        "side_plan": _side_plan,
         "pin": _pin,
         "usage": _usage,
         "system": _system,

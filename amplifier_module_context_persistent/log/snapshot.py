@@ -56,7 +56,8 @@ class Snapshot:
         controls = {
             "headers": list(map(astuple, places.headers)),
             "usage": [astuple(places.usage[name]) for name in index.usage],
-            "plan": [astuple(places.plan)] if index.plan is not None and places.plan is not None else [],
+            "plan": [astuple(places.plan)] if index.plan and places.plan else [],
+            "side_plan": [astuple(places.side_plan)] if index.side_plan and places.side_plan else [],
         }
         state = {
             "version": VERSION,
@@ -169,7 +170,7 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
     places, met = HeldControls(), set[int]()
 
     def read_all(kind: str) -> Iterator[tuple[Place, Message]]:
-        for numbers in given[kind]:
+        for numbers in given.get(kind, ()):
             place = Place(*map(int, numbers))
             if place.offset in met or not 0 <= place.offset < place.offset + place.length <= end:
                 raise ValueError("a control record beyond the end, or twice")
@@ -184,6 +185,8 @@ def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> Held
         places.usage[name], index.usage[name] = place, value
     for place, value in read_all("plan"):
         places.plan, index.plan = place, value
+    for place, value in read_all("side_plan"):
+        places.side_plan, index.side_plan = place, value
     return places
 
 

@@ -19,7 +19,7 @@ from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import Item, last_line
 from ..view.bound import tools_hash
-from ..view.plan import Plan
+from ..view.plan import Plan, budget_in_use, is_plan_for
 from ..view.readers import family_of
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.wire import WIRE
@@ -157,7 +157,7 @@ class ViewService:
         if ask.explicit_tokens is None:
             self._own_budget = given = own
             if facts.window is not None:
-                self._largest_budget = max(own, self._largest_budget)
+                self._largest_budget = max(own, self._largest_budget or self._planned_budget(log, facts.name, own))
                 own = max(own, int(SIDE_SHARE * self._largest_budget))
         else:
             given = budget_tokens(self._config, ask.explicit_tokens, facts.window)
@@ -182,14 +182,20 @@ class ViewService:
             summary=ask.summary,
         )
 
+    def _planned_budget(self, log: Log, provider: str, own: int) -> int:
+        """The least budget that an earlier process must have had, by its plans: what one made aside stays aside."""
+        index = log.index
+        if index.plan is None and is_plan_for(index, index.side_plan, self._meter.counted_budget(provider, own)):
+            return int((own + 1) / SIDE_SHARE)
+        return budget_in_use(index, index.plan)
+
     def _side_window(self, log: Log, request: ViewRequest, whole: frozenset[int], base: Window) -> Window:
         """The window for an explicit budget, or for messages that must be whole; it starts as a copy of another one."""
         name = request.given_tokens, whole
         window = self._side.get(name)
         if window is None:
             window = self._side[name] = Window(self._config, self._counter, self._extras, self._new_id, store=False)
-            base.measure(log, request)  # takes in what is new
-            window.begin_with(base)
+            window.begin_with(log, base, request)
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
         self._side.move_to_end(name)
@@ -233,7 +239,7 @@ class ViewService:
     def _store_plan(self, log: Log, window: Window) -> str:
         """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.
 
-        Plans of side windows are kept for the receipts that name them; no later process uses them.
+        Plans of side windows are kept for the receipts that name them; the last one is followed in later processes too.
         """
         record = window.plan_record(log)
         aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []

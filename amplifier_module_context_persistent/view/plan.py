@@ -24,6 +24,9 @@ from .wire import WIRE
 IMPORTED = "imported"
 """The strategy that plans of imported compactions name."""
 
+_BYTES_A_TOKEN = 4  # about, of a log
+_DRIFT = 0.1
+
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
@@ -212,6 +215,20 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
     for first, last in runs:
         ordinals.extend(index.live[positions[name_of(first)] : positions[name_of(last)] + 1])
     return ordinals, positions[ids[-1]]
+
+
+def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
+    """The budget of a stored plan; 0 where it is not followed any more, or so much came since that it would not be."""
+    budget, upto = (record or {}).get("budget_tokens"), index.find(name_of((record or {}).get("upto")))
+    if not isinstance(budget, int) or upto is None or not index.is_live(upto):
+        return 0
+    later = index.live[live_positions(index.live, [upto])[0] + 1 :]
+    return budget if sum(map(index.lengths.__getitem__, later)) <= _BYTES_A_TOKEN * budget else 0
+
+
+def is_plan_for(index: Index, record: Mapping[str, Any] | None, budget_tokens: int) -> bool:
+    """Whether a stored plan is in use, for about this budget: it follows the provider's counts, so it drifts."""
+    return abs(budget_in_use(index, record) - budget_tokens) <= _DRIFT * budget_tokens
 
 
 def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:

@@ -24,7 +24,7 @@ from ..messages.elide import WHOLE, Cut
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
-from ..view.plan import Plan, kept_ordinals, live_positions
+from ..view.plan import Plan, is_plan_for, kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, tool_groups
 from .cold_start import ClassifyAll, group_around, near_and_older
@@ -246,7 +246,7 @@ class KeptEntries:
             else:
                 anew = True  # another process compacted this session
         if anew:
-            self._take_up(log)
+            self._take_up(log, log.index.plan)
         if 0 < self._far_budget < budget_tokens:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
@@ -258,11 +258,10 @@ class KeptEntries:
         self._taken = len(index.live)
         return anew
 
-    def _take_up(self, log: Log) -> None:
-        """Begin anew with what the log says: its plan, and what it keeps."""
+    def _take_up(self, log: Log, record: Message | None) -> None:
+        """Begin anew with what the log says: a plan of it, and what it keeps."""
         self._index, self._generation = log.index, log.index.generation
         self.state, self.followed, self._taken, self._far_budget = PlanState([]), [], 0, 0
-        record = log.index.plan
         if record is None:
             return
         self._logged = str(record.get("id"))
@@ -289,8 +288,13 @@ class KeptEntries:
         cut_tokens = cut_sizes(cut, plan.cuts, log.read([entry.ordinal for entry in cut]), count, boundary)
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
-    def begin_with(self, other: KeptEntries) -> None:
-        """Take over another window's plan and entries."""
+    def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
+        """Begin with the log's plan for about this budget below the session's; else with another window's."""
+        record = log.index.side_plan
+        if is_plan_for(log.index, record, budget_tokens):
+            self._take_up(log, record)
+            if self.plan is not None:
+                return
         self._index, self._generation = other._index, other._generation
         self.state = replace(other.state, entries=list(other.state.entries))
         self._taken, self._far_budget = other._taken, other._far_budget

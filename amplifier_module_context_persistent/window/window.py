@@ -200,9 +200,10 @@ class Window:
         except SummaryError as error:
             return error
 
-    def begin_with(self, other: Window) -> None:
-        """Take over another window's plan and entries."""
-        self._kept.begin_with(other._kept)
+    def begin_with(self, log: Log, other: Window, request: ViewRequest) -> None:
+        """Begin with the log's plan for the budget of a request; else take over another window's plan and entries."""
+        other.measure(log, request)  # takes in what is new
+        self._kept.begin_with(log, other._kept, request.budget_tokens)
 
     def shows_whole(self, ordinals: frozenset[int]) -> bool:
         """Whether its view shows some messages whole."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.messages import Message
 from tests.support.played_sessions import Provider, Session
 
-LARGE, SMALL = Provider(41_001, 0), Provider(7_001, 0)
+LARGE, SMALL = Provider(61_001, 0), Provider(15_001, 0)
 
 
 def turn(number: int) -> list[Message]:
@@ -24,20 +24,38 @@ def turn(number: int) -> list[Message]:
     ]
 
 
-async def test_the_small_one_leaves_the_large_ones_prefix_alone(tmp_path: Path) -> None:
-    """Each request of the large one begins with the one before, but for those that it compacted itself."""
-    session = Session(tmp_path / "log.jsonl")
-    breaks, before = 0, list[Message]()
-    for number in range(40):
+async def breaks(path: Path, restarts_each: int = 0, *, which_first: int = 0) -> list[int]:
+    """How often a request of each provider did not begin with its last one, each time as it was compacted."""
+    session, found = Session(path), [0, 0]
+    before = [list[Message](), list[Message]()]
+    for number in range(60):
         asked, *rest = turn(number)
         await session.add(asked)
-        view = await session.request(provider=(LARGE, SMALL)[number % 2])
-        if number % 2 == 0:
-            breaks += view[: len(before)] != before
-            before = view
-        else:
-            assert sum(len(str(message["content"])) for message in view) < 4 * 7_001
+        if restarts_each and number > 12 and number % restarts_each == which_first:
+            await session.restart()
+        which, plans = number % 2, session.plans
+        view = await session.request(provider=(LARGE, SMALL)[which])
+        if view[: len(before[which])] != before[which]:
+            found[which] += 1
+            assert session.plans == plans + 1
+        before[which] = view
+        if which:
+            assert sum(len(str(message["content"])) for message in view) < 4 * 15_001
         await session.add(*rest)
     await session.manager.close()
-    assert breaks <= 3
-    assert len(before) > 20
+    assert len(before[0]) > 40
+    return found
+
+
+async def test_neither_breaks_the_prefix_of_the_other(tmp_path: Path) -> None:
+    """Each request begins with the one before to the same provider, but for those that it compacted itself."""
+    of_large, of_small = await breaks(tmp_path / "log.jsonl")
+    assert of_large <= 3
+    assert of_small <= 20
+
+
+async def test_each_goes_on_under_its_own_plan_after_a_restart(tmp_path: Path) -> None:
+    """Whichever of them asks first: a restart compacts nothing anew."""
+    undisturbed = await breaks(tmp_path / "log.jsonl")
+    assert await breaks(tmp_path / "large.jsonl", 6, which_first=2) == undisturbed
+    assert await breaks(tmp_path / "small.jsonl", 6, which_first=3) == undisturbed

@@ -120,6 +120,31 @@ def test_a_plan_that_would_end_small_is_made_of_the_history() -> None:
     assert planned.tokens_after >= 0.375 * LARGE
 
 
+@pytest.mark.parametrize("turns", [20, 45])
+@pytest.mark.parametrize("lines", [3_500, 4_000])
+def test_a_large_write_leaves_no_trace_once_a_plan_leaves_it_out(turns: int, lines: int) -> None:
+    """Against the same session without it: no view is smaller than there, or than a plan makes it, write or not."""
+    desk, twin = begun(turns), begun(turns)
+    call = {"id": "w", "name": "write_file", "arguments": {"path": "all.py", "content": "x = 1\n" * lines}}
+    desk.add({"role": "assistant", "content": "", "tool_calls": [call]})
+    assert desk.ask(LARGE).compaction is not None
+    desk.add({"role": "tool", "tool_call_id": "w", "content": "written"})
+    replanned = 0
+    for number in range(turns, turns + 4):
+        for one in (desk, twin):
+            one.add({"role": "assistant", "content": "It is written."})
+            one.add({"role": "user", "content": f"Go on. {TEXT}"})
+            turn(one, number)
+        view, without = desk.ask(LARGE), twin.ask(LARGE)
+        replanned += view.compaction is not None
+        expected = min(tokens(without), desk.config.target_usage * LARGE)
+        assert tokens(view) >= 0.9 * expected
+        if replanned:
+            others = [message for message in view.view or [] if "x = 1" not in str(message)]
+            assert sum(map(count, others)) >= 0.9 * expected
+    assert replanned
+
+
 def test_what_was_tried_in_vain_far_back_is_still_told() -> None:
     """A plan of the history looks back one budget alone; what the plan before knew of older commands goes on."""
     desk = Desk()

@@ -45,7 +45,7 @@ def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone() -> None:
     main = desk.ask(2_000)
     desk.store()
     aside = desk.new_window(store=False)
-    aside.begin_with(desk.window)
+    aside.begin_with(desk.log, desk.window, ViewRequest(budget_tokens=2_000))
     assert same(desk.ask(2_000, aside).view, main.view)
     assert desk.ask(500, aside).compaction is not None
     assert same(desk.ask(2_000).view, main.view)
@@ -95,3 +95,19 @@ def test_a_larger_budget_looks_at_more_of_a_long_history() -> None:
     view = desk.ask(2_000_000).view
     assert view is not None
     assert len(view) >= 890
+
+
+def test_a_window_aside_begins_with_the_logs_plan_for_its_budget() -> None:
+    """In the next process; not with one for another budget, nor with one that too much was appended to."""
+    desk = Desk()
+    desk.talk(40)
+    aside = desk.new_window(store=False)
+    made = desk.ask(1_000, aside)
+    assert made.compaction is not None
+    append_bodies(desk.log, aside.plan_record(desk.log).replace(b'"plan"', b'"side_plan"', 1))
+    for budget, talks, follows in ((1_040, 0, True), (1_400, 0, False), (1_000, 30, False)):
+        desk.talk(talks)
+        again, base = desk.new_window(store=False), desk.new_window()
+        again.begin_with(desk.log, base, ViewRequest(budget_tokens=budget))
+        assert (again.plan is not None) == follows
+    assert made.view is not None
