@@ -17,6 +17,7 @@ from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
+from .native_item import NativeItem
 from .plan import Gap, Plan
 from .readers import NOBODY, Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
@@ -113,6 +114,8 @@ class Presentation:
     """Who gets the view; what others made for themselves alone is left out."""
     wire: WireRules = TAKES_ALL
     """What the reader takes."""
+    native: NativeItem | None = None
+    """What stands in place of the older part, as the provider compacted it."""
 
     @classmethod
     def of(cls, plan: Plan | None, cut_tokens: Mapping[str, int], reader: Reader, wire: WireRules) -> Presentation:
@@ -120,11 +123,12 @@ class Presentation:
         if plan is None:
             return cls(_NO_CUTS, _NO_TOKENS, reader=reader, wire=wire)
         gaps = plan.gaps or ()
-        return cls(plan.cuts, cut_tokens, plan.silent, plan.notice, plan.notice_before, gaps, reader, wire)
+        notice, before = plan.notice, plan.notice_before
+        return cls(plan.cuts, cut_tokens, plan.silent, notice, before, gaps, reader, wire, plan.native)
 
     def is_that_of(self, other: Presentation) -> bool:
         """Whether both are made of the very same objects."""
-        names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps")
+        names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps", "native")
         same = self.reader == other.reader and self.wire == other.wire
         return same and all(getattr(self, name) is getattr(other, name) for name in names)
 
@@ -175,10 +179,14 @@ class _Arranger:
         groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
         renamed = unique_call_ids(groups, self._call_ids, self._wire)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
+        native = _notice_position(groups, "") if how.native is not None and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
             head = group.head
-            if position == notice:
+            if position == native and how.native is not None:
+                self._put_in(Item(inserted=how.native.message, tokens=how.native.tokens))
+                self._previous, self._answered = head, True  # no word is put between an item and what follows it
+            elif position == notice:
                 self._insert_text(how.notice)
             elif head.id in markers:
                 self._insert_text(markers[head.id])
@@ -196,6 +204,7 @@ class _Arranger:
         new, items = self._items[begun:], self._items
         tokens = sum(map(attrgetter("tokens"), new), settled.tokens if settled else 0)
         placed = settled is not None or not how.notice or _holds(entries, how.notice_before)
+        placed = placed and native < len(groups)
         if placed and not (groups and groups[newest_group(groups)].unanswered):
             settled = _Settled(
                 settled.entries + entries[len(settled.entries) :] if settled else entries,

@@ -7,6 +7,8 @@ chain of the view at hand, up to it, is that one.
 
 - The rule looks at nothing but the view and what the log holds, so a view that is made again decides alike.
 - Reasoning that is left out changes what comes after it: then that is left out too, until the model reasons anew.
+- Where a provider compacted the beginning itself and says that reasoning after its item stays valid, the chain of what
+  the item stands for goes on beside the view's own, as long as tools and system text are the same.
 - Reasoning that comes later in its own answer is shown only where the answer is shown as it was given.
 - Each message is hashed once; a view that goes on costs what is new in it, and head and tools are hashed once a view.
 """
@@ -23,6 +25,7 @@ import orjson
 from ..messages.message import Message
 from .arrangement import Arrangement, Item
 from .entry import INSTRUCTING
+from .native_item import NativeItem
 from .readers import Reader, reasons_first, sent_metadata, without_bonds
 from .receipts import canonical
 from .render import common_length
@@ -31,6 +34,8 @@ _DIGEST_BYTES = 16
 _TOOLS_DIGEST_BYTES = 8
 _CACHE_CONTROL = "cache_control"
 _MOST_DIGITS = 6
+Chains = tuple[bytes, ...]
+"""The chain of a view at a place, and those that stand for it."""
 _UNKNOWN = b""
 """What cannot be hashed, and every chain over it."""
 
@@ -62,12 +67,12 @@ def _without_cache_control(value: Any) -> Any:
     return [_without_cache_control(inner) for inner in value] if isinstance(value, list) else value
 
 
-def keeps_reasoning(item: Item, prefix: bytes, reader: Reader, *, is_running: bool) -> bool:
+def keeps_reasoning(item: Item, prefix: Chains, reader: Reader, *, is_running: bool) -> bool:
     """Whether an answer's reasoning is shown.
 
     Args:
         item: the answer, with reasoning that the reader takes.
-        prefix: the chain of the view before the answer; of several messages of one response, before the first.
+        prefix: the chains of the view before the answer; of several messages of one response, before the first.
         reader: who gets the view.
         is_running: whether it belongs to the tool loop that is running.
     """
@@ -75,7 +80,8 @@ def keeps_reasoning(item: Item, prefix: bytes, reader: Reader, *, is_running: bo
         return True
     if is_running and (not reader.checks_prefix or item.entry.bond.unsigned or item.bare == "text"):
         return True
-    return item.entry.bond.request != "" and item.entry.bond.request.partition("+")[0] == prefix.hex()
+    request = item.entry.bond.request.partition("+")[0]
+    return request != "" and any(request == chain.hex() for chain in prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +105,9 @@ class BoundViews:
         self._hashes: list[_Hashes] = []
         self._items: list[Item] = []
         self._as_stored: list[bool] = []
-        self._chain: list[bytes] = []
+        self._chain: list[Chains] = []
         """Before each item, and after the last one."""
+        self._native: NativeItem | None = None
         self._turn = 0
         """Where the running tool loop began."""
         self._bared: list[int] = []
@@ -109,7 +116,16 @@ class BoundViews:
     @property
     def bound(self) -> str:
         """The `bound` of the view at hand."""
-        return self._chain[-1].hex() if self._chain else ""
+        return self._chain[-1][0].hex() if self._chain else ""
+
+    @property
+    def seed(self) -> str:
+        """The hash of tools and system text of the view at hand."""
+        return self._chain[0][0].hex() if self._chain else ""
+
+    def chains_before(self, at: int) -> tuple[str, ...]:
+        """The chain before an item of the view at hand, and those that stand for it."""
+        return tuple(chain.hex() for chain in self._chain[at])
 
     @property
     def begins_turn(self) -> bool:
@@ -130,6 +146,7 @@ class BoundViews:
         reader: Reader,
         tools: str,
         head: Sequence[Message],
+        native: NativeItem | None = None,
     ) -> Arrangement:
         """Leave the reasoning out of a view that does not stand as it was made.
 
@@ -140,6 +157,7 @@ class BoundViews:
             reader: who gets the view.
             tools: the hash of the tools.
             head: system text that heads the view.
+            native: the item that the view may show in place of its older part.
         """
         items = arrangement.items
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
@@ -151,18 +169,18 @@ class BoundViews:
         for digest in (*heading, *(known.shown for known in self._hashes if known.instructs), *heading):
             running = _next(running, digest)
         turn = _turn_of(items)
-        if self._chain[:1] != [running]:
+        if self._chain[:1] != [(running,)] or native is not self._native:
             same = 0
         elif turn != self._turn:
             same = min(same, self._turn, turn)
-        self._turn = turn
-        self._decide(arrangement, same, running)
+        self._turn, self._native = turn, native
+        self._decide(arrangement, same, (running,))
         if not self._bared:
             return arrangement
         less = sum(_reasoning_tokens(items[at]) for at in self._bared)
         return Arrangement(list(self._items), arrangement.tokens - less, list(self._as_stored))
 
-    def _decide(self, arrangement: Arrangement, start: int, running: bytes) -> None:
+    def _decide(self, arrangement: Arrangement, start: int, running: Chains) -> None:
         """Go through the items from a position on; what stands before it was decided."""
         del self._items[start:], self._as_stored[start:], self._chain[start + 1 :]
         self._chain[:1] = [running]
@@ -179,18 +197,26 @@ class BoundViews:
                 item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item))
                 digest, as_stored = known.bare, False
                 self._bared.append(at)
-            running = _next(running, digest)
+            running = tuple(_next(chain, digest) for chain in running)
+            if self._native is not None and item.inserted is self._native.message:
+                running += self._stands_for(self._native)
             self._items.append(item)
             self._as_stored.append(as_stored)
             self._chain.append(running)
 
-    def _prefix_of(self, at: int) -> bytes:
+    def _stands_for(self, native: NativeItem) -> Chains:
+        """The chains that go on after an item: of what it stands for, where its maker accepts that."""
+        if not self._reader.accepts_own_items or native.seed != self.seed:
+            return ()
+        return tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
+
+    def _prefix_of(self, at: int) -> Chains:
         """The chain before an answer; of a response of several messages, before the first of them."""
         entry = self._given[at].entry
         back = entry.bond.request.partition("+")[2] if entry is not None and entry.bond is not None else ""
         first = at - int(back) if back.isdecimal() and len(back) < _MOST_DIGITS else at
         whole = first >= 0 and all(_is_whole_answer(item) for item in self._items[first:at])
-        return self._chain[first] if whole else _UNKNOWN
+        return self._chain[first] if whole else ()
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:

@@ -19,6 +19,7 @@ from ..log.index import Index
 from ..log.record import encode_control, name_of
 from ..messages.elide import Cut
 from .entry import Entry
+from .native_item import NativeItem
 from .wire import WIRE
 
 IMPORTED = "imported"
@@ -104,6 +105,8 @@ class Plan:
     strategy: str = "truncate"
     wire: bool = True
     """Whether views that follow it keep the strict rules of `view.wire`; false of a plan from before there were any."""
+    native: NativeItem | None = None
+    """What the provider compacted by itself, shown before the first kept message that is no system text."""
 
     @property
     def summary(self) -> str:
@@ -118,10 +121,13 @@ class Plan:
         media = {"media": {key: sorted(numbers) for key, numbers in self.media.items()}} if self.media else {}
         gaps: dict[str, Any] = {"gaps": [gap.to_record() for gap in self.gaps]} if self.gaps is not None else {}
         gaps |= {name: list(paths) for name in ("changed", "read", "in_vain") if (paths := getattr(self, name))}
+        keep = {"keep": [list(run) for run in runs]}
+        # Under `native`, a version that does not know the item finds no `keep`, and makes a plan of its own.
+        kept = keep if self.native is None else {"native": {**self.native.to_record(), **keep}}
         return {
             "id": self.id,
             "upto": self.upto,
-            "keep": [list(run) for run in runs],
+            **kept,
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
             **silent,
             **closed,
@@ -174,6 +180,7 @@ class Plan:
                 tokens_after=int(record["tokens_after"]),
                 strategy=str(record["strategy"]),
                 wire=record.get(WIRE) == 1,
+                native=NativeItem.from_record(record["native"]) if "native" in record else None,
             )
         except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
             raise ValueError("not a plan: it is nested too deeply") from error
@@ -202,7 +209,8 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
     Raises:
         ValueError: the record names messages that the live history lacks, or is not of this shape.
     """
-    runs = record.get("keep")
+    native = record.get("native")
+    runs = (native if isinstance(native, dict) else record).get("keep")
     if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
         raise ValueError("its record has no list of runs")
     ids = [name_of(message_id) for run in runs for message_id in run] + [name_of(record.get("upto"))]

@@ -89,6 +89,12 @@ BINDINGS = (
 )
 """The first row that fits says how a reader binds."""
 
+ACCEPT_OWN_ITEMS = {ANTHROPIC: "Claude docs, Compaction and preserved thinking (beta compact-2026-09-04)"}
+"""Families for whose readers reasoning stays valid after an item that took the place of what stood before it, and why.
+
+It has to follow directly, unaltered, with the same tools and system text. OpenAI's docs say it of no kept turns.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Bond:
@@ -135,6 +141,11 @@ class Reader:
     def checks_prefix(self) -> bool:
         """Whether reasoning is valid for it only after the prefix that it was made for."""
         return PREFIX in self.binding.binds
+
+    @property
+    def accepts_own_items(self) -> bool:
+        """Whether reasoning after an item of its own is valid for it as after what the item stands for."""
+        return self.family in ACCEPT_OWN_ITEMS
 
     @property
     def takes_plain_thinking(self) -> bool:

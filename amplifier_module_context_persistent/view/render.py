@@ -13,13 +13,16 @@ from dataclasses import replace
 from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
-from ..messages.metadata import for_model
+from ..messages.metadata import COMPACTION_SOURCE, for_model
 from ..messages.normalize import normalise
 from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
 from .readers import without_bonds, without_chain, without_repeats
 from .wire import sendable
+
+
+_OWN = {"source": COMPACTION_SOURCE}
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
@@ -54,11 +57,10 @@ def render(
 
 
 def _copied(inserted: Message) -> Message:
-    """A copy of an inserted message. It holds texts and its metadata alone, and a view may have hundreds."""
-    copied = inserted.copy()
-    if "metadata" in copied:
-        copied["metadata"] = copied["metadata"].copy()
-    return copied
+    """A copy of an inserted message. Most hold texts and where they come from alone, and a view may have hundreds."""
+    if inserted.get("metadata", _OWN).keys() != _OWN.keys():
+        return copy.deepcopy(inserted)
+    return {**inserted, **({"metadata": inserted["metadata"].copy()} if "metadata" in inserted else {})}
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
