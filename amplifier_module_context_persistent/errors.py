@@ -85,6 +85,10 @@ class SummaryError(ContextPersistentError):
     """Summarization failed; the message says why, and repeats nothing of the answer."""
 
 
+class NativeError(ContextPersistentError):
+    """A provider did not compact a view; the message says why, and repeats nothing of it."""
+
+
 class RecallError(ContextPersistentError, ValueError):
     """`recall` cannot answer: the message says why, and what can be asked instead."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from ..config import SUMMARIZE, Config
+from ..config import NATIVE, SUMMARIZE, Config
 from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Count, Fetch
 from ..view.entry import Entry
@@ -82,8 +82,10 @@ class PlanRequest:
 
     @property
     def strategy(self) -> str:
-        """The strategy of the plan: `summarize` only where there is a summary."""
+        """The strategy of the plan: `summarize` only where there is a summary; `native` makes its own plans."""
         strategy = self.config.compaction_strategy
+        if strategy == NATIVE:
+            return FALLBACK
         return FALLBACK if strategy == SUMMARIZE and self.summary is None else strategy
 
     def draft(self) -> Draft:

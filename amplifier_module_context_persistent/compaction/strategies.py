@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from ..config import SUMMARIZE
+from ..config import NATIVE, SUMMARIZE
 from .draft import Draft
 from .losses import Importance, Least, Loss
 from .promises import PROMISES, Promise
@@ -45,6 +45,7 @@ FEW = tuple(promise for promise in PROMISES if promise.name not in ("last words"
 STRATEGIES: Mapping[str, Strategy] = {
     "truncate": Strategy(uses_room=True),
     SUMMARIZE: Strategy(),  # after the summary
+    NATIVE: Strategy(uses_room=True),  # where no provider's item is valid
     "sliding_window": Strategy(promises=FEW, goes=before_the_window),
     "importance": Strategy(loss=Importance),
 }

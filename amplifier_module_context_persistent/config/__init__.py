@@ -5,6 +5,6 @@ constructors are held to it by tests.
 """
 
 from .options import Options
-from .table import GROUPS, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
+from .table import GROUPS, NATIVE, RECALL_LEAST_TOKENS, STRATEGIES, SUMMARIZE, Config
 
-__all__ = ["GROUPS", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]
+__all__ = ["GROUPS", "NATIVE", "RECALL_LEAST_TOKENS", "STRATEGIES", "SUMMARIZE", "Config", "Options"]

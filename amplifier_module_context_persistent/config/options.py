@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, TypedDict
 FilePath: TypeAlias = str | os.PathLike[str]
 Durability: TypeAlias = Literal["fsync", "write"]
 TokenMeter: TypeAlias = Literal["actual", "estimate"]
-Strategy: TypeAlias = Literal["truncate", "summarize", "sliding_window", "importance"]
+Strategy: TypeAlias = Literal["truncate", "summarize", "native", "sliding_window", "importance"]
 LateSystem: TypeAlias = Literal["auto", "system", "reminder"]
 Boundary: TypeAlias = Literal["line", "char"]
 Verbosity: TypeAlias = Literal["minimal", "normal", "verbose"]
@@ -47,6 +47,9 @@ class Options(TypedDict, total=False):
     summary_prompt: str | None
     summary_max_tokens: int
     summary_timeout_s: float
+    native_start: float
+    native_max_tokens: int
+    native_timeout_s: float
     protected_recent: float
     protected_tool_results: int
     protect_first: int

@@ -33,7 +33,8 @@ from .options import Boundary, Durability, FilePath, LateSystem, Strategy, Token
 logger = logging.getLogger(__name__)
 
 SUMMARIZE = "summarize"
-STRATEGIES = ("truncate", SUMMARIZE, "sliding_window", "importance")
+NATIVE = "native"
+STRATEGIES = ("truncate", SUMMARIZE, NATIVE, "sliding_window", "importance")
 MEMORY = "memory"
 """The `storage` of sessions that are not kept."""
 STORES = ("postgresql://", "postgres://", "service=")
@@ -45,6 +46,7 @@ GROUPS = {
     "Tokens and budgets": "tokenizer",
     "When and how views are compacted": "compact_threshold",
     "Summaries (`compaction_strategy: summarize`)": "summary_prompt",
+    "Compaction by the provider (`compaction_strategy: native`)": "native_start",
     "What is compacted last, or never": "protected_recent",
     "How long tool results are shown": "truncate_chars",
     "The compaction notice": "compaction_notice_enabled",
@@ -187,6 +189,21 @@ class Config:
         "seconds > 0",
         lambda v: is_number(v) and 0 < v < math.inf,
         "How long a summary may take; then the plan is made without one.",
+    )
+    native_start: float = _option(
+        0.7,
+        "0 < share ≤ 1",
+        share,
+        "The share of the budget from which the provider is asked to compact, in the background.",
+    )
+    native_max_tokens: int = _option(
+        4_096, "int ≥ 100", at_least(100), "The most tokens that the provider may write for an item."
+    )
+    native_timeout_s: float = _option(
+        300.0,
+        "seconds > 0",
+        lambda v: is_number(v) and 0 < v < math.inf,
+        "How long the provider may take for an item; the conversation does not wait for it.",
     )
     protected_recent: float = _option(
         0.3, "0 ≤ share ≤ 1", share_or_zero, "The newest share of the target's tokens that is compacted last."

@@ -60,13 +60,17 @@ _CUTS = frozenset({"cuts"})
 _GAP_NAMES = {"gaps": frozenset({0, 1, 5})}
 _MODEL_NAMES = frozenset({"provider", "model"})
 
+_ITEM_NAMES = {"native": frozenset({"provider", "model", "seed", "stands_for", "keep"})}
+
 KINDS = {
     "header": RecordKind(permanent=True, names=_HEADER_NAMES, names_inside=_SOURCE_NAMES),
     "purge": RecordKind(permanent=True, names=frozenset({"mode"})),
     "reset_begin": RecordKind(frames=True),
     "reset_commit": RecordKind(frames=True),
-    "plan": RecordKind(last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
-    "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES, keyed_by_id=_CUTS),
+    "plan": RecordKind(
+        last_in_force=True, names=_PLAN_NAMES, named_places=_GAP_NAMES, names_inside=_ITEM_NAMES, keyed_by_id=_CUTS
+    ),
+    "side_plan": RecordKind(names=_PLAN_NAMES, named_places=_GAP_NAMES, names_inside=_ITEM_NAMES, keyed_by_id=_CUTS),
     "view": RecordKind(
         depends_on_history=True,
         names=frozenset({"plan", "upto", "provider", "model", "head", "tools", "bound", "hash"}),
@@ -79,6 +83,11 @@ KINDS = {
     "source": RecordKind(foreign=frozenset({"entry"})),
 }
 _UNKNOWN = RecordKind()
+
+
+def holds_item(record: Message) -> bool:
+    """Whether it is a plan with what a provider compacted: an opaque text of the messages before it."""
+    return isinstance(record.get("native"), dict)
 
 
 def kind_of(name: str) -> RecordKind:

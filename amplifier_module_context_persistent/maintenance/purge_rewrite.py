@@ -31,7 +31,7 @@ from ..log.record import (
     seal,
     stored_crc,
 )
-from ..log.record_kinds import kind_of
+from ..log.record_kinds import holds_item, kind_of
 from ..log.reset_record import reset_bodies
 from ..log.scanner import Scanner
 from ..messages.metadata import bound_to, without_bound
@@ -284,7 +284,7 @@ class Rewrite:
         else:
             changed = redact_control(value, self._purge.redact) if self._purge.redact else value
             self._counts.controls_redacted += changed != value
-            if kind.named_by_hash and changed != value:
+            if changed != value and (kind.named_by_hash or holds_item(value)):
                 return
             self._plan_put = self._plan_put or name == "plan"
             if name in ("view", "asked"):
@@ -300,6 +300,8 @@ class Rewrite:
         kind, counts = kind_of(name), self._counts
         if kind.depends_on_history:  # it stands for all that its view could be made of
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
+        if holds_item(value) and (self._gone_ids or counts.messages_redacted):
+            return True  # nobody can say what of the messages is in it
         if self._purge.cleared and name == "asked":
             return True  # written anew before its answer
         if self._purge.cleared and kind.last_in_force and value != self._plan and value not in self._usage:

@@ -32,6 +32,8 @@ EVENTS = (
     "context:usage",
     "context:summary",
     "context:summary_failed",
+    "context:native_compaction",
+    "context:native_fallback",
     "context:degraded",
     "context:log_lost_tail",
     "context:system_prompt_restored",

@@ -305,6 +305,7 @@ class PersistentContextManager:
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Learn that a provider refused the last view: as too long, or for its reasoning; the next one has less."""
         self._meter.on_error(event)
+        self._requests.native.on_error(event)
         await self._hear_refusal(event)
         await self._usage.settle(self._store)
 
@@ -335,6 +336,7 @@ class PersistentContextManager:
 
     async def close(self) -> None:
         """Write buffered records and close the log. May be called twice; a later call of any method opens it again."""
+        await self._requests.native.close()
         await self._usage.settle(self._store)
         await self._store.close()
 

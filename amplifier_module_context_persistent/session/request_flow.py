@@ -36,6 +36,7 @@ from ..view.readers import bond_of
 from ..window.request import ViewResult, sizes
 from .host import Host, NotRetainedError, provider_facts
 from .memory_files import is_memory_file
+from .native import NativeCompaction
 from .recognise import control_records
 from .store import Store
 from .summarizer import sum_up
@@ -67,7 +68,7 @@ class RequestFlow:
         is_child_session: bool = False,
     ) -> None:
         self._config, self._host, self._store, self._usage = config, host, store, usage
-        self._pending = pending
+        self._pending, self.native = pending, NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
         self._last: tuple[Ask, int] | None = None
         """The request before, and how many of its answers were without their reasoning."""
@@ -86,7 +87,10 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         ask = replace(await self._ask(token_budget, provider), retain=retain, hard_fit=hard_fit)
-        answer = await self._answer(ask)
+        answer = await self._answer(replace(ask, native=self.native.turn(provider, ask.facts)))
+        if answer.offer is not None:
+            count = (await self._store.open()).counter.count_text
+            self.native.start(provider, ask.facts, ask.tools_json, answer.offer, count)
         await self._report_left_out(ask, answer)
         self._usage.meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound, ask.facts.name, ask.facts.model)
@@ -145,6 +149,7 @@ class RequestFlow:
         if futile := answer.futile():
             await self._host.emit("context:compaction_futile", futile)
         await self._report_plan(answer)
+        await self.native.settle(answer)
         if is_due:
             made = answer.compaction
             messages = len(made.arrangement.items) if made is not None else answer.messages

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..compaction.native_offer import NativeTurn
 from ..compaction.request_limits import MARGIN_BYTES, budget_tokens, limits_of, room_besides
 from ..compaction.summary_span import Summary
 from ..config import Config
@@ -59,6 +60,8 @@ class Ask:
     """Whether a summary is to be made before a plan."""
     summary: Summary | None = None
     """What the provider made of the older part."""
+    native: NativeTurn | None = None
+    """What the provider can do with items of its own."""
 
 
 class ViewService:
@@ -180,6 +183,7 @@ class ViewService:
             plans_now=ask.force or ask.hard_fit,
             sums_up=ask.sums_up,
             summary=ask.summary,
+            native=ask.native,
         )
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:

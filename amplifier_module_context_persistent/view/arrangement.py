@@ -179,7 +179,7 @@ class _Arranger:
         groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
         renamed = unique_call_ids(groups, self._call_ids, self._wire)
         notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
-        native = _notice_position(groups, "") if how.native is not None and settled is None else -1
+        native = _first_talk(groups) if how.native is not None and settled is None else -1
         markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
         for position, group in enumerate(groups):
             head = group.head
@@ -365,6 +365,11 @@ def _notice_position(groups: Sequence[Group], before: str) -> int:
     if named is not None and before:
         return named
     return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
+
+
+def _first_talk(groups: Sequence[Group]) -> int:
+    """The first group that is no system text, nor stays so on the wire."""
+    return next((at for at, group in enumerate(groups) if group.head.late or not group.head.instructs), len(groups))
 
 
 INTERRUPTED = "[interrupted: this call has no result]"

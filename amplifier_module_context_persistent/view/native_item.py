@@ -59,7 +59,7 @@ class NativeItem:
         """
         message = record["message"]
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise ValueError("not a plan: its item is no message")
+            raise TypeError("its item is no message")
         return cls(
             provider=str(record["provider"]),
             model=str(record["model"]),

@@ -21,7 +21,6 @@ from .entry import Entry
 from .readers import without_bonds, without_chain, without_repeats
 from .wire import sendable
 
-
 _OWN = {"source": COMPACTION_SOURCE}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -198,8 +198,8 @@ class KeptEntries:
         return self.state.plan
 
     @property
-    def basis(self) -> Hashable:
-        """What a summary is valid for: this history under this plan."""
+    def basis(self) -> tuple[int, str]:
+        """What a summary, or an item, is valid for: this history under this plan."""
         return self._generation, self.plan.id if self.plan is not None else ""
 
     def last(self, log: Log) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..compaction.floor import OTHER_MESSAGES
+from ..compaction.native_offer import NativeTurn, Offer
 from ..compaction.planner import Compaction
 from ..compaction.request_limits import RequestLimits
 from ..compaction.summary_span import Span, Summary
@@ -50,6 +51,8 @@ class ViewRequest:
     """Whether a summary is to be made before a plan."""
     summary: Summary | None = None
     """What a provider made of the older part, for the plan that is to be made."""
+    native: NativeTurn | None = None
+    """What the provider can do with items; None where none is named."""
 
     @property
     def head(self) -> tuple[Message, ...]:
@@ -102,6 +105,10 @@ class ViewResult:
     """How many answers are shown without their reasoning, as what stood before it changed."""
     line: Hashable = ()
     """Stays the same while each view continues the one before it."""
+    offer: Offer | None = None
+    """What its provider may compact beside the conversation."""
+    fallback: str = ""
+    """Why the item that the plan before showed, or one that arrived, is not shown."""
     plan_error: str = ""
     """Why the plan could not be stored."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
@@ -35,6 +36,7 @@ from ..view.rules import last_human, late_results, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
 from .message_source import Extras, MessageSource
+from .native import cut_now, offer, refused_item, show_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
@@ -98,28 +100,70 @@ class Window:
         Raises:
             FloorError: the view cannot be made to fit.
         """
+        shown, basis = self.plan is not None and self.plan.native is not None, self._kept.basis
         self._take_in(log, request)
+        fallback, swapped = self._settle_native(log, request)
+        if shown and basis[0] != self._kept.basis[0] and (self.plan is None or self.plan.native is None):
+            fallback = "the history that it stands for was replaced"
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
+        made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins)
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
-        result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made)
-        is_due = self._throttle.wants_plan(request, tokens, messages, begins_turn=self._bound.begins_turn)
-        if is_due or self._may_grow(request, arrangement):
+        result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
+        begins_turn = self._bound.begins_turn
+        if request.native is not None and made is None and not request.plans_now:
+            cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if self._stores else None
+            begins_turn = begins_turn and cut is None and not request.native.runs
+            waits = (cut is not None or request.native.runs) and tokens <= request.budget_tokens
+        else:
+            cut, waits = None, False
+        is_due = not waits and self._throttle.wants_plan(request, tokens, messages, begins_turn=begins_turn)
+        if is_due or (not waits and self._may_grow(request, arrangement)):
             if request.sums_up:
                 return replace(result, is_due=True, span=self._span(log, request, arrangement))
             planned, floor = self._plan_within_bytes(log, request, tokens, messages)
             arrangement = planned.arrangement if planned is not None else arrangement
             is_due, floor = is_due or planned is not None, floor if is_due else None
             result = replace(result, is_due=is_due, compaction=planned or made, floor=floor)
+        view = self._render(log, arrangement, request)
         return replace(
             result,
-            view=self._render(log, arrangement, request),
+            view=view,
+            offer=offer(request, arrangement, view, cut, self._kept.basis, self._bound) if waits else None,
             items=arrangement.items,
             last=self._kept.last(log),
             bound=self._bound.bound,
             unbound=self._bound.left_out,
         )
+
+    def _settle_native(self, log: Log, request: ViewRequest) -> tuple[str, Compaction | None]:
+        """Let go of an item that this reader does not take, and show one that arrived.
+
+        Returns:
+            Why an item is not shown, and the plan that was made.
+
+        Raises:
+            FloorError: the view cannot be made to fit without the item.
+        """
+        if refused := refused_item(request, self.plan):
+            state = self._whole_log(log, request)
+            made, entries = self._compact_protected(log, request, state)
+            self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
+            settled: Compaction | str = self._bind_plan(log, request, made, entries)
+        else:
+            arrange = partial(self._arrange, log, request)
+            settled = show_item(log, request, self._kept, self._config, self._new_id, arrange) if self._stores else ""
+        if isinstance(settled, str):
+            return settled, None
+        plan = settled.plan
+        self._throttle.record_plan(plan.tokens_after, len(settled.arrangement.items), plan.budget_tokens)
+        return refused, settled
+
+    def _whole_log(self, log: Log, request: ViewRequest) -> PlanState:
+        """The state as if there were no plan."""
+        state = state_without_plan(log, self._source, request.budget_tokens, self._config)
+        return self._kept.with_whole(log, request.retained | log.index.pins, state)
 
     def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
         boundary = self._config.truncate_boundary
@@ -237,6 +281,8 @@ class Window:
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
         budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
+        if self.plan is not None and self.plan.native is not None:  # its item says nothing to our own engine
+            state = self._whole_log(log, request)
         try:
             made, entries = self._compact_protected(log, request, state)
             grown = self._grown(log, request, made)
@@ -316,7 +362,13 @@ class Window:
         if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
             return False
         room = int(request.budget_tokens * config.target_usage) - request.fixed_tokens
-        return plan is not None and not plan.summary and self._kept.state.left_out > 0 and 2 * tokens < room
+        return (
+            plan is not None
+            and not plan.summary
+            and plan.native is None
+            and self._kept.state.left_out > 0
+            and 2 * tokens < room
+        )
 
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
@@ -401,7 +453,10 @@ class Window:
             part = arranged.part(start, len(arranged.items))
             return render(part, lambda some: self._source.fetch(log, some), boundary=self._config.truncate_boundary)
 
-        return self._bound.bind(arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head)
+        native = self.plan.native if self.plan is not None else None
+        return self._bound.bind(
+            arranged, rendered, of=log.index, reader=reader, tools=request.tools, head=request.head, native=native
+        )
 
     def _wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:
         """What the reader of a request takes; strict rules hold from a newer log's beginning, else from a plan on."""

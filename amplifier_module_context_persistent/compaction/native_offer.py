@@ -1,0 +1,176 @@
+"""What a provider may compact of a view, and the plan that follows from its item. Pure.
+
+The item takes the place of the beginning of a view. The last message before the cut and the first one after it are of
+different roles on the wire: else the provider would join the two, and reasoning after the item would end (Claude docs,
+"Compaction and preserved thinking"). No tool group is split, no call in the beginning waits for a result, and what a
+person said last stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..config import NATIVE, Config
+from ..messages.message import Message
+from ..view.arrangement import INTERRUPTED, Arrangement, Item
+from ..view.entry import INSTRUCTING, Entry
+from ..view.native_item import NativeItem
+from ..view.plan import Plan
+from ..view.rules import tool_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The beginning of a view, for the provider to compact."""
+
+    messages: list[Message]
+    """It, with all system text of the view."""
+    first_kept: int
+    """The ordinal of the first message after it."""
+    basis: Hashable
+    """What an item of it is valid for."""
+    covers: int
+    tokens: int
+    seed: str
+    stands_for: tuple[str, ...]
+
+    def item(self, message: Message, tokens: int, provider: str, model: str) -> Ready:
+        """What came of it."""
+        return Ready(
+            NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for),
+            self.first_kept,
+            self.basis,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An item that arrived, for the next plan."""
+
+    item: NativeItem
+    first_kept: int
+    basis: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTurn:
+    """What a request's provider can do with items."""
+
+    refuses: Callable[[Message], str]
+    """Why it does not take an item back; empty where it does."""
+    ready: Ready | None = None
+    may_ask: bool = False
+    """Whether it can be asked for an item now."""
+    runs: bool = False
+    """Whether it is being asked."""
+    failed: Hashable = None
+    """The basis on which it gave none: it is asked again after the next plan."""
+
+
+def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
+    """The position of the first item that stays, with at least the newest `protected_recent` of the target.
+
+    None where there is no such place, or an item would free too little.
+    """
+    items, kept = arrangement.items, 0
+    recent = int(config.protected_recent * config.target_usage * budget_tokens)
+    open_from = next((at for at, item in enumerate(items) if _waits(item)), len(items))
+    last_person = max((at for at, item in enumerate(items) if item.entry is not None and item.entry.human), default=0)
+    for at in range(len(items) - 1, 0, -1):
+        kept += items[at].tokens
+        if at > last_person or at >= open_from or kept < recent or not _parts(items[at - 1], items[at]):
+            continue
+        after = fixed_tokens + kept + config.native_max_tokens
+        freed = fixed_tokens + arrangement.tokens - after
+        least = max(1, int(config.compact_min_gain * budget_tokens))
+        return at if freed >= least and after + least < config.native_start * budget_tokens else None
+    return None
+
+
+def _waits(item: Item) -> bool:
+    """Whether it stands in for a result that may still come."""
+    return item.inserted is not None and item.inserted.get("content") == INTERRUPTED
+
+
+def _parts(before: Item, after: Item) -> bool:
+    """Whether the view may be parted between two items."""
+    sides = _wire_role(before), _wire_role(after)
+    return (
+        after.entry is not None
+        and after.entry.ordinal >= 0
+        and after.entry.role in ("user", "assistant")
+        and {*sides} == {"user", "assistant"}
+    )
+
+
+def _wire_role(item: Item) -> str:
+    """The role that a provider sees; results are a user's. Late system text is shown as a user's reminder."""
+    role = item.entry.role if item.entry is not None else str((item.inserted or {}).get("role"))
+    if item.entry is not None and role in INSTRUCTING:
+        return "user" if item.entry.late else role
+    return "user" if role in ("tool", "function") else role
+
+
+def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
+    """The messages of a view to be compacted, and system text that stands later: providers may send it first.
+
+    Args:
+        view: the rendered view.
+        head: how many messages of system text head it.
+        cut: how many after these are to be compacted.
+    """
+    begin, rest = list(view[: head + cut]), view[head + cut :]
+    later = [message for message in rest if message.get("role") in INSTRUCTING]
+    first = next((at for at, message in enumerate(begin) if message.get("role") not in INSTRUCTING), len(begin))
+    return [*begin[:first], *later, *begin[first:]]
+
+
+def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
+    """What stays of a view's entries: from the first kept one on, and before it system text and what is pinned."""
+    at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
+    if at is None:
+        return []
+    older = tool_groups(entries[:at])
+    held = {e.ordinal for group in older for e in group.entries() if any(one.pinned for one in group.entries())}
+    stays = (entry for entry in entries[:at] if _still_holds(entry) or entry.ordinal in held)
+    return [*stays, *entries[at:]]
+
+
+def _still_holds(entry: Entry) -> bool:
+    """Whether it is system text; reminders that hooks gave later go into the item, as hooks give them again."""
+    return entry.instructs and not (entry.late and entry.source == "hook")
+
+
+def plan_with(
+    item: NativeItem, before: Plan | None, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
+) -> tuple[Plan, dict[str, int]]:
+    """The plan that shows an item, with what stays shown as the plan before it showed it.
+
+    Args:
+        item: the item.
+        before: the plan that was followed so far.
+        kept: the entries that stay.
+        cut_tokens: what the plan's cut messages come to.
+        plan: with an id, sizes and counts; the rest is filled in.
+    """
+    ids = [entry.id for entry in kept if entry.id]
+    named = frozenset(ids)
+    plan = replace(plan, keep=tuple(ids), strategy=NATIVE, native=item, step=before.step if before else 0)
+    if before is None:
+        return plan, {}
+    first = next((entry.id for entry in kept if entry.late or not entry.instructs), "")
+    cuts = {key: cut for key, cut in before.cuts.items() if key in named}
+    gaps = before.gaps and tuple(gap for gap in before.gaps if gap.before in named and gap.before != first)
+    shows_notice = before.notice_before in named and before.notice_before != first
+    plan = replace(
+        plan,
+        cuts=cuts,
+        silent=before.silent & named,
+        media={key: numbers for key, numbers in before.media.items() if key in named},
+        closed={key: calls for key, calls in before.closed.items() if key in named},
+        gaps=gaps,
+        notice=before.notice if shows_notice else "",
+        notice_before=before.notice_before if shows_notice else "",
+    )
+    return plan, {key: cut_tokens[key] for key in cuts if key in cut_tokens}

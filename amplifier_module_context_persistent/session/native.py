@@ -1,0 +1,217 @@
+"""Compaction by the provider, beside the conversation: one call in the background, and whether its item is taken back.
+
+The convention is that of Microsoft's provider modules (docs/compaction.md names the versions):
+`supports_native_compaction()`, `await compact_context(request)`, `validate_compacted_context(message)`, and
+`request_budget(request, context_estimate=...)`.
+
+Whatever goes wrong in them is no error of the session: the next plan is one of our own engine, over the whole log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import orjson
+from amplifier_core.message_models import ChatRequest, ToolSpec
+from amplifier_core.message_models import Message as ProviderMessage
+
+from ..compaction.native_offer import NativeTurn, Offer, Ready
+from ..config import NATIVE, Config
+from ..errors import NativeError
+from ..log.record import to_plain
+from ..messages.message import Message
+from ..window.request import ViewResult
+from .host import Host, ProviderFacts
+
+_LOST = "the view was full before the item arrived"
+
+
+class NativeCompaction:
+    """What one session's providers compact by themselves.
+
+    Args:
+        config: the policy.
+        host: gets the events.
+    """
+
+    def __init__(self, config: Config, host: Host) -> None:
+        self._config, self._host = config, host
+        self._task: asyncio.Task[None] | None = None
+        self._ready: Ready | None = None
+        self._failed: Hashable = None
+        """The basis of an offer that came to nothing: it is not made again before the next plan."""
+        self._refused = False
+        """Whether a provider refused a request with the item in force."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether a provider is being asked."""
+        return self._task is not None and not self._task.done()
+
+    def turn(self, provider: Any, facts: ProviderFacts) -> NativeTurn | None:
+        """What a request's provider can do; None where none is named."""
+        if provider is None or not facts.name:
+            return None
+        wanted = self._config.compaction_strategy == NATIVE and not self.runs and self._ready is None
+        may_ask = wanted and _supports(provider)
+        return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
+
+    async def settle(self, answer: ViewResult) -> None:
+        """Take in what became of an item: it is shown, it came too late, or it is not taken back."""
+        made = answer.compaction
+        if answer.fallback:
+            self._ready = None
+            await self.tell_fallback(answer.fallback)
+        elif made is not None and made.plan.native is not None:
+            self._ready = None
+        elif made is not None and answer.is_due and self.runs:
+            await self.close()
+            await self.tell_fallback(_LOST)
+
+    def start(
+        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, count: Callable[[str], int]
+    ) -> None:
+        """Ask a provider to compact the beginning of a view, in the background."""
+        if not self.runs:
+            self._task = asyncio.create_task(self._ask(provider, facts, tools_json, offer, count))
+
+    async def tell_fallback(self, reason: str) -> None:
+        """Say why our own engine plans instead."""
+        self._refused = False
+        await self._host.emit("context:native_fallback", {"reason": reason})
+
+    def on_error(self, event: Mapping[str, Any]) -> None:
+        """Learn that a provider refused a request for the item in it."""
+        error = event.get("error")
+        said = " ".join(map(str, error.values())) if isinstance(error, Mapping) else str(error or "")
+        self._refused = self._refused or "compaction" in said.lower()
+
+    async def close(self) -> None:
+        """Cancel the call; what has arrived is forgotten."""
+        task, self._task, self._ready = self._task, None, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+    def _why_refused(self, provider: Any, message: Message) -> str:
+        return "the provider refused a request with it" if self._refused else why_refused(provider, message)
+
+    async def _ask(
+        self, provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, count: Callable[[str], int]
+    ) -> None:
+        started = time.monotonic()
+        try:
+            message, usage = await compacted(provider, facts, tools_json, offer, self._config)
+        except NativeError as error:
+            self._failed = offer.basis
+            await self.tell_fallback(str(error))
+            return
+        tokens = item_tokens(message, usage, count)
+        self._ready = offer.item(message, tokens, facts.name, facts.model)
+        payload = {"provider": facts.name, "model": facts.model, "covered_messages": offer.covers}
+        sizes = {"request_tokens": offer.tokens, "item_tokens": tokens, "seconds": round(time.monotonic() - started, 3)}
+        reported = {key: n for key in ("input_tokens", "output_tokens") if isinstance(n := usage.get(key), int)}
+        await self._host.emit("context:native_compaction", {**payload, **sizes, **reported})
+
+
+def _supports(provider: Any) -> bool:
+    """Whether a provider compacts by itself, as far as it says."""
+    supports, compact = (getattr(provider, name, None) for name in ("supports_native_compaction", "compact_context"))
+    try:
+        return callable(compact) and callable(supports) and supports() is True
+    except Exception:  # noqa: BLE001 - a provider's fault is an answer too
+        return False
+
+
+def why_refused(provider: Any, message: Message) -> str:
+    """Why a provider's module does not take an item back; empty where it does."""
+    validate = getattr(provider, "validate_compacted_context", None)
+    if not callable(validate):
+        return "the provider's module cannot validate it"
+    try:
+        taken = validate(copy.deepcopy(message))
+    except Exception as error:  # noqa: BLE001 - likewise
+        return f"the provider's module refuses it: {type(error).__name__}"
+    return "" if taken is True else "the provider's module does not take it back"
+
+
+async def compacted(
+    provider: Any, facts: ProviderFacts, tools_json: str, offer: Offer, config: Config
+) -> tuple[Message, Mapping[str, Any]]:
+    """Have a provider compact the beginning of a view.
+
+    Returns:
+        The message that carries the item, and the usage that was reported.
+
+    Raises:
+        NativeError: it failed, took too long, or gave nothing that could be carried; says which.
+    """
+    try:
+        request = ChatRequest(
+            messages=[ProviderMessage(**message) for message in offer.messages],
+            tools=[ToolSpec(**tool) for tool in orjson.loads(tools_json or "[]")] or None,
+            model=facts.model or None,
+            max_output_tokens=config.native_max_tokens,
+            metadata={"purpose": "context-compaction", "native_compaction_request_context": True},
+        )
+        async with asyncio.timeout(config.native_timeout_s):
+            result = await provider.compact_context(request)
+    except TimeoutError as error:
+        raise NativeError(f"there was no item within {config.native_timeout_s:g} s") from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise NativeError("the provider's call was cancelled") from error
+    except Exception as error:
+        raise NativeError(f"the provider failed: {type(error).__name__}") from error
+    message = result.get("message") if isinstance(result, Mapping) and result.get("kind") == "native" else None
+    try:
+        plain = to_plain(message)  # type: ignore[arg-type]  # it is checked
+    except (TypeError, ValueError) as error:
+        raise NativeError("the provider gave no item that can be stored") from error
+    if plain != message or plain.get("role") not in ("user", "assistant") or plain.get("content") is None:
+        raise NativeError("the provider gave no item that can be stored")
+    if refused := why_refused(provider, plain):
+        raise NativeError(refused)
+    usage = result.get("usage")
+    return plain, usage if isinstance(usage, Mapping) else {}
+
+
+def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:
+    """What an item comes to: its readable parts, and for what is encrypted what the provider says it wrote."""
+    sealed: list[str] = []
+    readable = _without_sealed({**message, "content": None}, sealed)
+    written = usage.get("output_tokens")
+    told = written if isinstance(written, int) and written > 0 else count("".join(sealed))
+    return count(orjson.dumps(readable).decode()) + (told if sealed else 0)
+
+
+def _without_sealed(value: Any, sealed: list[str]) -> Any:
+    if isinstance(value, dict):
+        sealed += [str(value["encrypted_content"])] if value.get("encrypted_content") else []
+        hidden = ("encrypted_content", "signature")
+        return {key: _without_sealed(inner, sealed) for key, inner in value.items() if key not in hidden}
+    return [_without_sealed(inner, sealed) for inner in value] if isinstance(value, list) else value
+
+
+async def counted_by(provider: Any, request: ChatRequest, estimate: int) -> tuple[int, int] | None:
+    """What a provider says that a request comes to, and the most that it takes; None where it says nothing for sure."""
+    budget = getattr(provider, "request_budget", None)
+    if not callable(budget):
+        return None
+    try:
+        said = budget(request, context_estimate=estimate)
+        if inspect.isawaitable(said):
+            said = await said
+        measured = said["measurement"]["kind"] == "provider_count"
+        tokens, most = said["estimated_input_tokens"], said["input_limit_tokens"]
+    except Exception:  # noqa: BLE001 - then our own count decides, as everywhere
+        return None
+    counts = measured and all(type(number) is int and number > 0 for number in (tokens, most))
+    return (tokens, most) if counts else None

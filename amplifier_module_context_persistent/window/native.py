@@ -1,0 +1,113 @@
+"""A window's part in compaction by a provider: what it is offered, and the plan that shows the item which arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+from ..compaction.native_offer import Offer, cut_of, kept_after, offered, plan_with
+from ..compaction.planner import Compaction
+from ..config import Config
+from ..log.base import Log
+from ..messages.message import Message
+from ..view.arrangement import Arrangement
+from ..view.bound import BoundViews
+from ..view.plan import Plan
+from .plan_state import KeptEntries, mark
+from .request import ViewRequest
+
+_OTHER_READER = "the provider or its model is another one"
+
+
+def refused_item(request: ViewRequest, plan: Plan | None) -> str:
+    """Why a request's provider does not take the item of a plan; empty where it does, and where none is named."""
+    if request.native is None or plan is None or plan.native is None:
+        return ""
+    if not plan.native.is_for(request.provider_name, request.model):
+        return _OTHER_READER
+    return request.native.refuses(plan.native.message)
+
+
+def cut_now(config: Config, request: ViewRequest, arrangement: Arrangement, tokens: int, basis: Hashable) -> int | None:
+    """Where the item that a request's provider may be asked for now would end; None where it may not be asked."""
+    native = request.native
+    if (
+        native is None
+        or not native.may_ask
+        or basis == native.failed
+        or tokens < config.native_start * request.budget_tokens
+    ):
+        return None
+    return cut_of(arrangement, config, request.budget_tokens, request.fixed_tokens)
+
+
+def offer(
+    request: ViewRequest,
+    arrangement: Arrangement,
+    view: list[Message],
+    cut: int | None,
+    basis: Hashable,
+    bound: BoundViews,
+) -> Offer | None:
+    """The beginning of a view, for its provider to compact; None without a cut."""
+    first = arrangement.items[cut].entry if cut is not None else None
+    if cut is None or first is None:
+        return None
+    tokens = request.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut])
+    messages = offered(view, len(request.head), cut)
+    return Offer(messages, first.ordinal, basis, cut, tokens, bound.seed, bound.chains_before(cut))
+
+
+def show_item(
+    log: Log,
+    request: ViewRequest,
+    entries: KeptEntries,
+    config: Config,
+    new_id: Callable[[], str],
+    arrange: Callable[[], Arrangement],
+) -> Compaction | str:
+    """Make and follow the plan that shows the item which arrived.
+
+    Returns:
+        It; or why the item is not shown, and nothing where there is none, or it has to wait.
+
+    Args:
+        log: the log.
+        request: the request.
+        entries: the window's entries.
+        config: the policy.
+        new_id: makes the id of the new plan.
+        arrange: arranges the view under the plan in force.
+    """
+    ready = request.native.ready if request.native is not None else None
+    if ready is None:
+        return ""
+    if not ready.item.is_for(request.provider_name, request.model):
+        return _OTHER_READER
+    if ready.basis != entries.basis:
+        return "the history or its plan changed before the item arrived"
+    state, before = entries.state, arrange()
+    shown = mark(entries.entries(log, has_factory=request.has_factory), pins=log.index.pins, retained=frozenset())
+    kept = kept_after(shown, ready.first_kept)
+    ordinals = frozenset(entry.ordinal for entry in kept)
+    sizes = (state.cut_tokens.get(entry.id, entry.tokens) for entry in kept)
+    if not kept or ready.item.tokens + sum(sizes) >= before.tokens:
+        return "the item frees too little"
+    if not request.retained <= ordinals:
+        return ""
+    plan = Plan(
+        id=new_id(),
+        upto=next((entry.id for entry in reversed(state.entries) if entry.id), ""),
+        keep=(),
+        dropped=state.left_out + len(shown) - len(kept),
+        budget_tokens=request.budget_tokens,
+        target_tokens=int(request.budget_tokens * config.target_usage),
+        tokens_before=request.fixed_tokens + before.tokens,
+    )
+    plan, cut_tokens = plan_with(ready.item, state.plan, kept, state.cut_tokens, plan)
+    made = Compaction(plan, before, cut_tokens, ordinals)
+    entries.follow_plan(log, made, state, has_factory=request.has_factory)
+    arrangement = arrange()
+    plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+    entries.state = replace(entries.state, plan=plan)
+    return replace(made, plan=plan, arrangement=arrangement)

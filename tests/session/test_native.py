@@ -1,0 +1,216 @@
+"""The strategy `native`: what the provider compacts is shown where it is valid, and our own engine plans elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent import PersistentContextManager
+from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
+from tests.support.recorded_sessions import assert_proved
+
+BUDGET = 6_000
+MODULES = pytest.mark.parametrize("module", [ClaudeModule, OpenAIModule])
+
+
+class Events:
+    """A coordinator that keeps events."""
+
+    def __init__(self) -> None:
+        self.hooks, self.display_system, self.config = self, None, {}
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    async def emit(self, event: str, payload: dict[str, Any]) -> None:
+        self.events.append((event, payload))
+
+    def get_capability(self, _name: str) -> None:
+        return None
+
+    def get(self, _kind: str) -> dict[str, Any]:
+        return {}
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        return [payload for name, payload in self.events if name == event]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [payload["reason"] for payload in self.of("context:native_fallback")]
+
+
+def opened(path: Path, host: Events | None = None, **options: Any) -> PersistentContextManager:
+    given = {"max_tokens": BUDGET, "tokenizer": "estimate", "compaction_strategy": "native", "native_max_tokens": 300}
+    return PersistentContextManager(path, coordinator=host, session_id="s", **{**given, **options})
+
+
+async def turn(manager: PersistentContextManager, provider: NativeModule, text: str = "question ") -> list[Message]:
+    """One turn: a person's words, the request, its answer; the view."""
+    await manager.add_message({"role": "user", "content": text * 90})
+    view = await manager.get_messages_for_request(provider=provider)
+    await manager.add_message(provider.send(view))
+    await asyncio.sleep(0.01)  # a compaction that runs beside it arrives
+    return view
+
+
+def item_of(view: list[Message]) -> Message | None:
+    return next((m for m in view if "Native compacted" in str(m["content"])), None)
+
+
+async def until_item(manager: PersistentContextManager, provider: NativeModule, most: int = 120) -> list[Message]:
+    for _ in range(most):
+        view = await turn(manager, provider)
+        if item_of(view) is not None:
+            return view
+    raise AssertionError("no item was shown")
+
+
+@MODULES
+async def test_an_item_takes_the_place_of_the_beginning(tmp_path: Path, module: type[NativeModule]) -> None:
+    """It comes first and unchanged, what follows is whole, and no request is refused."""
+    provider, host = module(), Events()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        before = await until_item(manager, provider)
+        assert before[0] == item_of(before)
+        history = await manager.get_messages()
+        tail = [m["content"] for m in before[1:] if m["role"] == "user"]
+        assert tail == [m["content"] for m in history if m["role"] == "user"][-len(tail) :]
+        for _ in range(40):
+            await turn(manager, provider)
+        assert not provider.refusals
+        assert not host.reasons
+        told = host.of("context:native_compaction")
+        assert len(told) == len(provider.compacted) > 1
+        assert told[0]["covered_messages"] > 2
+        assert told[0]["input_tokens"] > 0
+        made = [payload for payload in host.of("context:compaction") if payload["strategy"] == "native"]
+        assert len(made) >= len(told) - 1
+        assert all(p["after_tokens"] < p["before_tokens"] for p in made)
+    assert_proved(tmp_path / "s.jsonl", provider.requests)
+
+
+async def test_the_thinking_of_kept_turns_stays(tmp_path: Path) -> None:
+    """Where the documentation says that it stays valid, it is sent, through several items."""
+    provider = ClaudeModule()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        for _ in range(3):
+            view = await until_item(manager, provider)
+            answers = [m for m in view if m["role"] == "assistant"]
+            assert answers
+            assert all(m["content"][0]["type"] == "thinking" for m in answers)
+            for _ in range(8):
+                await turn(manager, provider)
+    assert not provider.refusals
+    assert len(provider.compacted) >= 2
+
+
+async def test_no_reasoning_stays_where_no_documentation_says_so(tmp_path: Path) -> None:
+    """OpenAI's window is used as it is; reasoning from before it is left out, later reasoning is shown."""
+    provider = OpenAIModule()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        view = await until_item(manager, provider)
+        assert not any("openai:reasoning_items" in m["metadata"] for m in view[1:] if m["role"] == "assistant")
+        view = await turn(manager, provider)
+        assert "openai:reasoning_items" in [m for m in view if m["role"] == "assistant"][-1]["metadata"]
+    assert not provider.refusals
+
+
+@MODULES
+async def test_an_item_is_the_same_after_a_restart(tmp_path: Path, module: type[NativeModule]) -> None:
+    """Byte for byte, and the views that show it are proved by their receipts."""
+    provider = module()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        item = copy.deepcopy(item_of(await until_item(manager, provider)))
+    async with opened(tmp_path / "s.jsonl") as manager:
+        again = item_of(await turn(manager, provider))
+        assert json.dumps(again) == json.dumps(item)
+        again["metadata"].clear()
+        assert json.dumps(item_of(await turn(manager, provider))) == json.dumps(item)
+    assert not provider.refusals
+    assert_proved(tmp_path / "s.jsonl", provider.requests)
+
+
+def _other_model(provider: NativeModule) -> NativeModule:
+    return type(provider)(model=f"{provider.default_model}-mini")
+
+
+def _does_not_validate(provider: NativeModule) -> NativeModule:
+    provider.accepts = False
+    return provider
+
+
+def _cannot_validate(provider: NativeModule) -> NativeModule:
+    provider.validate_compacted_context = None  # type: ignore[assignment, method-assign]
+    return provider
+
+
+@MODULES
+@pytest.mark.parametrize("change", [_other_model, _does_not_validate, _cannot_validate])
+async def test_our_own_engine_plans_at_once_where_an_item_is_not_taken(
+    tmp_path: Path, module: type[NativeModule], change: Any
+) -> None:
+    """Over the whole log, with one event that says why; nothing that was said is lost."""
+    provider, host = module(), Events()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        await until_item(manager, provider)
+        provider = change(provider)
+        view = await turn(manager, provider)
+        assert item_of(view) is None
+        assert len(host.reasons) == 1
+        assert any("left out" in str(m["content"]) or "compact" in str(m["content"]) for m in view)
+        for _ in range(3):
+            await turn(manager, provider)
+        assert len(host.reasons) == 1
+        assert not provider.refusals
+
+
+@MODULES
+@pytest.mark.parametrize(
+    "fails", [RuntimeError("no"), asyncio.CancelledError(), NotImplementedError(), ValueError("pending calls")]
+)
+async def test_a_call_that_fails_leaves_it_to_our_own_engine(
+    tmp_path: Path, module: type[NativeModule], fails: BaseException
+) -> None:
+    """It is told once, asked again after the next plan, and no request waits or fails."""
+    provider, host = module(), Events()
+    provider.fails = fails
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        while not provider.compacted:
+            await turn(manager, provider)
+        assert len(host.reasons) == 1
+        while not host.of("context:compaction"):
+            await turn(manager, provider)
+        assert len(provider.compacted) == len(host.reasons) == 1
+        provider.fails = None
+        await until_item(manager, provider)
+        assert len(host.reasons) == 1
+        assert not provider.refusals
+
+
+async def test_no_request_waits_for_an_item(tmp_path: Path) -> None:
+    """While the view fits, it goes on as it was; where it would not, our own engine plans and the call is cancelled."""
+    provider, host = ClaudeModule(), Events()
+    provider.gate = asyncio.Event()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        while not host.of("context:compaction"):
+            await turn(manager, provider)
+        assert host.reasons == ["the view was full before the item arrived"]
+        assert host.of("context:compaction")[0]["strategy"] == "truncate"
+        assert host.of("context:pre_compact")[0]["tokens"] > BUDGET
+        assert not provider.refusals
+        while len(provider.compacted) < 2:
+            await turn(manager, provider)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
+    """The event says how long was waited."""
+    provider, host = ClaudeModule(), Events()
+    provider.gate = asyncio.Event()
+    async with opened(tmp_path / "s.jsonl", host, native_timeout_s=0.001) as manager:
+        while not host.reasons:
+            await turn(manager, provider)
+        assert host.reasons == ["there was no item within 0.001 s"]
