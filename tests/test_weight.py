@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_873, "tests": 29_042}
-MOST_FILES = {PACKAGE: 299, "tests": 417}
+MOST_STATEMENTS = {PACKAGE: 23_206, "tests": 29_311}
+MOST_FILES = {PACKAGE: 303, "tests": 419}
 
 
 def statements_in(source: Path) -> int:
