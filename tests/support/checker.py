@@ -376,17 +376,17 @@ def _unanswered(history: Messages) -> dict[str, bool]:
 
     Nothing is said of a result that came after the model had answered without it: its stand-in stays until a plan.
     """
-    callers = Counter(call_id for message in history for call_id in _call_ids(message))
+    calls = [_call_ids(message) for message in history]
+    callers = Counter(call_id for called in calls for call_id in called)
+    caller: dict[str, int] = {}
     missing: dict[str, bool] = {}
-    for message in history:
-        for call_id in _call_ids(message):
+    for at, (message, called) in enumerate(zip(history, calls, strict=True)):
+        for call_id in called:
             if callers[call_id] == 1:
-                missing[call_id] = True
+                missing[call_id], caller[call_id] = True, at
         if message.get("role") == "tool" and (call_id := message.get("tool_call_id")) in missing:
             missing[call_id] = False
-            caller = next(at for at, one in enumerate(history) if call_id in _call_ids(one))
-            end = next(at for at, one in enumerate(history) if one is message)
-            roles = [one.get("role") for one in history[caller:end]]
+            roles = [one.get("role") for one in history[caller[call_id] : at]]
             if ("assistant", True) in zip(roles[1:], [role != "assistant" for role in roles], strict=False):
                 del missing[call_id]
     return missing

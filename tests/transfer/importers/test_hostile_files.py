@@ -47,7 +47,7 @@ def test_a_line_that_memory_may_not_hold(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     with source.open("wb") as file:
         file.write(json.dumps(SAYS).encode() + b'\n{"type":"user","message":{"content":"')
-        file.seek(400 << 20, os.SEEK_CUR)
+        file.seek(200 << 20, os.SEEK_CUR)
         file.write(b'"}}\n' + json.dumps({**SAYS, "uuid": "v"}).encode() + b"\n")
     script = (
         "import sys\n"
