@@ -187,7 +187,7 @@ def _purge(planned: list[_Planned], what: Purge, *, dry_run: bool, yes: bool) ->
 def _purge_one(one: _Planned, what: Purge) -> None:
     done = purge_log(one.path, what, now=utc_now)
     if one.own is not None:
-        _, because = update_host_files(one.path, stamp=None)
+        _, because = update_host_files(one.path, time=None)
         if because:
             say(f"{one.own} stays as it is: {because}; close it, then purge again.")
     if done != one.counts:

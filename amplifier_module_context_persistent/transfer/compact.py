@@ -33,6 +33,7 @@ from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.thresholds import matters, needs_plan
 from ..window.window import Window
+from .copy_messages import append_all
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 """The strategies that ask nobody for a summary."""
@@ -237,9 +238,4 @@ def _append(log: Log, record: bytes, known: tuple[int, str]) -> None:
             raise CompactError("the session was compacted or reset meanwhile; look at it, and try again")
         return [record]
 
-    try:
-        (outcome,) = log.append([prepare])
-    finally:
-        log.close()
-    if isinstance(outcome, Exception):
-        raise outcome
+    append_all(log, prepare)

@@ -1,5 +1,7 @@
 """Copying messages from one log into a new one: what an import and a fork have in common (`copy_log` copies all bytes).
 
+Whoever adds records to a log from outside uses `append_all`.
+
 A message keeps its content, its timestamp and its id, given or derived. Only where an earlier message has the same id
 does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
 reported with the reason.
@@ -9,17 +11,20 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from ..errors import LogUnreadableError, RecordError
-from ..log.base import ReadableLog
+from ..log.base import Log, ReadableLog
 from ..log.batch import SEAL_BYTES
+from ..log.index import Index
 from ..log.open import new_log
 from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, message_id_of, seal, to_plain
 from ..messages.metadata import given_id, timestamp_of
 from .importers.account import Loss
 
+_BATCH_BYTES = 4 << 20
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
 
@@ -105,6 +110,34 @@ def torn_tail(reader: LogReader) -> list[Loss]:
         return []
     line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
     return [Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
+
+
+Prepare = Callable[[Index], list[bytes]]
+
+
+def append_all(log: Log, prepare: Prepare, bodies: Iterable[bytes] = ()) -> None:
+    """Append what `prepare` gives under the lock, then the bodies, a few MB at a time; the log is closed.
+
+    Raises:
+        LogError: the log took not all of them.
+    """
+    with closing(log):
+        _append(log, prepare)
+        batch, size = list[bytes](), 0
+        for body in bodies:
+            batch.append(body)
+            size += len(body)
+            if size > _BATCH_BYTES:
+                _append(log, batch)
+                batch, size = [], 0
+        if batch:
+            _append(log, batch)
+
+
+def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
+    (outcome,) = log.append([bodies if callable(bodies) else lambda _: bodies])
+    if isinstance(outcome, Exception):
+        raise outcome
 
 
 class NewLog:

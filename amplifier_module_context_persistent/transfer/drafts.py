@@ -27,7 +27,7 @@ from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_messages import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
-from .importers.fields import iso_time
+from .importers.fields import iso_time, total
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
@@ -236,7 +236,7 @@ class Drafts:
             upto=draft.ids[-1],
             keep=tuple(draft.ids[position] for position in kept),
             notice=notice,
-            tokens_before=event.tokens_before or draft.counted,
+            tokens_before=total(event.tokens_before) or draft.counted,
             tokens_after=after,
             strategy=IMPORTED,
         )

@@ -96,12 +96,12 @@ def write_host_files(
     return [os.fspath(target) for target in targets]
 
 
-def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str], str]:
+def update_host_files(log: str | Path, *, time: str | None) -> tuple[list[str], str]:
     """Bring the host's files in step with a log whose history was cut or purged.
 
     Args:
         log: the log.
-        stamp: keep the old files beside them, under names that this makes unique, such as a time; None to keep none.
+        time: keep the old files beside them, under names with this time; None to keep none.
 
     Returns:
         The files that were changed, and why none was, if there are any.
@@ -114,14 +114,14 @@ def update_host_files(log: str | Path, *, stamp: str | None) -> tuple[list[str],
     if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
         return [], ""
     is_open = is_held(log)
-    if is_open or (is_open is None and stamp is not None):
+    if is_open or (is_open is None and time is not None):
         return [], "the session is open" if is_open else "this system does not tell whether the session is open"
     changed = [os.fspath(target)]
     with Transcript(log) as transcript:
-        _keep(target, stamp)
+        _keep(target, time)
         _write(target, transcript_lines(transcript.messages()), replace=True)
         if fields := read_metadata(directory):
-            _keep(metadata, stamp)
+            _keep(metadata, time)
             changed_fields = {**fields, "turn_count": host_turns(transcript.messages())}
             _write(metadata, [_pretty(changed_fields)], replace=True)
             changed.append(os.fspath(metadata))
@@ -225,8 +225,9 @@ def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
         yield json.dumps(written).encode() + b"\n"
 
 
-def _keep(path: Path, stamp: str | None) -> None:
-    if stamp is not None:
+def _keep(path: Path, time: str | None) -> None:
+    if time is not None:
+        stamp = "".join(filter(str.isdigit, time))
         _write(path.with_name(f"{path.name}.bak-context-persistent-{stamp}"), [path.read_bytes()])
 
 

@@ -20,11 +20,12 @@ from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
 from .copy_log import copy_log
+from .copy_messages import append_all
 from .host_files import write_host_files
 from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss
 from .importers.source import ImportRefusedError, Source
-from .write_import import Destination, ImportConflictError, append_all, open_earlier, place_of
+from .write_import import Destination, ImportConflictError, open_earlier, place_of
 
 
 def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
@@ -126,8 +127,7 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
                 raise ImportConflictError("the copy was changed meanwhile; import again")
             return first
 
-        with closing(open_log(target)) as log:
-            append_all(log, begin, bodies)
+        append_all(open_log(target), begin, bodies)
     return len(reader.index) - known, False
 
 

@@ -23,6 +23,7 @@ from ..log.reset_record import ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
+from .copy_messages import append_all
 from .host_files import update_host_files
 
 
@@ -113,8 +114,8 @@ def rewind_session(
         return done
     reset_id, time = new_id(), now()
     log = open_log(found, lock_timeout_s=lock_timeout_s)
-    _append(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
-    changed, because = update_host_files(found, stamp="".join(filter(str.isdigit, time)))
+    append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
+    changed, because = update_host_files(found, time=time)
     return replace(done, host_files=changed, host_files_because=because)
 
 
@@ -133,12 +134,3 @@ def _reset(
         return [*bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare
-
-
-def _append(log: Log, prepare: Callable[[Index], list[bytes]]) -> None:
-    try:
-        (outcome,) = log.append([prepare])
-    finally:
-        log.close()
-    if isinstance(outcome, Exception):
-        raise outcome

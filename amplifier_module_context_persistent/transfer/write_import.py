@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ..config import Config
 from ..errors import ContextPersistentError, LogUnreadableError
-from ..log.base import Log, ReadableLog
+from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.location import location_of, stored_name
 from ..log.not_a_log import check_is_log
@@ -27,7 +27,7 @@ from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.wire import header_marks
-from .copy_messages import NewLog
+from .copy_messages import NewLog, append_all
 from .drafts import Draft, Drafts
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account
@@ -143,10 +143,7 @@ def place_of(
     return os.path.abspath(f"{stem}{suffix}{ending}")
 
 
-_BATCH_BYTES = 4 << 20
 _PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
-
-Prepare = Callable[[Index], list[bytes]]
 
 
 class ImportConflictError(ContextPersistentError, ValueError):
@@ -326,12 +323,9 @@ class SessionWriter:
             there = max(0, earlier.records - start)
             following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
             start = min(start + there, following)
-        try:
-            append_all(log, begin, [*draft.bodies[start:], *draft.calibrations()])
-        finally:
-            log.close()
+        append_all(log, begin, [*draft.bodies[start:], *draft.calibrations()])
         if earlier.kept < earlier.live:
-            update_host_files(target.path, stamp="".join(filter(str.isdigit, self.now())))
+            update_host_files(target.path, time=self.now())
 
     def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
         """The plan in force before a record, which a reset voids."""
@@ -376,27 +370,3 @@ def _check_may_be_cut(target: Target, found: EarlierImport, *, is_untouched: boo
             f"session {target.session_id or target.path} was imported before, and its source begins with another "
             "message now; import it under another id (--session)"
         )
-
-
-def append_all(log: Log, begin: Prepare, bodies: Iterable[bytes]) -> None:
-    """Append what `begin` gives under the lock, then the bodies, a few MB at a time.
-
-    Raises:
-        LogError: the log took not all of them.
-    """
-    _append(log, begin)
-    batch, size = list[bytes](), 0
-    for body in bodies:
-        batch.append(body)
-        size += len(body)
-        if size > _BATCH_BYTES:
-            _append(log, batch)
-            batch, size = [], 0
-    if batch:
-        _append(log, batch)
-
-
-def _append(log: Log, bodies: list[bytes] | Prepare) -> None:
-    (outcome,) = log.append([bodies if callable(bodies) else lambda _: bodies])
-    if isinstance(outcome, Exception):
-        raise outcome

@@ -11,7 +11,20 @@ from typing import Any
 
 from .account import Account
 from .events import Event, MessageRead, SessionStart
-from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
+from .fields import (
+    Message,
+    assistant,
+    blocks_of,
+    call,
+    items,
+    mapping,
+    metadata,
+    plain_content,
+    result,
+    text,
+    total,
+    usage_of,
+)
 from .request_bodies import document_messages, facts_of, messages_of, sampled
 from .source import Sample, Source
 
@@ -35,16 +48,12 @@ def usage(reported: Any) -> dict[str, Any]:
 
 def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
     """The content blocks of an assistant's message, and its calls."""
-    if isinstance(content, str):
-        return ([{"type": "text", "text": content}] if content else []), []
     blocks, calls = [], []
-    for block in items(content):
-        if isinstance(block, dict) and block.get("type") == "tool_use" and text(block.get("id")):
+    for block in blocks_of(content):
+        if block.get("type") == "tool_use" and text(block.get("id")):
             calls.append(call(block["id"], text(block.get("name")), block.get("input")))
-        elif isinstance(block, dict):
+        else:
             blocks.append(block)
-        elif isinstance(block, str):
-            blocks.append({"type": "text", "text": block})
     return blocks, calls
 
 
@@ -58,11 +67,10 @@ def user_messages(content: Any, message_id: str, time: Any, names: Mapping[str, 
         names: tool names by call id.
         more: further metadata of what is said.
     """
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else items(content)
     said: list[Message] = []
     given = 0
-    for block in blocks:
-        if isinstance(block, dict) and block.get("type") == "tool_result":
+    for block in blocks_of(content):
+        if block.get("type") == "tool_result":
             given += 1
             call_id = text(block.get("tool_use_id"))
             own = message_id if given == 1 else f"{message_id}-{given}"
@@ -70,10 +78,8 @@ def user_messages(content: Any, message_id: str, time: Any, names: Mapping[str, 
             yield result(
                 call_id, names.get(call_id, ""), _output(block.get("content")), metadata(own, time, is_error=failed)
             )
-        elif isinstance(block, dict):
+        else:
             said.append(block)
-        elif isinstance(block, str):
-            said.append({"type": "text", "text": block})
     if said:
         own = message_id if not given else f"{message_id}-{given + 1}"
         yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}
@@ -81,9 +87,7 @@ def user_messages(content: Any, message_id: str, time: Any, names: Mapping[str, 
 
 def _output(content: Any) -> Any:
     if isinstance(content, list):
-        return plain_content(
-            [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in content]
-        )
+        return plain_content(blocks_of(content))
     return "" if content is None else content
 
 
@@ -115,9 +119,7 @@ class Anthropic:
         yield SessionStart("session", "", facts, text(facts.get("session_id")))
         system = mapping(document).get("system")
         if system:
-            said = (
-                system if isinstance(system, str) else plain_content([b for b in items(system) if isinstance(b, dict)])
-            )
+            said = plain_content(blocks_of(system))
             yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
         names: dict[str, str] = {}
         for number, message in messages_of(source, account):

@@ -16,6 +16,7 @@ from .fields import (
     Message,
     as_text,
     assistant,
+    blocks_of,
     call,
     items,
     mapping,
@@ -24,10 +25,12 @@ from .fields import (
     result,
     session_name,
     text,
+    text_block,
+    thinking_block,
     usage_of,
 )
 from .openai import image_from
-from .source import ImportRefusedError, Sample, Source
+from .source import ImportRefusedError, Sample, Source, entries_of
 
 _MOST_DEPTH = 8
 _STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})
@@ -54,7 +57,6 @@ class Atif:
         document = source.document()
         if not _is_trajectory(document):
             raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
-        account.unit = "entry"
         yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
 
 
@@ -78,13 +80,8 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
     )
     yield start
     reader = _Steps(account, text(agent.get("model_name")))
-    first = account.lines
-    for number, step in enumerate(document["steps"], 1):
-        account.next_line()
-        if isinstance(step, dict):
-            yield from reader.take(first + number, step)
-        else:
-            account.lose(first + number, "a step that is no JSON object")
+    for number, step in entries_of(document["steps"], account):
+        yield from reader.take(number, step)
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
         if not _is_trajectory(inner) or depth >= _MOST_DEPTH:
             account.next_line()
@@ -143,12 +140,10 @@ class _Steps:
 
     def _agent(self, number: int, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Iterator[Event]:
         said = _content(step.get("message"))
-        blocks: list[Message] = [{"type": "text", "text": said}] if isinstance(said, str) and said else []
-        blocks = said if isinstance(said, list) else blocks
         thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
         if not thoughts and (thought := text(step.get("reasoning_content"))):
-            thoughts = [{"type": "thinking", "thinking": thought, "signature": None}]
-        blocks = [*thoughts, *blocks]
+            thoughts = [thinking_block(thought)]
+        blocks = [*thoughts, *blocks_of(said)]
         asked = [mapping(one) for one in items(step.get("tool_calls"))]
         ids = [text(one.get("tool_call_id")) or f"{message_id}-call{at}" for at, one in enumerate(asked, 1)]
         calls = [
@@ -215,7 +210,7 @@ def _content(content: Any) -> Any:
         given = mapping(part)
         source = mapping(given.get("source"))
         if given.get("type") == "text":
-            blocks.append({"type": "text", "text": text(given.get("text"))})
+            blocks.append(text_block(text(given.get("text"))))
         elif given.get("type") == "image" and source:
             blocks.append(_image(text(source.get("path")), text(source.get("media_type"))))
         elif given:

@@ -138,15 +138,15 @@ def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agen
     yield start
     yield from messages_of(file, [index for at, index in enumerate(talk) if roots[at] < 0])
     left = [at for at, root in enumerate(roots) if root == at]
-    yield from branches((_branch(file, root, talk, roots, parents) for root in left), account)
+    found = (_branch(file, root, talk, roots, parents) for root in left)
+    yield from branches(found, account, file.facts, file.session_id)
 
 
 def _branch(file: SessionFile, root: int, talk: Sequence[int], roots: Sequence[int], parents: Sequence[int]) -> Branch:
     first = file.entries[talk[root]]
-    name = session_name(first.uuid[:13]) or f"line{first.line}"
-    start = SessionStart("branch", name, dict(file.facts), file.session_id)
     common = messages_of(file, [talk[at] for at in common_with(root, roots, parents)])
-    return Branch(first.line, start, common, messages_of(file, [talk[at] for at, r in enumerate(roots) if r == root]))
+    own = messages_of(file, [talk[at] for at, other in enumerate(roots) if other == root])
+    return Branch(first.line, session_name(first.uuid[:13]), common, own)
 
 
 def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
@@ -279,13 +279,12 @@ def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Comp
     blocks = [block for block in items(content) if isinstance(block, dict)]
     said = content if isinstance(content, str) else "\n".join(text(block.get("text")) for block in blocks)
     details, file.compaction = file.compaction, {}
-    before = details.get("preTokens")
     return Compacted(
         said,
         entry.line,
         message_id=_id_of(entry),
         time=parsed.get("timestamp"),
-        tokens_before=before if isinstance(before, int) else 0,
+        tokens_before=details.get("preTokens"),
     )
 
 

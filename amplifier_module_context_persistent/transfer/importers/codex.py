@@ -282,12 +282,11 @@ class Codex:
         else:
             yield SessionStart("session", "", rollout.facts, rollout.session_id)
         yield from _events(rollout, rollout.live)
-        yield from branches((_rolled_back(rollout, *taken) for taken in rollout.rolled_back), account)
-
-
-def _rolled_back(rollout: Rollout, line: int, common: Sequence[Part], taken: Sequence[Part]) -> Branch:
-    start = SessionStart("branch", f"rollback{line}", dict(rollout.facts), rollout.session_id)
-    return Branch(line, start, _events(rollout, common), _events(rollout, taken, heads=False))
+        found = (
+            Branch(line, f"rollback{line}", _events(rollout, common), _events(rollout, taken, heads=False))
+            for line, common, taken in rollout.rolled_back
+        )
+        yield from branches(found, account, rollout.facts, rollout.session_id)
 
 
 def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> Iterator[Event]:

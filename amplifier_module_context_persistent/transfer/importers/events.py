@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -62,7 +62,8 @@ class Compacted:
     keep: Sequence[str] = ()
     keep_runs: Sequence[tuple[str, str]] = ()
     keep_from: str = ""
-    tokens_before: int = 0
+    tokens_before: Any = None
+    """As the source says it; what is no number is not believed."""
 
 
 class Cleared(NamedTuple):
@@ -84,24 +85,32 @@ Event = SessionStart | MessageRead | Compacted | Cleared | Kept | Carried
 
 
 class Branch(NamedTuple):
-    """A branch that was left: its line, its start, what it has in common with the session, and what is its own."""
+    """A branch that was left: its line, its name, what it has in common with the session, and what is its own."""
 
     line: int
-    start: SessionStart
+    name: str
     common: Iterable[Event]
     own: Iterable[Event]
 
 
-def branches(found: Iterable[Branch], account: Account) -> Iterator[Event]:
-    """The sessions of branches; each names the last message that it has in common with the session that it left."""
+def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:
+    """The sessions of branches; each names the last message that it has in common with the session that it left.
+
+    Args:
+        found: the branches.
+        account: told of those that are too many.
+        facts: of the session that they left.
+        source_id: its id.
+    """
     for number, one in enumerate(found):
         if number >= MOST_BRANCHES:
             account.lose_part(one.line, f"a branch; at most {MOST_BRANCHES} are imported")
             continue
-        yield one.start
+        start = SessionStart("branch", one.name or f"line{one.line}", dict(facts), source_id)
+        yield start
         for event in one.common:
             if isinstance(event, MessageRead):
-                one.start.forked_from = event.message["metadata"]["message_id"]
+                start.forked_from = event.message["metadata"]["message_id"]
             yield event
         yield from one.own
 

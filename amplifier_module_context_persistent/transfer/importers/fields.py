@@ -83,6 +83,12 @@ def text_block(said: str) -> Message:
     return {"type": "text", "text": said}
 
 
+def blocks_of(content: Any) -> list[Message]:
+    """Content as blocks: a text is one, in a list too; None and an empty text are none, other values are their JSON."""
+    given = [content] if isinstance(content, str) and content else items(content)
+    return [one if isinstance(one, dict) else text_block(as_text(one)) for one in given if one is not None]
+
+
 def thinking_block(said: str, signature: str | None = None) -> Message:
     """What was reasoned as a content block."""
     return {"type": "thinking", "thinking": said, "signature": signature}

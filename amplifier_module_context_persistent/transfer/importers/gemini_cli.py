@@ -17,6 +17,7 @@ from .fields import (
     Message,
     as_text,
     assistant,
+    blocks_of,
     call,
     image_block,
     items,
@@ -32,7 +33,7 @@ from .fields import (
     usage_of,
     user,
 )
-from .source import ImportRefusedError, Sample, Source, objects_of, one_session
+from .source import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
@@ -95,7 +96,9 @@ class GeminiCli:
         chat = _Chat()
         sample = source.sample()
         if isinstance(mapping(sample.document).get("messages"), list):
-            _read_document(chat, sample.document, account)
+            _note_facts(chat, sample.document)
+            for number, entry in entries_of(sample.document["messages"], account):
+                _take(chat, _Ref(number, text(entry.get("id")), entry, is_whole=True), account)
         else:
             for number, entry in objects_of(source, account):
                 _take(chat, _Ref(number, text(entry.get("id")), entry), account)
@@ -103,29 +106,16 @@ class GeminiCli:
             raise ImportRefusedError("there is no message in it")
         yield SessionStart("session", "", chat.facts, chat.session_id)
         yield from _messages(chat.live)
-        yield from branches((_rewound(chat, *rewound) for rewound in chat.rewound), account)
-
-
-def _rewound(chat: _Chat, line: int, common: Sequence[_Ref], taken: Sequence[_Ref]) -> Branch:
-    start = SessionStart("branch", f"rewind{line}", dict(chat.facts), chat.session_id)
-    return Branch(line, start, _messages(common), _messages(taken))
+        found = (
+            Branch(line, f"rewind{line}", _messages(common), _messages(taken)) for line, common, taken in chat.rewound
+        )
+        yield from branches(found, account, chat.facts, chat.session_id)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
     if "$set" in entry or "$rewindTo" in entry or ("sessionId" in entry and "projectHash" in entry):
         return True
     return text(entry.get("type")) in _TALK | _NOTES and "content" in entry and "message" not in entry
-
-
-def _read_document(chat: _Chat, document: dict[str, Any], account: Account) -> None:
-    account.unit = "entry"
-    _note_facts(chat, document)
-    for number, message in enumerate(document["messages"], 1):
-        account.next_line()
-        if isinstance(message, dict):
-            _take(chat, _Ref(number, text(message.get("id")), message, is_whole=True), account)
-        else:
-            account.lose(number, "no JSON object")
 
 
 def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
@@ -246,17 +236,12 @@ def _output(asked: dict[str, Any]) -> Any:
 
 def _blocks(content: Any) -> list[Message]:
     """Content blocks of text or of the parts of Google's API."""
-    if isinstance(content, str):
-        return [text_block(content)] if content else []
-    blocks: list[Message] = []
-    for part in content if isinstance(content, list) else [content] if isinstance(content, dict) else []:
-        if isinstance(part, str):
-            blocks.append(text_block(part))
-        elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            blocks.append(text_block(part["text"]))
-        elif isinstance(part, dict) and isinstance(part.get("inlineData"), dict):
-            inline = part["inlineData"]
-            blocks.append(image_block(text(inline.get("data")), text(inline.get("mimeType"))))
-        elif isinstance(part, dict):
-            blocks.append({"type": "part", **part})
-    return blocks
+    return [_block(part) for part in blocks_of([content] if isinstance(content, dict) else content)]
+
+
+def _block(part: Message) -> Message:
+    if isinstance(part.get("text"), str):
+        return text_block(part["text"])
+    if isinstance(inline := part.get("inlineData"), dict):
+        return image_block(text(inline.get("data")), text(inline.get("mimeType")))
+    return {"type": "part", **part}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from . import fields
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
 from .fields import (
@@ -55,26 +56,20 @@ def is_answer(item: dict[str, Any]) -> bool:
 
 def blocks_of(content: Any) -> list[Message]:
     """Content parts as blocks that hosts keep."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return [block for part in items(content) for block in _block(part)]
+    return [_block(part) for part in fields.blocks_of(content)]
 
 
-def _block(part: Any) -> Iterator[Message]:
-    if isinstance(part, str):
-        yield {"type": "text", "text": part}
-        return
-    kind = mapping(part).get("type")
+def _block(part: Message) -> Message:
+    kind = part.get("type")
     if kind in ("input_text", "output_text", "text", "summary_text", "reasoning_text"):
-        yield {"type": "text", "text": text(part.get("text"))}
-    elif kind == "refusal":
-        yield {"type": "text", "text": text(part.get("refusal"))}
-    elif kind in ("input_image", "image_url"):
+        return text_block(text(part.get("text")))
+    if kind == "refusal":
+        return text_block(text(part.get("refusal")))
+    if kind in ("input_image", "image_url"):
         given = part.get("image_url")
         detail = part.get("detail") or mapping(given).get("detail")
-        yield image_from(text(given) or text(mapping(given).get("url")), detail)
-    elif isinstance(part, dict):
-        yield part
+        return image_from(text(given) or text(mapping(given).get("url")), detail)
+    return part
 
 
 def image_from(url: str, detail: Any = None) -> Message:

@@ -11,9 +11,24 @@ from typing import Any
 
 from .account import Account
 from .events import Event, Kept, MessageRead, SessionStart
-from .fields import Message, assistant, call, items, mapping, metadata, plain_content, result, text, total, usage_of
+from .fields import (
+    Message,
+    assistant,
+    call,
+    items,
+    mapping,
+    metadata,
+    plain_content,
+    result,
+    text,
+    text_block,
+    thinking_block,
+    total,
+    usage_of,
+    user,
+)
 from .openai import image_from
-from .source import ImportRefusedError, Sample, Source
+from .source import ImportRefusedError, Sample, Source, entries_of
 
 
 class OpenCode:
@@ -36,7 +51,6 @@ class OpenCode:
         messages = _messages_of(document)
         if messages is None:
             raise ImportRefusedError("the document is no export of OpenCode: it has no messages with parts")
-        account.unit = "entry"
         info = mapping(mapping(document).get("info"))
         facts = {
             "cwd": text(info.get("directory")),
@@ -45,13 +59,12 @@ class OpenCode:
             "parent_session": text(info.get("parentID")),
         }
         yield SessionStart("session", "", facts, text(info.get("id")))
-        for number, message in enumerate(messages, 1):
-            account.next_line()
-            told = mapping(mapping(message).get("info"))
+        for number, message in entries_of(messages, account):
+            told = mapping(message.get("info"))
             if told.get("role") not in ("user", "assistant"):
                 account.lose(number, "no message of a user or an assistant")
                 continue
-            parts = [part for part in items(mapping(message).get("parts")) if isinstance(part, dict)]
+            parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
             read = list(_user(number, told, parts) if told["role"] == "user" else _answer(number, told, parts))
             if any(isinstance(event, MessageRead) for event in read):
                 account.map(str(told["role"]))
@@ -72,7 +85,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
     said: dict[bool, list[Message]] = {False: [], True: []}
     for part in parts:
         if part.get("type") == "text":
-            said[part.get("synthetic") is True].append({"type": "text", "text": text(part.get("text"))})
+            said[part.get("synthetic") is True].append(text_block(text(part.get("text"))))
         elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
             said[False].append(image_from(text(part.get("url"))))
         else:
@@ -81,7 +94,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
         if blocks:
             own = f"{message_id}-2" if synthetic and said[False] else message_id
             given = metadata(own, time, source="opencode:synthetic" if synthetic else None)
-            yield MessageRead({"role": "user", "content": plain_content(blocks), "metadata": given}, number)
+            yield MessageRead(user(plain_content(blocks), given), number)
 
 
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
@@ -128,10 +141,10 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
     asked = [part for part in step if part["type"] == "tool" and text(part.get("callID"))]
     for part in step:
         if part["type"] == "text" and text(part.get("text")):
-            blocks.append({"type": "text", "text": part["text"]})
+            blocks.append(text_block(part["text"]))
         elif part["type"] == "reasoning" and text(part.get("text")):
             signed = next((text(mapping(one).get("signature")) for one in mapping(part.get("metadata")).values()), "")
-            blocks.append({"type": "thinking", "thinking": part["text"], "signature": signed or None})
+            blocks.append(thinking_block(part["text"], signed or None))
     calls = [call(part["callID"], text(part.get("tool")), mapping(part.get("state")).get("input")) for part in asked]
     message = assistant(blocks, calls, given)
     if message is None:

@@ -15,10 +15,10 @@ from .events import Branch, Compacted, Event, Kept, MessageRead, SessionStart, b
 from .fields import (
     Message,
     assistant,
+    blocks_of,
     call,
     image_block,
     iso_time,
-    items,
     mapping,
     metadata,
     named,
@@ -75,7 +75,8 @@ class Pi:
         yield SessionStart("session", "", file.facts, file.session_id)
         yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
         said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in {*_TALK, "empty"}}
-        yield from branches((_branch(file, root, roots, parents) for root in sorted(said - {-1})), account)
+        found = (_branch(file, root, roots, parents) for root in sorted(said - {-1}))
+        yield from branches(found, account, file.facts, file.session_id)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -126,10 +127,8 @@ def _index(source: Source, account: Account) -> _File:
 
 def _branch(file: _File, root: int, roots: Sequence[int], parents: Sequence[int]) -> Branch:
     first = file.entries[root]
-    name = session_name(first.id) or f"line{first.line}"
-    start = SessionStart("branch", name, dict(file.facts), file.session_id)
-    own = [at for at, other in enumerate(roots) if other == root]
-    return Branch(first.line, start, _messages(file, common_with(root, roots, parents)), _messages(file, own))
+    common, own = common_with(root, roots, parents), [at for at, other in enumerate(roots) if other == root]
+    return Branch(first.line, session_name(first.id), _messages(file, common), _messages(file, own))
 
 
 def _says(message: dict[str, Any]) -> bool:
@@ -161,7 +160,7 @@ def _id_of(entry: _Entry) -> str:
 
 
 def _content(content: Any) -> Any:
-    return content if isinstance(content, str) else plain_content(_blocks(content))
+    return plain_content([_block(block) for block in blocks_of(content)])
 
 
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], names: dict[str, str]) -> Message | None:
@@ -186,9 +185,9 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], na
 def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str, str]) -> Message | None:
     calls = []
     content = message.get("content")
-    given = [text_block(content)] if isinstance(content, str) else items(content)
+    given = blocks_of(content)
     for block in given:
-        if isinstance(block, dict) and block.get("type") == "toolCall" and text(block.get("id")):
+        if block.get("type") == "toolCall" and text(block.get("id")):
             calls.append(call(block["id"], text(block.get("name")), block.get("arguments")))
             names[block["id"]] = text(block.get("name"))
     reported = mapping(message.get("usage"))
@@ -202,7 +201,7 @@ def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str
     )
     stop = text(message.get("stopReason"))
     return assistant(
-        _blocks([block for block in given if not (isinstance(block, dict) and block.get("type") == "toolCall")]),
+        [_block(block) for block in given if block.get("type") != "toolCall"],
         calls,
         metadata(
             message_id,
@@ -217,14 +216,8 @@ def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str
     )
 
 
-def _blocks(content: Any) -> list[Message]:
-    """Content blocks as hosts keep them."""
-    return [_block(block) for block in items(content)]
-
-
-def _block(block: Any) -> Message:
-    if not isinstance(block, dict):
-        return text_block(str(block))
+def _block(block: Message) -> Message:
+    """A content block as hosts keep it."""
     signed = text(block.get("thinkingSignature"))
     if block.get("type") == "thinking" and block.get("redacted") is True:
         return {"type": "redacted_thinking", "data": signed}
@@ -241,12 +234,11 @@ def _compaction(file: _File, entry: _Entry) -> Compacted:
     if first:
         start = next((at for at, other in enumerate(file.entries) if other.id == first), -1)
     following = file.entries[start:] if isinstance(start, int) and start >= 0 else []
-    before = entry.value.get("tokensBefore")
     return Compacted(
         text(entry.value.get("summary")),
         entry.line,
         message_id=_id_of(entry),
         time=entry.value.get("timestamp"),
         keep_from=next((_id_of(other) for other in following if other.kind == "message"), ""),
-        tokens_before=before if isinstance(before, int) else 0,
+        tokens_before=entry.value.get("tokensBefore"),
     )

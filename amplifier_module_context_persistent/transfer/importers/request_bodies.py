@@ -10,7 +10,7 @@ from typing import Any
 
 from .account import Account
 from .fields import items, mapping, named, text
-from .source import ImportRefusedError, Sample, Source, objects_of
+from .source import ImportRefusedError, Sample, Source, SourceObject, entries_of, objects_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _KEPT = ("temperature", "top_p", "max_tokens", "max_output_tokens", "reasoning", "thinking", "tool_choice", "metadata")
@@ -38,7 +38,7 @@ def facts_of(document: Any) -> dict[str, Any]:
     return {**facts, "tools": items(body.get("tools")), "parameters": parameters}
 
 
-def messages_of(source: Source, account: Account) -> Iterator[tuple[int, dict[str, Any]]]:
+def messages_of(source: Source, account: Account) -> Iterator[SourceObject]:
     """The messages with their numbers, from a document's list or from lines; what is no object is lost.
 
     Raises:
@@ -50,14 +50,8 @@ def messages_of(source: Source, account: Account) -> Iterator[tuple[int, dict[st
         if sample.document is not None and not sample.entries:
             raise ImportRefusedError("a JSON document without messages")
         yield from objects_of(source, account)
-        return
-    account.unit = "entry"
-    for number, message in enumerate(listed, 1):
-        account.next_line()
-        if isinstance(message, dict):
-            yield number, message
-        else:
-            account.lose(number, "no JSON object")
+    else:
+        yield from entries_of(listed, account)
 
 
 def sampled(sample: Sample) -> list[dict[str, Any]]:

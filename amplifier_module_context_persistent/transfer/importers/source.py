@@ -20,7 +20,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -349,6 +349,17 @@ class Sample:
 
     entries: tuple[dict[str, Any], ...]
     document: Any = None
+
+
+def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject]:
+    """Each entry of a document's list that is a JSON object, which the caller notes; others are lost."""
+    account.unit = "entry"
+    for entry in listed:
+        account.next_line()
+        if isinstance(entry, dict):
+            yield SourceObject(account.lines, entry)
+        else:
+            account.lose(account.lines, "no JSON object")
 
 
 def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
