@@ -27,7 +27,7 @@ from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_messages import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
-from .importers.fields import iso_time, total
+from .importers.fields import UNKNOWN_TOOL, iso_time, result, total
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
@@ -115,6 +115,8 @@ class Drafts:
         self._account = account
         self._counter = EstimateCounter()
         self.sessions: list[Draft] = []
+        self._tools: dict[str, str] = {}
+        """By the id of a call, its tool."""
 
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
@@ -140,7 +142,7 @@ class Drafts:
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: Draft, event: MessageRead) -> None:
-        message = _with_typed_blocks(event.message)
+        message = self._with_tool(_with_typed_blocks(event.message))
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
         message_id, number = given, 1
@@ -166,6 +168,15 @@ class Drafts:
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)
+
+    def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Note the calls of a message; a result that does not name its tool gets the name from its call."""
+        for call in message.get("tool_calls", ()):
+            self._tools[call["id"]] = call["tool"]
+        tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
+        if message["role"] != "tool" or "name" in message or tool == UNKNOWN_TOOL:
+            return message
+        return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
     def _copied(self, draft: Draft, event: Carried) -> None:
         if event.renamed_from is not None:

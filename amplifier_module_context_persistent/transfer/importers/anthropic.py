@@ -6,7 +6,7 @@ several in one message; text beside them is a person's), calls out of content; e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from .account import Account
@@ -57,14 +57,13 @@ def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
     return blocks, calls
 
 
-def user_messages(content: Any, message_id: str, time: Any, names: Mapping[str, str], **more: Any) -> Iterator[Message]:
+def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
     """The messages that a user message stands for: each of its results, then what is said beside them.
 
     Args:
         content: text or blocks.
         message_id: of the first message; others get a number at its end.
         time: the message's time.
-        names: tool names by call id.
         more: further metadata of what is said.
     """
     said: list[Message] = []
@@ -72,11 +71,10 @@ def user_messages(content: Any, message_id: str, time: Any, names: Mapping[str, 
     for block in blocks_of(content):
         if block.get("type") == "tool_result":
             given += 1
-            call_id = text(block.get("tool_use_id"))
             own = message_id if given == 1 else f"{message_id}-{given}"
             failed = True if block.get("is_error") is True else None
             yield result(
-                call_id, names.get(call_id, ""), _output(block.get("content")), metadata(own, time, is_error=failed)
+                text(block.get("tool_use_id")), _output(block.get("content")), metadata(own, time, is_error=failed)
             )
         else:
             said.append(block)
@@ -121,13 +119,12 @@ class Anthropic:
         if system:
             said = plain_content(blocks_of(system))
             yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
-        names: dict[str, str] = {}
         for number, message in messages_of(source, account):
             role = message.get("role")
             if role not in ("user", "assistant", "system"):
                 account.lose(number, f"a message of the role {str(role)[:20]!r}")
                 continue
-            read = list(_messages(message, _id_of(message, number), names, text(facts.get("model"))))
+            read = list(_messages(message, _id_of(message, number), text(facts.get("model"))))
             if read:
                 account.map(str(role))
             else:
@@ -150,12 +147,11 @@ def _id_of(message: dict[str, Any], number: int) -> str:
     return text(given) or text(message.get("id")) or f"anthropic-{number}"
 
 
-def _messages(message: dict[str, Any], message_id: str, names: dict[str, str], model: str) -> Iterator[dict[str, Any]]:
+def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[dict[str, Any]]:
     given = mapping(message.get("metadata"))
     time = given.get("timestamp") or message.get("timestamp") or message.get("ts")
     if message["role"] == "assistant":
         blocks, calls = assistant_parts(message.get("content"))
-        names.update((one["id"], one["tool"]) for one in calls)
         reported = usage(message.get("usage")) or mapping(given.get("usage"))
         read = assistant(
             blocks,
@@ -177,4 +173,4 @@ def _messages(message: dict[str, Any], message_id: str, names: dict[str, str], m
             yield {"role": "system", "content": content, "metadata": metadata(message_id, time)}
     else:
         source = text(given.get("source")) or None
-        yield from user_messages(message.get("content"), message_id, time, names, source=source)
+        yield from user_messages(message.get("content"), message_id, time, source=source)

@@ -179,7 +179,7 @@ class _Steps:
         yield from self._observed(number, step, message_id, calls)
 
     def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
-        names = {one["id"]: one["tool"] for one in calls}
+        ids = {one["id"] for one in calls}
         for at, given in enumerate(items(mapping(step.get("observation")).get("results")), 1):
             observed = mapping(given)
             own = mapping(mapping(observed.get("extra")).get("context_persistent"))
@@ -192,8 +192,8 @@ class _Steps:
             failed = True if own.get("is_error") is True else None
             time = own.get("timestamp") or step.get("timestamp")
             told = metadata(own_id, time, is_error=failed, imported={"subagents": refs} if refs else {})
-            if call_id in names:
-                yield MessageRead(result(call_id, names[call_id], content, told), number)
+            if call_id in ids:
+                yield MessageRead(result(call_id, content, told), number)
             elif content:
                 told = {**told, "source": "atif:observation"}
                 yield MessageRead({"role": "user", "content": content, "metadata": told}, number)

@@ -254,9 +254,7 @@ def _user(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Iterator[E
     if not entry.is_person:
         source = "claude-code:meta" if parsed.get("isMeta") is True else "claude-code:note"
     rest = _rest(file, parsed)
-    for message in user_messages(
-        content, _id_of(entry), parsed.get("timestamp"), file.names, source=source, imported=rest
-    ):
+    for message in user_messages(content, _id_of(entry), parsed.get("timestamp"), source=source, imported=rest):
         yield MessageRead(message, entry.line)
 
 
@@ -270,7 +268,7 @@ def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
     mode = mapping(parsed.get("attachment")).get("commandMode")
     from_person = mode in (None, "prompt") and not NOT_A_PERSON.match(said)
     source = None if from_person else "claude-code:queued"
-    for message in user_messages(prompt, _id_of(entry), parsed.get("timestamp"), {}, source=source):
+    for message in user_messages(prompt, _id_of(entry), parsed.get("timestamp"), source=source):
         yield MessageRead(message, entry.line)
 
 

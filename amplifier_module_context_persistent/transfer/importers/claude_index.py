@@ -61,8 +61,6 @@ class SessionFile:
     entries: list[Entry] = field(default_factory=list)
     groups: dict[str, list[int]] = field(default_factory=dict)
     """By `message.id`, the entries of one answer."""
-    names: dict[str, str] = field(default_factory=dict)
-    """Tool names by call id."""
     agents: dict[str, str] = field(default_factory=dict)
     """By a sub-agent's id, the call that started it."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -178,13 +176,9 @@ def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:
     index = len(file.entries)
     if entry.uuid:
         file.first_of.setdefault(entry.uuid, index)
-    if entry.kind == "assistant":
-        if answer := text(message.get("id")):
-            file.groups.setdefault(answer, []).append(index)
-            entry = replace(entry, message_id=answer)
-        for block in items(message.get("content")):
-            if isinstance(block, dict) and block.get("type") == "tool_use":
-                file.names.setdefault(text(block.get("id")), text(block.get("name")))
+    if entry.kind == "assistant" and (answer := text(message.get("id"))):
+        file.groups.setdefault(answer, []).append(index)
+        entry = replace(entry, message_id=answer)
     file.entries.append(entry)
 
 

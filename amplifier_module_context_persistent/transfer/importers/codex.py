@@ -29,7 +29,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .openai import CALLS, OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning
+from .openai import OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning
 from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
@@ -71,7 +71,6 @@ class Rollout:
     said: set[str] = field(default_factory=set)
     """What a person wrote, as events say."""
     tells_people: bool = False
-    names: dict[str, str] = field(default_factory=dict)
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
 
@@ -124,8 +123,6 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
     kind = kind_of(item)
     said = text_of_reasoning(item) if kind == "reasoning" else ""
-    if kind in CALLS:
-        rollout.names.setdefault(text(item.get("call_id")) or text(item.get("id")), text(item.get("name")))
     if is_answer(item):
         account.map(kind)
         answer = _answer_at_end(rollout)
@@ -311,10 +308,9 @@ def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> I
                 people.setdefault(text_of(payload), []).append(message_id)
             yield MessageRead(_said(said, role, message_id, entry.get("timestamp"), is_human=part.is_human), number)
         elif part.kind == "output":
-            call_id = text(payload.get("call_id"))
             content, failed = output_of(payload)
             given = metadata(f"codex-{number}", entry.get("timestamp"), is_error=True if failed else None)
-            yield MessageRead(result(call_id, rollout.names.get(call_id, ""), content, given), number)
+            yield MessageRead(result(text(payload.get("call_id")), content, given), number)
         else:
             yield from _answer(rollout, part)
 

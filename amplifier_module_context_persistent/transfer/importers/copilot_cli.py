@@ -44,7 +44,6 @@ class _File:
     """By sub-agent, empty for the session itself, the lines that matter."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    names: dict[str, str] = field(default_factory=dict)
 
 
 class CopilotCli:
@@ -75,7 +74,7 @@ class CopilotCli:
             for number, entry in file.entries[agent]:
                 data = mapping(entry.get("data"))
                 model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-                yield _event(file, number, entry, data, model)
+                yield _event(number, entry, data, model)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -93,8 +92,6 @@ def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
         context = mapping(data.get("context"))
         facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch")}
         file.facts = {**facts, **file.facts}
-    for asked in items(data.get("toolRequests")) if kind == "assistant.message" else ():
-        file.names[text(mapping(asked).get("toolCallId"))] = text(mapping(asked).get("name"))
     says = kind != "assistant.message" or data.get("content") or data.get("toolRequests") or data.get("reasoningText")
     if kind in _TALK and says and (kind != "user.message" or data.get("content")):
         account.map(kind)
@@ -103,7 +100,7 @@ def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
     return True
 
 
-def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
+def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
     kind, time = text(entry.get("type")), entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
     if kind in ("user.message", "system.message") and (said := text(data.get("content"))):
@@ -113,14 +110,13 @@ def _event(file: _File, number: int, entry: dict[str, Any], data: dict[str, Any]
         given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
         return MessageRead(user(said, given), number)
     if kind == "tool.execution_complete":
-        call_id = text(data.get("toolCallId"))
         failed = data.get("success") is False
         given = mapping(data.get("result"))
         output = given.get("content") if given else data.get("result")
         if output is None:
             output = mapping(data.get("error")).get("message", "")
         told = metadata(message_id, time, is_error=True if failed else None)
-        return MessageRead(result(call_id, file.names.get(call_id, ""), as_text(output), told), number)
+        return MessageRead(result(text(data.get("toolCallId")), as_text(output), told), number)
     if kind == "assistant.message":
         thought, said = text(data.get("reasoningText")), text(data.get("content"))
         blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]

@@ -15,6 +15,8 @@ Message = dict[str, Any]
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9.-]+")
 _MOST_ID_CHARS = 100
 _NUMBERS = (int, float)
+UNKNOWN_TOOL = "unknown"
+"""What a call calls that names no tool."""
 
 
 def text(value: Any) -> str:
@@ -128,11 +130,11 @@ def call(call_id: str, name: str, arguments: Any) -> Message:
         arguments = parsed if isinstance(parsed, dict) else {"arguments": arguments}
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"arguments": arguments}
-    return {"id": call_id, "tool": name or "unknown", "arguments": arguments}
+    return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments}
 
 
-def result(call_id: str, name: str, content: Any, message_metadata: Mapping[str, Any]) -> Message:
-    """The result of a call."""
+def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name: str = "") -> Message:
+    """The result of a call; where the source does not name the tool here, `transfer.drafts` takes it from the call."""
     named = {"name": name} if name else {}
     return {"role": "tool", "tool_call_id": call_id, **named, "content": content, "metadata": dict(message_metadata)}
 

@@ -211,7 +211,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
             told = metadata(
                 f"{message_id}-{call_id}", one.get("timestamp"), is_error=failed, status=text(one.get("status"))
             )
-            yield result(call_id, text(one.get("name")), output, told)
+            yield result(call_id, output, told, text(one.get("name")))
 
 
 def _output(asked: dict[str, Any]) -> Any:

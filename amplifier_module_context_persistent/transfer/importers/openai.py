@@ -173,7 +173,6 @@ class _Reader:
 
     def __init__(self, account: Account, model: str, usage: dict[str, Any]) -> None:
         self._account, self._model, self._usage = account, model, usage
-        self._names: dict[str, str] = {}
         self._blocks: list[Message] = []
         self._calls: list[Message] = []
         self._first: tuple[int, str] | None = None
@@ -188,15 +187,13 @@ class _Reader:
             blocks, calls = parts_of(message)
             self._blocks += blocks
             self._calls += calls
-            self._names.update((one["id"], one["tool"]) for one in calls)
             return
         yield from self.finish()
         if kind in OUTPUTS:
             self._account.map(kind)
-            call_id = text(message.get("call_id"))
             content, failed = output_of(message)
             given = metadata(f"openai-{number}", None, is_error=True if failed else None)
-            yield MessageRead(result(call_id, self._names.get(call_id, ""), content, given), number)
+            yield MessageRead(result(text(message.get("call_id")), content, given), number)
         elif text(message.get("role")) in ROLES:
             read = self._message(number, message)
             if read is None:
@@ -228,9 +225,10 @@ class _Reader:
         role, content = message["role"], message.get("content")
         if role in ("tool", "function"):
             call_id = text(message.get("tool_call_id")) or self._open_function
-            name = text(message.get("name")) or self._names.get(call_id, "")
             failed = True if given.get("is_error") is True else None
-            return result(call_id, name, _content(content), metadata(message_id, time, is_error=failed))
+            return result(
+                call_id, _content(content), metadata(message_id, time, is_error=failed), text(message.get("name"))
+            )
         if role == "assistant":
             return self._answer(message, message_id, time, given)
         source = text(given.get("source")) or None
@@ -258,7 +256,6 @@ class _Reader:
         if legacy and not calls:
             self._open_function = f"{message_id}-call"
             calls.append(call(self._open_function, text(legacy.get("name")), legacy.get("arguments")))
-        self._names.update((one["id"], one["tool"]) for one in calls)
         usage = _usage(mapping(message.get("usage"))) or mapping(given.get("usage"))
         model = text(message.get("model")) or text(given.get("model")) or self._model
         provider = text(given.get("provider")) or "openai"

@@ -158,4 +158,4 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
             told = metadata(
                 f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None
             )
-            yield MessageRead(result(part["callID"], text(part.get("tool")), output, told), number)
+            yield MessageRead(result(part["callID"], output, told, text(part.get("tool"))), number)

@@ -138,10 +138,9 @@ def _says(message: dict[str, Any]) -> bool:
 
 
 def _messages(file: _File, indices: Sequence[int]) -> Iterator[Event]:
-    names: dict[str, str] = {}
     for entry in (file.entries[index] for index in indices):
         if entry.kind == "message":
-            message = _message(mapping(entry.value.get("message")), _id_of(entry), entry.value, names)
+            message = _message(mapping(entry.value.get("message")), _id_of(entry), entry.value)
             if message is not None:
                 yield MessageRead(message, entry.line)
         elif entry.kind == "compaction":
@@ -163,16 +162,15 @@ def _content(content: Any) -> Any:
     return plain_content([_block(block) for block in blocks_of(content)])
 
 
-def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], names: dict[str, str]) -> Message | None:
+def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) -> Message | None:
     role, said = message.get("role"), message.get("content")
     time = iso_time(entry.get("timestamp")) or iso_time(message.get("timestamp"))
     if role == "assistant":
-        return _answer(message, message_id, time, names)
+        return _answer(message, message_id, time)
     if role == "toolResult":
-        call_id = text(message.get("toolCallId"))
-        name = text(message.get("toolName")) or names.get(call_id, "")
         failed = True if message.get("isError") is True else None
-        return result(call_id, name, _content(said), metadata(message_id, time, is_error=failed))
+        given = metadata(message_id, time, is_error=failed)
+        return result(text(message.get("toolCallId")), _content(said), given, text(message.get("toolName")))
     if role == "bashExecution":
         code = message.get("exitCode")
         end = f"\nexit code {code}" if isinstance(code, int) and code else ""
@@ -182,14 +180,13 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any], na
     return user(_content(said), metadata(message_id, time, source=None if role == "user" else f"pi:{role}"))
 
 
-def _answer(message: dict[str, Any], message_id: str, time: str, names: dict[str, str]) -> Message | None:
-    calls = []
-    content = message.get("content")
-    given = blocks_of(content)
-    for block in given:
-        if block.get("type") == "toolCall" and text(block.get("id")):
-            calls.append(call(block["id"], text(block.get("name")), block.get("arguments")))
-            names[block["id"]] = text(block.get("name"))
+def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | None:
+    given = blocks_of(message.get("content"))
+    calls = [
+        call(block["id"], text(block.get("name")), block.get("arguments"))
+        for block in given
+        if block.get("type") == "toolCall" and text(block.get("id"))
+    ]
     reported = mapping(message.get("usage"))
     read = reported.get("cacheRead")
     usage = usage_of(
