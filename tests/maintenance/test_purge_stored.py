@@ -185,3 +185,30 @@ def test_a_purge_is_cut_anywhere(server: TestServer, stored: str) -> None:
         log.close()
     assert first
     assert proxy.cuts
+
+
+def test_another_purge_is_not_taken_for_the_own(
+    server: TestServer, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection ends before the commit, and another purge is done before anybody asks: the own one was not."""
+    import psycopg
+
+    log = PostgresLog(stored)
+    append(log, *range(20))
+    really, commits = psycopg.Connection.execute, list[int]()
+
+    def execute(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        if query == b"commit" and not commits:
+            commits.append(self.info.backend_pid)
+            server.execute("select pg_terminate_backend(%s)", commits[0])
+            other = threading.Thread(target=purge_log, args=(stored, before(15)), kwargs={"now": lambda: STAMP})
+            other.start()
+            other.join(60)
+        return really(self, query, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    with pytest.raises(AppendError, match="nothing is stored"):
+        purge_log(stored, redact("3"), now=lambda: STAMP)
+    assert commits
+    assert numbers(log) == [*range(15, 20)]
+    log.close()
