@@ -98,8 +98,9 @@ class PostgresLog:
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
         reader = self._reader
-        exists, size = reader.head is not None, reader.scanner.offset
-        return LogDescription(reader.shown, exists, size, lost_messages=reader.lost_messages)
+        return LogDescription(
+            reader.shown, reader.head is not None, reader.scanner.offset, lost_messages=reader.lost_messages
+        )
 
     @property
     def waits_for_storage(self) -> bool:

@@ -198,10 +198,9 @@ class PostgresReader:
 
     def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
         """Take in rows by their columns; False, and nothing done, if these do not fit together."""
-        schema = self.location.schema
-        columns = rows.read_columns(connection, schema, log_id, start, stop)
+        columns = rows.read_columns(connection, self.location.schema, log_id, start, stop)
         wanted = [*lines_to_read(columns), stop - start - 1]
-        lines = rows.read_chosen(connection, schema, log_id, [start + place for place in wanted])
+        lines = rows.read_chosen(connection, self.location.schema, log_id, [start + place for place in wanted])
         if len(columns) < stop - start or any(start + place not in lines for place in wanted):
             return False
         self._last_line = lines[stop - 1]
