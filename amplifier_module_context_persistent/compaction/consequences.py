@@ -5,7 +5,6 @@ Each rule is one function over a draft, called once, after the choice.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import pairwise
 
 from .draft import Draft
@@ -56,21 +55,16 @@ def leave_nobody_unanswered(draft: Draft) -> None:
     The first person's message stays, so the next ones may have lost their answers.
     """
     people, groups = draft.view.people, draft.view.groups
-    left = [position for position in people if draft.kept[position]]
-    if len(left) == len(people):
-        return
-    said = [position for position in draft.view.said if draft.kept[position]]
-    run, before = list[int](), -1
-    for position in left:
-        number = bisect_left(said, position)
-        if number and said[number - 1] > before:
+    run = list[int]()
+    for position in draft.left() if not all(map(draft.kept.__getitem__, people)) else ():
+        if groups[position].head.role == "assistant":
             run = []
-        before = position
-        if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
-            run = []  # nobody spoke between them
-        run.append(position)
-        if len(run) > 2 and run[1] not in draft.fixed and run[1] != people[0]:
-            draft.drop(run.pop(1))
+        elif groups[position].head.human:
+            if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
+                run = []  # nobody spoke between them
+            run.append(position)
+            if len(run) > 2 and run[1] not in draft.fixed and run[1] != people[0]:
+                draft.drop(run.pop(1))
 
 
 def close_turn(draft: Draft, bounds: Bounds) -> None:

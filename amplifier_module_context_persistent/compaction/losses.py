@@ -25,7 +25,7 @@ HUMAN, ERROR, RECENT = 30, 10, 20
 
 
 class Loss:
-    """What forms of one draft cost; here the older a group is, the less.
+    """What forms of one draft cost; here the older a group is, the less; the first person's message most.
 
     Args:
         draft: the view in the making.
@@ -37,8 +37,8 @@ class Loss:
         self.draft, self.forms, self.stage = draft, forms, stage
 
     def of(self, position: int, form: Form) -> float:
-        """The price of a form; the lowest is taken first."""
-        return position
+        """The price of a form; the lowest is taken first, and what the session is for last."""
+        return len(self.draft.view) if position == self.draft.view.first_person else position
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """The cheapest form of a group, with its price."""
@@ -58,14 +58,6 @@ class Largest(Loss):
         if form.entry is None or form.words > 1:
             return position
         return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
-
-
-class FirstPersonLast(Loss):
-    """The oldest first; but what the session is for, as the first person said it, last."""
-
-    def of(self, position: int, form: Form) -> float:
-        """By age."""
-        return len(self.draft.view) if position == self.draft.view.first_person else position
 
 
 class Importance(Loss):

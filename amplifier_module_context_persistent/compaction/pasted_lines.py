@@ -20,6 +20,7 @@ LINES_SHARE = 0.5  # of what a cut keeps may be added by lines
 MOST_LINE_CHARS = 400
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[,.;:!?)]*\Z")  # noqa: RUF001 - people write either apostrophe
+_LINE = re.compile(r"[^\n]+")
 _DIGITS = re.compile(r"\d+")
 _CODE = re.compile(r"[{}\[\]<>=|;\\]|\w\(|::|->|^\s*(?:at |File |import |from |def |class |return |#include)")
 
@@ -40,25 +41,17 @@ def cut_with_lines(message: Message, keep_chars: int) -> Cut:
 
 def standing_out(text: str) -> list[tuple[int, int]]:
     """The spans of the lines of a text that stand out, those first that do so most."""
-    if text.count("\n") < LEAST_LINES - 1:
+    lines = [match for match in _LINE.finditer(text) if not match[0].isspace()]
+    if len(lines) < LEAST_LINES:
         return []
-    written: list[tuple[int, str]] = []
-    at = 0
-    for line in text.split("\n"):
-        if line and not line.isspace():
-            written.append((at, line))
-        at += len(line) + 1
-    if len(written) < LEAST_LINES:
-        return []
-    shapes = [_shape(line) for _, line in written]
-    counts = Counter(shapes)
-    most = max(1, int(RARE_SHARE * len(written)))
-    found: list[tuple[int, int, tuple[int, int]]] = []
-    for number, ((first, line), shape) in enumerate(zip(written, shapes, strict=True)):
-        times = counts[shape]
-        if times <= most and len(line) <= MOST_LINE_CHARS and _reads_as_a_sentence(line):
-            found.append((times, number, (first, first + len(line))))
-    return [span for _, _, span in sorted(found)]
+    counts = Counter(_shape(line[0]) for line in lines)
+    most = max(1, int(RARE_SHARE * len(lines)))
+    found = [
+        (counts[_shape(line[0])], line.span())
+        for line in lines
+        if counts[_shape(line[0])] <= most and len(line[0]) <= MOST_LINE_CHARS and _reads_as_a_sentence(line[0])
+    ]
+    return [span for _, span in sorted(found)]
 
 
 def _shape(line: str) -> str:

@@ -23,11 +23,11 @@ from .consequences import close_turn, leave_nobody_unanswered, markers_room, mer
 from .draft import Draft
 from .floor import floor, own_tokens, pinned
 from .forms import SHORTENING, Forms
-from .insertions import Gone, Inserted, cost_of, what_is_gone, write_inserted
-from .losses import SEALED_SHARE, FirstPersonLast, Largest, Least, Loss
+from .insertions import Gone, cost_of, what_is_gone, write_inserted
+from .losses import SEALED_SHARE, Largest, Least, Loss
 from .plan_request import PlanRequest
 from .promises import Bounds, Stage, newest_groups
-from .stale_reads import FileUses, replace_stale_reads
+from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span, summary_text
 
@@ -104,14 +104,7 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(sum(map(cost_of, older.values())) - room)
     goal = (draft.target_tokens + goals.limit) // 2 if draft.total_tokens > goals.limit else draft.total_tokens
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
-    fitted = _fit(draft, request, forms, goal, step, older)
-    return Compaction(
-        plan=_plan(draft, request, fitted, tokens_before=before),
-        arrangement=fitted.arrangement,
-        cut_tokens=fitted.cut_tokens,
-        kept_ordinals=frozenset(entry.ordinal for entry in fitted.alive),
-        floor=floor(draft),
-    )
+    return _fit(draft, request, forms, goal, step, older, before)
 
 
 def _choose(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
@@ -138,9 +131,7 @@ def _loss(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, 
     """What decides at a stage."""
     if stage in SHORTENING:
         return Largest(draft, forms, stage)
-    if stage == Stage.PEOPLE:
-        return FirstPersonLast(draft, forms, stage)
-    if stage == Stage.HELD:
+    if stage in (Stage.PEOPLE, Stage.HELD):
         return Loss(draft, forms, stage)
     if strategy.loss is Least:
         return Least(draft, forms, stage, _sealed(draft, request.previous) if stage == Stage.FREE else 0)
@@ -168,41 +159,26 @@ def _follow(draft: Draft, request: PlanRequest, bounds: Bounds, strategy: Strate
     Returns:
         By the id of a result, the line that says that its file changed since.
     """
-    uses = FileUses.of(draft)
     before = request.previous.cuts if request.previous is not None else {}
     if not all(draft.kept):
         if draft.gap_tokens:
             merge_gaps(draft, bounds)
         leave_nobody_unanswered(draft)
         close_turn(draft, bounds)
-    older = replace_stale_reads(draft, uses, before)
+    older = replace_stale_reads(draft, before)
     if strategy.uses_room and use_room(draft):
         close_turn(draft, bounds)
-        older = replace_stale_reads(draft, uses, before)
+        older = replace_stale_reads(draft, before)
     return older
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """A draft that fits its budget with what is inserted."""
-
-    step: int
-    alive: list[Entry]
-    """The kept messages."""
-    cuts: dict[str, Cut]
-    cut_tokens: dict[str, int]
-    gone: Gone
-    inserted: Inserted
-    dropped: int
-    arrangement: Arrangement
-    tokens: int
 
 
 _INSERTS = (True, True, True, False)
 """Whether anything is inserted in each attempt to fit the budget."""
 
 
-def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int, older: Mapping[str, str]) -> _Fitted:
+def _fit(
+    draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int, older: Mapping[str, str], before: int
+) -> Compaction:
     """Shorten the largest pieces until the view fits with all that is inserted, or with less of it.
 
     Raises:
@@ -214,45 +190,53 @@ def _fit(draft: Draft, request: PlanRequest, forms: Forms, goal: int, step: int,
         if draft.total_tokens > goal:
             choose(draft, forms, Largest(draft, forms, Stage.LAST), goal)
             step = STEPS[Stage.LAST]
-        fitted = _arranged(draft, request, max(step, request.step_before), gone, inserts=inserts)
-        tokens = fitted.tokens
+        made = _planned(draft, request, step, gone, before, inserts=inserts)
+        tokens = made.plan.tokens_after
         if tokens <= request.budget_tokens:
-            return replace(fitted, step=step)
+            return made
         goal = min(goal, draft.total_tokens) - (tokens - request.budget_tokens)
     inserted = {"inserted messages": tokens - draft.fixed_tokens - own_tokens(draft)}
     raise FloorError(request.budget_tokens, tokens, floor(draft) | inserted, pinned(draft))
 
 
-def _arranged(draft: Draft, request: PlanRequest, step: int, gone: Gone, *, inserts: bool) -> _Fitted:
-    """Arrange the view of a draft."""
+def _planned(draft: Draft, request: PlanRequest, step: int, gone: Gone, before: int, *, inserts: bool) -> Compaction:
+    """The plan of a draft, with its view arranged; `before` are the tokens of the view without it."""
     ordinals = {entry.ordinal for position in draft.left() for entry in draft.view.members[position]}
     alive = [entry for entry in request.entries if entry.ordinal in ordinals]
-    dropped = request.left_out + len(request.entries) - len(alive)
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
+    plan = Plan(
+        id=request.plan_id,
+        upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
+        keep=tuple(entry.id for entry in alive if entry.id),
+        silent=request.silent & {entry.id for entry in alive},
+        closed=closed_calls(draft.view.groups, draft.kept),
+        media=media_left_out(alive),
+        changed=gone.changed,
+        read=gone.read,
+        in_vain=gone.in_vain,
+        step=step,
+        dropped=request.left_out + len(request.entries) - len(alive),
+        budget_tokens=request.budget_tokens,
+        target_tokens=draft.target_tokens,
+        tokens_before=before,
+        strategy=request.strategy,
+    )
     inserted = write_inserted(
         request,
         gone,
         cuts.values(),
         target_tokens=draft.target_tokens,
         room_tokens=markers_room(draft),
-        dropped=dropped,
-        step=step,
+        dropped=plan.dropped,
+        step=max(step, request.step_before),
         inserts=inserts,
     )
     cut_tokens = _with_lines(draft, request, alive, cuts, inserted.lines)
-    how = Presentation(
-        cuts,
-        cut_tokens,
-        frozenset(draft.silent),
-        inserted.notice,
-        inserted.before,
-        inserted.gaps,
-        request.reader,
-        request.wire,
-    )
+    plan = replace(plan, cuts=cuts, gaps=inserted.gaps, notice=inserted.notice, notice_before=inserted.before)
+    how = replace(Presentation.of(plan, cut_tokens, request.reader, request.wire), silent=frozenset(draft.silent))
     arrangement = arrange(alive, request.count, how, after=request.arranged)
-    tokens = request.fixed_tokens + arrangement.tokens
-    return _Fitted(step, alive, cuts, cut_tokens, gone, inserted, dropped, arrangement, tokens)
+    plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+    return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in alive), floor(draft))
 
 
 def _with_lines(
@@ -275,32 +259,6 @@ def _with_lines(
     for entry, message in zip(changed, request.fetch(changed), strict=True):
         tokens[entry.id] = request.count(shorten(entry, message, cuts[entry.id], boundary))
     return {message_id: tokens[message_id] for message_id in cuts}
-
-
-def _plan(draft: Draft, request: PlanRequest, fitted: _Fitted, *, tokens_before: int) -> Plan:
-    ids = {entry.id for entry in fitted.alive}
-    return Plan(
-        id=request.plan_id,
-        upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
-        keep=tuple(entry.id for entry in fitted.alive if entry.id),
-        cuts=fitted.cuts,
-        silent=request.silent & ids,
-        closed=closed_calls(draft.view.groups, draft.kept),
-        media=media_left_out(fitted.alive),
-        gaps=fitted.inserted.gaps,
-        changed=fitted.gone.changed,
-        read=fitted.gone.read,
-        in_vain=fitted.gone.in_vain,
-        notice=fitted.inserted.notice,
-        notice_before=fitted.inserted.before,
-        step=fitted.step,
-        dropped=fitted.dropped,
-        budget_tokens=request.budget_tokens,
-        target_tokens=draft.target_tokens,
-        tokens_before=tokens_before,
-        tokens_after=fitted.tokens,
-        strategy=request.strategy,
-    )
 
 
 def _sealed(draft: Draft, previous: Plan | None) -> int:

@@ -3,13 +3,13 @@
 Rules:
 - A protection holds whole tool groups. It acts when a plan is made, as pins do.
 - Together they hold at most half of the target, and no more than what stays of it beside what is never compacted.
-- Where they ask for more, each gets half of that room, and what one leaves is the other's. `protect_first` then gives
-  up its newest groups, `protect_last` its oldest. A group that alone is larger than the room is passed over.
+- Where they ask for more, they take groups in turns, whichever has taken less; `protect_first` from the oldest on,
+  `protect_last` from the newest. A group that alone is larger than the room is passed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -71,24 +71,19 @@ def protected_ordinals(
         held = (position for position in range(len(groups)) if position not in stays and sizes[position] <= room)
         return [position for position in held if any(entry.ordinal in ordinals for entry in groups[position].entries())]
 
-    def take(positions: Iterable[int], tokens: int, messages: int) -> set[int]:
-        taken: set[int] = set()
-        for position in positions:
-            tokens, messages = tokens - sizes[position], messages - 1 - len(groups[position].results)
-            if tokens < 0 or messages < 0:
-                break
-            taken.add(position)
-        return taken
-
-    def left(taken: AbstractSet[int]) -> tuple[int, int]:
-        used = sum(1 + len(groups[position].results) for position in taken)
-        return room - sum(sizes[position] for position in taken), most - used
-
-    oldest, newest = named(first), named(last)[::-1]
-    ahead = take(oldest, room // 2, most // 2)
-    at_end = take((position for position in newest if position not in ahead), *left(ahead))
-    ahead = take((position for position in oldest if position not in at_end), *left(at_end))
-    return {entry.ordinal for position in ahead | at_end for entry in groups[position].entries()}
+    sides = {"first": iter(named(first)), "last": iter(named(last)[::-1])}
+    used, taken = dict.fromkeys(sides, 0), set[int]()
+    while sides:
+        side = min(sides, key=used.__getitem__)
+        position = next((one for one in sides[side] if one not in taken), None)
+        messages = 0 if position is None else 1 + len(groups[position].results)
+        if position is None or sum(used.values()) + sizes[position] > room or messages > most:
+            del sides[side]
+            continue
+        used[side] += sizes[position]
+        most -= messages
+        taken.add(position)
+    return {entry.ordinal for position in taken for entry in groups[position].entries()}
 
 
 def _stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:

@@ -35,38 +35,20 @@ class FileUse(NamedTuple):
     result: Entry
 
 
-class FileUses(NamedTuple):
-    """The calls of a draft's groups that read or change files, had a result and were not refused."""
-
-    reads: list[FileUse]
-    changes: Mapping[str, list[FileUse]]
-    """By the name of the file."""
-
-    @classmethod
-    def of(cls, draft: Draft) -> FileUses:
-        """Look at all groups, those too that are left out."""
-        reads: list[FileUse] = []
-        changes: defaultdict[str, list[FileUse]] = defaultdict(list)
-        for position in draft.view.calling:
-            head, results = draft.view.groups[position]
-            for number, use in enumerate(head.uses):
-                if use.kind not in (READ, CHANGE) or number >= len(results):
-                    continue
-                result = results[number]
-                if result is None or result.outcome != ANSWERED:
-                    continue
-                for path in use.paths:
-                    found = changes[file_name(path)] if use.kind == CHANGE else reads
-                    found.append(FileUse(position, number, path, result))
-        return cls(reads, changes)
+def _file_uses(draft: Draft) -> Iterator[tuple[str, FileUse]]:
+    """The calls that read or change files, had a result and were not refused, by kind; of all groups, kept or not."""
+    for position in draft.view.calling:
+        group = draft.view.groups[position]
+        for number, (use, result) in enumerate(zip(group.head.uses, group.results, strict=False)):
+            if use.kind in (READ, CHANGE) and result is not None and result.outcome == ANSWERED:
+                yield from ((use.kind, FileUse(position, number, path, result)) for path in use.paths)
 
 
-def replace_stale_reads(draft: Draft, uses: FileUses, before: Mapping[str, Cut]) -> dict[str, str]:
+def replace_stale_reads(draft: Draft, before: Mapping[str, Cut]) -> dict[str, str]:
     """Replace the results that show what a change replaced which the view leaves out.
 
     Args:
         draft: the view in the making.
-        uses: what its groups read and change.
         before: the cuts of the plan that was followed so far.
 
     Returns:
@@ -74,14 +56,18 @@ def replace_stale_reads(draft: Draft, uses: FileUses, before: Mapping[str, Cut])
     """
     replaced: dict[tuple[int, int], Replaced] = {}
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept = draft.kept
-    for read in uses.reads:
+    kept, uses = draft.kept, list(_file_uses(draft))
+    changes: defaultdict[str, list[FileUse]] = defaultdict(list)
+    for kind, use in uses:
+        if kind == CHANGE:
+            changes[file_name(use.path)].append(use)
+    for read in [use for kind, use in uses if kind == READ]:
         result, path = read.result, read.path
         if not kept[read.position] or not result.id:
             continue
         line = f"[{path} changed since; read it again]"
         said_before = result.id in before and line in before[result.id].then
-        later = [change for change in uses.changes.get(file_name(path), ()) if change.position > read.position]
+        later = [change for change in changes.get(file_name(path), ()) if change.position > read.position]
         later = [change for change in later if same_file(change.path, path)]
         hidden = [change for change in later if not kept[change.position]]
         shown = set(_shown_lines(draft, result)) if hidden or said_before else None

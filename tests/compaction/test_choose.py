@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.compaction import losses
 from amplifier_module_context_persistent.compaction.choose import LEAST_USED, choose, use_room
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.forms import Forms
-from amplifier_module_context_persistent.compaction.losses import FirstPersonLast, Largest, Least
+from amplifier_module_context_persistent.compaction.losses import Largest, Least, Loss
 from amplifier_module_context_persistent.compaction.promises import PROMISES, Bounds, Stage
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, word_cut_for
 from amplifier_module_context_persistent.messages.identifiers import terms_of
@@ -219,7 +219,7 @@ def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str
 )
 def test_people_go_oldest_first(words: str, target: int, places: str) -> None:
     """What the session is for, as the first person said it, last; and with each of them its answer."""
-    assert kept(choice(draft(words, target), Stage.PEOPLE, loss=FirstPersonLast)) == places
+    assert kept(choice(draft(words, target), Stage.PEOPLE, loss=Loss)) == places
 
 
 def test_messages_count_as_tokens_do() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.stale_reads import FileUses, replace_stale_reads
+from amplifier_module_context_persistent.compaction.stale_reads import replace_stale_reads
 from amplifier_module_context_persistent.messages.elide import WHOLE, Cut
 from tests.support.drafts import check_total, draft_of
 
@@ -39,7 +39,7 @@ def history(old: str = "first_line = compute()", *, result: str = "edited", **me
 
 
 def look(made: Draft, before: Mapping[str, Cut] = NOTHING) -> dict[str, str]:
-    return replace_stale_reads(made, FileUses.of(made), before)
+    return replace_stale_reads(made, before)
 
 
 def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
