@@ -20,24 +20,18 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
         changed: paths of files that were changed, the newest last.
         read: paths of files that were read and not changed, the newest last.
     """
-    changed = _each_once(changed)
-    known = {*changed, *_ends(changed)}
-    read = [path for path in _each_once(read) if known.isdisjoint((path, *_ends([path])))]
+    told = [path for path in dict.fromkeys(changed) if not any(_is_end(path, other) for other in changed)]
+    also = [path for path in dict.fromkeys(read) if not any(_is_end(path, other) for other in [*read, *told])]
+    also = [path for path in also if path not in told and not any(_is_end(other, path) for other in told)]
+    changed, read = told, also
     directory = _shared_directory([*changed[-MOST_FILES:], *read[-MOST_FILES:]])
     text = _sentence("changed", changed, directory) + _sentence("read", read, directory)
     return f"{text} Relative paths are below {directory}." if directory else text
 
 
-def _each_once(paths: Sequence[str]) -> list[str]:
-    """The paths without relative ones by which another one ends."""
-    ends = _ends(paths)
-    return [path for path in dict.fromkeys(paths) if path not in ends]
-
-
-def _ends(paths: Sequence[str]) -> set[str]:
-    """The ends of absolute paths by which they may be named too; a name alone may be that of another file."""
-    starts = [(path, at + 1) for path in paths if _is_absolute(path) for at in _slashes(path)[:-1]]
-    return {path[start:] for path, start in starts}
+def _is_end(path: str, other: str) -> bool:
+    """Whether an absolute path may be named by its end; a name alone may be that of another file."""
+    return "/" in path and _is_absolute(other) and other.endswith(f"/{path}")
 
 
 def _shared_directory(paths: Sequence[str]) -> str:

@@ -15,15 +15,13 @@ def floor(draft: Draft) -> dict[str, int]:
     parts = {"system prompt, tools and overhead": draft.fixed_tokens}
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0, OTHER_MESSAGES: 0}
     for position in sorted(draft.fixed):
-        group, tokens = groups[position], draft.sizes[position]
-        if group.pinned:
-            names["pins"] += tokens
-        elif group.head.instructs:
-            names["system messages"] += tokens
-        elif position == last:
-            names["last human message"] += tokens
-        else:
-            names["newest messages"] += tokens
+        group = groups[position]
+        kinds = (
+            ("pins", group.pinned),
+            ("system messages", group.head.instructs),
+            ("last human message", position == last),
+        )
+        names[next((name for name, holds in kinds if holds), "newest messages")] += draft.sizes[position]
     names[OTHER_MESSAGES] = own_tokens(draft) - sum(names.values())
     return parts | names
 

@@ -114,13 +114,14 @@ _TOLD = {
 
 def read_told(published: Any) -> dict[str, int]:
     """Read from what a provider publishes of its model (attributes, keys, or keys of `defaults`) the limits in it."""
-    found: dict[str, int] = {}
-    for limit, names in _TOLD.items():
-        for name in names:
-            value = _said(published, name)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= (limit == "request_bytes"):
-                found[limit] = value
-    return found
+    return {
+        limit: value
+        for limit, names in _TOLD.items()
+        for name in names
+        if isinstance(value := _said(published, name), int)
+        and not isinstance(value, bool)
+        and value >= (limit == "request_bytes")
+    }
 
 
 def _said(published: Any, name: str) -> Any:
@@ -136,10 +137,7 @@ def view_bytes(items: Iterable[Item]) -> int:
     for item in items:
         entry = item.entry
         if entry is None:
-            total += 200
-            for text in (item.inserted or {}).values():
-                if isinstance(text, str):
-                    total += 4 * len(text)
+            total += 200 + sum(4 * len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
         elif item.cut is None or not item.cut.shortens or entry.tokens <= 0:
             total += entry.size_bytes
         else:  # a cut shortens text alone; its share of the tokens tells its share of the bytes
