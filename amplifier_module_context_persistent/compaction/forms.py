@@ -108,14 +108,9 @@ class Forms:
         least = max(LEAST_SHOWN_CHARS, draft.config.truncate_chars // 4) if human else LEAST_SHOWN_CHARS
         for entry in texts:
             chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
-            if not entry.id or chars == 0:
+            if not entry.id or chars == 0 or (chars <= least and stage != Stage.LAST):
                 continue
-            if chars > least:
-                cut = word_cut_for(max(least, int(SMALLER * chars)))
-            elif stage == Stage.LAST:
-                cut = word_cut_for(0)
-            else:
-                continue
+            cut = word_cut_for(max(least, int(SMALLER * chars)) if chars > least else 0)
             saved = int(tokens * (1 - (cut.head_chars + cut.tail_chars) / chars))
             if (entry.id, cut) not in self._tried:
                 yield Form(entry, cut, max(1, saved), 1 if chars > least else 2)

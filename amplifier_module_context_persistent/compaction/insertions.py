@@ -14,10 +14,10 @@ Rules:
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 
 from ..config import Config
 from ..messages.elide import Cut
@@ -160,17 +160,12 @@ def _described(draft: Draft, gap: OpenGap) -> Gap:
         known = gap.known[0]
         if (known.before, known.after, known.messages) == (before, after, gap.messages):
             return known
-    did: dict[str, int] = {}
+    did: Counter[str] = Counter()
     for known in gap.known:
-        for what, times in known.did:
-            did[what] = did.get(what, 0) + times
-    for position in gap.dropped:
-        for use in groups[position].head.uses:
-            what = _does(use)
-            did[what] = did.get(what, 0) + 1
+        did.update(dict(known.did))
+    did.update(_does(use) for position in gap.dropped for use in groups[position].head.uses)
     ids = [known.reference for known in gap.known] + [groups[position].head.id for position in gap.dropped]
-    kept = tuple(sorted(did.items(), key=itemgetter(1), reverse=True)[:MOST_KNOWN])
-    return Gap(before, after, gap.messages, "", kept, next(filter(None, ids), ""))
+    return Gap(before, after, gap.messages, "", tuple(did.most_common(MOST_KNOWN)), next(filter(None, ids), ""))
 
 
 def _result_before(draft: Draft, gap: OpenGap) -> str:

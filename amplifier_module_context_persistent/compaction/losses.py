@@ -7,7 +7,6 @@ the older group, so that a plan can be made again (I4). To add one, derive from 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from itertools import chain
 from operator import itemgetter
 
@@ -119,14 +118,11 @@ class Least(Loss):
         found: tuple[float, Form] | None = None
         for form in self.forms.of(position, self.stage):
             if found is None or form.words * weight < found[0] * form.saved:
-                price = (form.words + self.weight(self.lost(position, form, only))) * weight / form.saved
+                worth = sum([NEEDED if name in self.needed else TERM for name in self.lost(position, form, only)])
+                price = (form.words + worth) * weight / form.saved
                 if found is None or price < found[0]:
                     found = price, form
         return found
-
-    def weight(self, names: Iterable[str]) -> int:
-        """What names are worth that nothing shows any more."""
-        return sum([NEEDED if name in self.needed else TERM for name in names])
 
     def lost(self, position: int, form: Form, shown: set[str]) -> set[str]:
         """Of the names that a group shows, those that it no longer shows in a form."""

@@ -140,10 +140,9 @@ def _loss(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, 
 
 def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
     """Shorten the newest results to half of the room, and so a newest group that does not fit alone."""
-    loss = Largest(draft, forms, Stage.SHORTEN)
+    loss, room = Largest(draft, forms, Stage.SHORTEN), max(0, draft.target_tokens - draft.fixed_tokens)
     fixed = [position for position in draft.fixed if draft.kept[position]]
     untouched = sum([draft.sizes[position] for position in fixed])
-    room = max(0, draft.target_tokens - draft.fixed_tokens)
     if untouched > goals.tokens - draft.fixed_tokens:
         excess = untouched - int(NEWEST_SHARE * room)
         choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), fixed)

@@ -87,7 +87,7 @@ class Bounds:
 
 ANSWERS_SHARE = 0.5  # of the target, for last words; what all else leaves if that is more
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
-ANSWER_CHARS = 300  # of the head of last words,
+ANSWER_CHARS = 280  # of the head of last words,
 ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
 _MUCH = 1.4  # a text that is not so much longer than its cut is left as it is
@@ -215,7 +215,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
             continue
         said = [p for p in range(start + 1, end) if view.speaks(p)]
         if alone and said and view.answers.get(start) not in answered:
-            chosen.append(min((_least_tokens(draft, position), -position) for position in said))
+            chosen.append(min((_least_tokens(view.members[position]), -position) for position in said))
             alone = False
         else:
             alone = view.answers.get(start) not in answered
@@ -228,9 +228,9 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         yield Hold(-position, Stage.HELD, to=cut)
 
 
-def _least_tokens(draft: Draft, position: int) -> int:
+def _least_tokens(members: Sequence[Entry]) -> int:
     """What a group comes to with its results cut to nothing."""
-    head, *results = draft.view.members[position]
+    head, *results = members
     return head.tokens - head.thinking_tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
 
 
