@@ -15,7 +15,6 @@ import click
 
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
-from ..paths import session_id_of
 from ..transcript.prices import Prices
 from ..transcript.transcript import Transcript
 from .own_forms import own_forms_options
@@ -164,8 +163,7 @@ def show_page(path: str) -> None:
 
 def _own_name(transcript: Transcript) -> str:
     """A name in this directory by the session's id, with what a name may hold."""
-    known = transcript.header.get("session_id")
-    name = known if isinstance(known, str) and known else session_id_of(transcript.path) or Path(transcript.path).stem
+    name = transcript.session_id or Path(transcript.path).stem
     return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
 
 

@@ -68,14 +68,7 @@ class Medium:
 
 def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None = None) -> tuple[Medium, ...]:
     """The media of a message in order; `count` counts a message, for their tokens."""
-    found: list[Medium] = []
-
-    def describe(block: Message, _: int) -> Message:
-        found.append(_medium(block, count))
-        return block
-
-    _Walk(describe).blocks(message.get("content"))
-    return tuple(found)
+    return tuple(_medium(block, count) for block in medium_blocks(message))
 
 
 def medium_blocks(message: Mapping[str, Any]) -> list[Message]:

@@ -143,9 +143,7 @@ class Likelihood(Enum):
 @lru_cache(maxsize=4096)
 def likelihood_of(name: str) -> Likelihood:
     """Judge a name."""
-    words = [word.lower() for word in _WORD.findall(name[-80:])]
-    while words and (words[-1] in _WHICH or words[-1].isdigit()) and len(words) > 1:
-        words.pop()
+    words = _words_of(name)
     if not words or words[0] in _NO_SECRETS or (len(words) > 1 and words[-2] in _NO_SECRETS):
         return Likelihood.NONE
     for likelihood, names in ((Likelihood.STRONG, STRONG), (Likelihood.WEAK, WEAK)):
@@ -156,12 +154,18 @@ def likelihood_of(name: str) -> Likelihood:
 
 def names_service(name: str) -> bool:
     """Whether a name is that of a service's key or token."""
-    words = [word.lower() for word in _WORD.findall(name[-80:])]
-    while words and (words[-1] in _WHICH or words[-1].isdigit()) and len(words) > 1:
-        words.pop()
+    words = _words_of(name)
     if not words or words[-1] not in _SERVICE_ENDS or not _NO_SECRETS.isdisjoint(words):
         return False
     return not SERVICES.isdisjoint(words)
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name, without those at its end that say which of several it is."""
+    words = [word.lower() for word in _WORD.findall(name[-80:])]
+    while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
+        words.pop()
+    return words
 
 
 @cache

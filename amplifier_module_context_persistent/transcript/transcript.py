@@ -24,6 +24,7 @@ from ..log.not_a_log import check_is_log
 from ..log.open import not_there, open_reader, shown
 from ..log.record import Message
 from ..messages.metadata import is_human
+from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from .calls import CallLookup, Ending
 
@@ -159,6 +160,12 @@ class Transcript:
         """The fields of the log's last header record; empty where it has none."""
         headers = self.reader.index.headers
         return headers[-1] if headers else {}
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id: as its header says, else the name of its directory; None where neither has one."""
+        named = self.header.get("session_id")
+        return named if isinstance(named, str) and named else session_id_of(self.path)
 
     def close(self) -> None:
         """Let the file go."""

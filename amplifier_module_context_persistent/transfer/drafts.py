@@ -23,6 +23,7 @@ from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
 from ..tokens.meter import Calibration, actual_tokens
+from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_messages import Carried
 from .importers.account import Account
@@ -34,7 +35,6 @@ SOURCE_KIND = "source"
 
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
 _NESTED = (dict, list)
-_SYSTEM = frozenset({"system", "developer"})
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ class Drafts:
         self._add(draft, event.body, event.message_id, event.role, 0)
 
     def _add(self, draft: Draft, body: bytes, message_id: str, role: str, tokens: int) -> None:
-        if role in _SYSTEM:
+        if role in INSTRUCTING:
             draft.systems.append(len(draft.ids))
         draft.at.append(len(draft.bodies))
         draft.bodies.append(body)

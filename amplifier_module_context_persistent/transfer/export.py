@@ -29,21 +29,23 @@ from ..messages.message import THINKING_BLOCKS, is_block
 from ..messages.metadata import without_bound
 from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..transcript.transcript import Transcript
+from ..view.entry import INSTRUCTING
 from .copy_messages import unread_lines
-from .exporters.atif import Atif
-from .exporters.otlp import Otlp
-from .exporters.request_bodies import AnthropicBody, OpenAIBody
+from .exporters.atif import trajectory
+from .exporters.otlp import spans
+from .exporters.request_bodies import anthropic_body, openai_body
 from .exporters.session_view import Exporter, SessionView
 from .markdown import SessionMarkdown, inline
 
 EXPORTERS: dict[str, Exporter] = {
-    exporter.name: exporter for exporter in (Atif(), OpenAIBody(), AnthropicBody(), Otlp())
+    "atif": trajectory,
+    "openai": openai_body,
+    "anthropic": anthropic_body,
+    "otlp": spans,
 }
 """The formats of others."""
 
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
-
-_INSTRUCTIONS = frozenset({"system", "developer"})
 
 
 class ExportRefusedError(ContextPersistentError, ValueError):
@@ -108,7 +110,7 @@ class Export:
         self.redactions.clear()
         for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
             if self._into == "transcript":
-                if message.get("role") in _INSTRUCTIONS:
+                if message.get("role") in INSTRUCTING:
                     continue
                 message = as_hosts_write(message)
             clean = self._redacted(message, position + 1)
@@ -117,7 +119,7 @@ class Export:
 
     def _others(self) -> Iterator[str]:
         view = SessionView(self._transcript, self._messages, self._redact_any)
-        for piece in EXPORTERS[self._into].pieces(view):
+        for piece in EXPORTERS[self._into](view):
             yield _printable(piece.removesuffix("\n")) + "\n" if piece.endswith("\n") else _printable(piece)
 
     def _redact_any(self, value: Any) -> Any:

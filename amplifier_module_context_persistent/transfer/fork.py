@@ -24,7 +24,7 @@ from ..log.index import USER
 from ..log.location import location_of, split_location, stored_name
 from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
-from ..paths import LOG_NAME, REMOTE, log_name, log_path, session_id_of
+from ..paths import LOG_NAME, REMOTE, log_name, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript
 from ..view.wire import header_marks
@@ -106,7 +106,7 @@ def fork_session(
         past = history_at(transcript, at)
         target = _checked(str(path or _place(transcript, str(session_id), working_dir)))
         plan = following_plan(transcript.book, past.ordinals)
-        created, parent_id = now(), _session_id(transcript)
+        created, parent_id = now(), transcript.session_id
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
         carried, refused = _write(None if dry_run else target, header, transcript, past, plan, new_id)
         host_files: list[str] = []
@@ -187,19 +187,11 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
         created=created,
         **header_marks([known] if known else []),
         **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
-        parent_id=_session_id(transcript),
+        parent_id=transcript.session_id,
         parent_log_id=known.get("log_id"),
         forked_from=past.message_id,
         forked_from_turn=past.turn,
     )
-
-
-def _session_id(transcript: Transcript) -> str | None:
-    """The id of a log's session: its header's, else the name of the directory that the host would give it."""
-    named = transcript.header.get("session_id")
-    if isinstance(named, str) and named:
-        return named
-    return session_id_of(transcript.path)
 
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
@@ -211,6 +203,6 @@ def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> 
     usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
     assert usual is not None  # noqa: S101 - the session has an id
     origin = Path(transcript.path)
-    if origin.name == LOG_NAME and origin.parent.name == _session_id(transcript):
+    if origin.name == LOG_NAME and origin.parent.name == transcript.session_id:
         return origin.parents[1] / session_id / LOG_NAME
     return usual

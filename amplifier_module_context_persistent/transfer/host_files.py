@@ -25,6 +25,7 @@ from ..messages.message import Message
 from ..messages.metadata import is_ephemeral, timestamp_of
 from ..paths import LOG_NAME
 from ..transcript.transcript import Transcript
+from ..view.entry import INSTRUCTING
 
 TRANSCRIPT_NAME, METADATA_NAME = "transcript.jsonl", "metadata.json"
 _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.jsonl*")
@@ -42,8 +43,6 @@ _OWN_KEYS = frozenset(
     ]
 )
 """What an import or a fork writes into `metadata.json`; the host adds others."""
-
-_INSTRUCTIONS = frozenset({"system", "developer"})
 
 
 def host_turns(messages: Iterator[Message]) -> int:
@@ -217,7 +216,7 @@ def read_metadata(directory: Path) -> dict[str, Any]:
 def transcript_lines(messages: Iterator[Message]) -> Iterator[bytes]:
     """The lines of a `transcript.jsonl`: no instructions, thinking or ephemeral messages, and a time in each."""
     for message in messages:
-        if message.get("role") in _INSTRUCTIONS or is_ephemeral(message):
+        if message.get("role") in INSTRUCTING or is_ephemeral(message):
             continue
         written = as_hosts_write(message)
         if "timestamp" not in written and (time := timestamp_of(message)):

@@ -37,7 +37,6 @@ from ..messages.message import (
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
-from ..paths import session_id_of
 from ..tokens.counter import EstimateCounter
 from ..transcript.bills import Billed, Bills
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
@@ -298,8 +297,8 @@ class SessionMarkdown:
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
         """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
-        known, path = self._transcript.header.get("session_id"), self._transcript.path
-        yield f"# Session {inline(str(known or session_id_of(path) or Path(path).stem))}\n\n"
+        name = self._transcript.session_id or Path(self._transcript.path).stem
+        yield f"# Session {inline(name)}\n\n"
         begins = {turn.start: turn.number for turn in self._transcript.turns()}
         all_of_it, of_turn, number = _Sums(), _Sums(), 0
         for position, message in messages:

@@ -5,5 +5,5 @@ Rules of this package:
 - A body for a provider is one that it accepts: each call has its result, and nothing else answers it.
 - What a format cannot hold is named in docs/interchange.md.
 
-To add a format: write one file with a class like those here, and add it to `transfer.export.EXPORTERS`.
+To add a format: write one file with a function like those here, and add it to `transfer.export.EXPORTERS`.
 """

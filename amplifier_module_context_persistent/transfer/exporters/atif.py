@@ -21,7 +21,7 @@ from ...transcript.packed_record import PackedRecord
 from ...transcript.view_rebuild import Noted
 from ...view.plan import Plan, kept_ordinals
 from ..importers.fields import total
-from .session_view import SessionView, model_of, session_name, tool_definitions
+from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions
 
 VERSION = "ATIF-v1.8"
 OWN = "context_persistent"
@@ -33,30 +33,20 @@ _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 Step = dict[str, Any]
 
 
-class Atif:
-    """A trajectory."""
-
-    name = "atif"
-
-    def pieces(self, view: SessionView) -> Iterator[str]:
-        """The document, step by step."""
-        agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
-        if isinstance(version := view.source.get("version"), str | int):
-            agent["version"] = str(version)
-        if model := model_of(view):
-            agent["model_name"] = model
-        if tools := tool_definitions(view.tools, openai=True):
-            agent["tool_definitions"] = tools
-        head = {"schema_version": VERSION, "agent": agent}
-        head["session_id"] = session_name(view)
-        yield f'{to_json(head)[:-1]},"steps":[\n'
-        steps, between = _Steps(view), ""
-        for step in steps.made():
-            yield between
-            yield to_json(step)
-            between = ",\n"
-        yield "\n"
-        yield f'],"final_metrics":{to_json(steps.totals())}}}\n'
+def trajectory(view: SessionView) -> Iterator[str]:
+    """The document, step by step."""
+    agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
+    if isinstance(version := view.source.get("version"), str | int):
+        agent["version"] = str(version)
+    if model := model_of(view):
+        agent["model_name"] = model
+    if tools := tool_definitions(view.tools, openai=True):
+        agent["tool_definitions"] = tools
+    head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
+    yield f'{to_json(head)[:-1]},"steps":[\n'
+    steps = _Steps(view)
+    yield from json_lines(steps.made())
+    yield f'],"final_metrics":{to_json(steps.totals())}}}\n'
 
 
 class _Steps:

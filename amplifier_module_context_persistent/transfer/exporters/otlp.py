@@ -18,7 +18,7 @@ from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ..importers.fields import total
-from .session_view import SessionView, first_time, session_name
+from .session_view import SessionView, first_time, json_lines, session_name
 
 SCOPE = {
     "name": "amplifier-module-context-persistent",
@@ -27,24 +27,14 @@ SCOPE = {
 _CLIENT, _INTERNAL = 3, 1
 
 
-class Otlp:
-    """One `ExportTraceServiceRequest`."""
-
-    name = "otlp"
-
-    def pieces(self, view: SessionView) -> Iterator[str]:
-        """The document, span by span; the root span comes last, when its end is known."""
-        session = session_name(view)
-        resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
-        opened = to_json({"resource": resource})[:-1]
-        yield f'{{"resourceSpans":[{opened},"scopeSpans":[{{"scope":{to_json(SCOPE)},"spans":[\n'
-        between = ""
-        for span in _Spans(view, session).made():
-            yield between
-            yield to_json(span)
-            between = ",\n"
-        yield "\n"
-        yield "]}]}]}\n"
+def spans(view: SessionView) -> Iterator[str]:
+    """One trace of the session, span by span."""
+    session = session_name(view)
+    resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
+    opened = to_json({"resource": resource})[:-1]
+    yield f'{{"resourceSpans":[{opened},"scopeSpans":[{{"scope":{to_json(SCOPE)},"spans":[\n'
+    yield from json_lines(_Spans(view, session).made())
+    yield "]}]}]}\n"
 
 
 class _Spans:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...messages.message import Message
 from ...messages.metadata import instant_of, metadata_of, timestamp_of
-from ...messages.text import well_formed
-from ...paths import session_id_of
+from ...messages.text import to_json, well_formed
 from ...transcript.transcript import Transcript
 
 
@@ -46,19 +45,24 @@ class SessionView:
         return [tool for tool in clean if isinstance(tool, dict)]
 
 
-class Exporter(Protocol):
-    """One format."""
+Exporter = Callable[[SessionView], Iterator[str]]
+"""One format: gives the export, a piece at a time."""
 
-    name: str
 
-    def pieces(self, view: SessionView) -> Iterator[str]:
-        """The export, a piece at a time."""
+def json_lines(values: Iterable[Any]) -> Iterator[str]:
+    """The values of a list as JSON, one on each line, a piece at a time."""
+    between = ""
+    for value in values:
+        yield between
+        yield to_json(value)
+        between = ",\n"
+    yield "\n"
 
 
 def session_name(view: SessionView) -> str:
     """What the session is called: its id, else that of its directory, else the name of its file. Never a path."""
     path = view.transcript.path
-    given = view.session_id or session_id_of(path) or Path(path).stem
+    given = view.transcript.session_id or Path(path).stem
     return well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
 
 
