@@ -16,7 +16,7 @@ import click
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
 from ..transcript.prices import Prices
-from ..transcript.transcript import Transcript
+from ..transcript.transcript import Transcript, session_id_in
 from .own_forms import own_forms_options
 from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
@@ -163,7 +163,7 @@ def show_page(path: str) -> None:
 
 def _own_name(transcript: Transcript) -> str:
     """A name in this directory by the session's id, with what a name may hold."""
-    name = transcript.session_id or Path(transcript.path).stem
+    name = session_id_in(transcript) or Path(transcript.path).stem
     return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
 
 

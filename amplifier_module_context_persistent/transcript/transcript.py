@@ -161,12 +161,6 @@ class Transcript:
         headers = self.reader.index.headers
         return headers[-1] if headers else {}
 
-    @property
-    def session_id(self) -> str | None:
-        """The session's id: as its header says, else the name of its directory; None where neither has one."""
-        named = self.header.get("session_id")
-        return named if isinstance(named, str) and named else session_id_of(self.path)
-
     def close(self) -> None:
         """Let the file go."""
         self.reader.close()
@@ -302,3 +296,9 @@ class Transcript:
 
         found = self.request(request)
         return rebuild(self.reader, found.book, found.noted)
+
+
+def session_id_in(transcript: Transcript) -> str | None:
+    """A session's id: as its header says, else the name of its directory; None where neither has one."""
+    named = transcript.header.get("session_id")
+    return named if isinstance(named, str) and named else session_id_of(transcript.path)

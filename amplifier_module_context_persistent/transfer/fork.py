@@ -26,7 +26,7 @@ from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..paths import LOG_NAME, REMOTE, log_name, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
-from ..transcript.transcript import Transcript
+from ..transcript.transcript import Transcript, session_id_in
 from ..view.wire import header_marks
 from .copy_messages import Carried, NewLog, carry, refused_messages
 from .host_files import write_host_files
@@ -106,7 +106,7 @@ def fork_session(
         past = history_at(transcript, at)
         target = _checked(str(path or _place(transcript, str(session_id), working_dir)))
         plan = following_plan(transcript.book, past.ordinals)
-        created, parent_id = now(), transcript.session_id
+        created, parent_id = now(), session_id_in(transcript)
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
         carried, refused = _write(None if dry_run else target, header, transcript, past, plan, new_id)
         host_files: list[str] = []
@@ -187,7 +187,7 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
         created=created,
         **header_marks([known] if known else []),
         **({REMOTE: known[REMOTE]} if known.get(REMOTE) else {}),
-        parent_id=transcript.session_id,
+        parent_id=session_id_in(transcript),
         parent_log_id=known.get("log_id"),
         forked_from=past.message_id,
         forked_from_turn=past.turn,
@@ -203,6 +203,6 @@ def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> 
     usual = log_path(Config(), session_id=session_id, working_dir=working_dir)
     assert usual is not None  # noqa: S101 - the session has an id
     origin = Path(transcript.path)
-    if origin.name == LOG_NAME and origin.parent.name == transcript.session_id:
+    if origin.name == LOG_NAME and origin.parent.name == session_id_in(transcript):
         return origin.parents[1] / session_id / LOG_NAME
     return usual

@@ -41,7 +41,7 @@ from ..tokens.counter import EstimateCounter
 from ..transcript.bills import Billed, Bills
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
 from ..transcript.prices import PRICES_AS_OF, Prices
-from ..transcript.transcript import Transcript
+from ..transcript.transcript import Transcript, session_id_in
 
 _COMMANDS = ("command", "cmd", "script")
 _TITLES = {"system": "System", "developer": "Developer", "user": "User", "assistant": "Assistant"}
@@ -297,7 +297,7 @@ class SessionMarkdown:
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
         """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
-        name = self._transcript.session_id or Path(self._transcript.path).stem
+        name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
         begins = {turn.start: turn.number for turn in self._transcript.turns()}
         all_of_it, of_turn, number = _Sums(), _Sums(), 0

@@ -11,7 +11,7 @@ from typing import Any
 from ...messages.message import Message
 from ...messages.metadata import instant_of, metadata_of, timestamp_of
 from ...messages.text import to_json, well_formed
-from ...transcript.transcript import Transcript
+from ...transcript.transcript import Transcript, session_id_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def json_lines(values: Iterable[Any]) -> Iterator[str]:
 def session_name(view: SessionView) -> str:
     """What the session is called: its id, else that of its directory, else the name of its file. Never a path."""
     path = view.transcript.path
-    given = view.transcript.session_id or Path(path).stem
+    given = session_id_in(view.transcript) or Path(path).stem
     return well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
 
 

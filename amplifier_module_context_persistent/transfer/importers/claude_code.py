@@ -20,7 +20,7 @@ from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
 from .claude_index import NOT_A_PERSON, Entry, SessionFile, index_of, is_entry, queued_prompt
 from .events import Branch, Cleared, Compacted, Event, Kept, MessageRead, SessionStart, branches
-from .fields import assistant, items, mapping, metadata, session_name, text
+from .fields import assistant, blocks_of, mapping, metadata, session_name, text
 from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
 
@@ -260,11 +260,7 @@ def _user(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Iterator[E
 
 def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
     prompt = queued_prompt(parsed)
-    said = (
-        prompt
-        if isinstance(prompt, str)
-        else next((text(block.get("text")) for block in items(prompt) if isinstance(block, dict)), "")
-    )
+    said = next((text(block.get("text")) for block in blocks_of(prompt)), "")
     mode = mapping(parsed.get("attachment")).get("commandMode")
     from_person = mode in (None, "prompt") and not NOT_A_PERSON.match(said)
     source = None if from_person else "claude-code:queued"
@@ -273,12 +269,10 @@ def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
 
 
 def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Compacted:
-    content = mapping(parsed.get("message")).get("content")
-    blocks = [block for block in items(content) if isinstance(block, dict)]
-    said = content if isinstance(content, str) else "\n".join(text(block.get("text")) for block in blocks)
+    blocks = blocks_of(mapping(parsed.get("message")).get("content"))
     details, file.compaction = file.compaction, {}
     return Compacted(
-        said,
+        "\n".join(text(block.get("text")) for block in blocks),
         entry.line,
         message_id=_id_of(entry),
         time=parsed.get("timestamp"),
