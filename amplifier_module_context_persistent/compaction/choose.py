@@ -28,12 +28,13 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
     """
     if draft.fits(goal_tokens):
         return False
+    least_saved = MIN_SAVED_TOKENS if loss.stage < loss.stage.SHORTEN else 1
     offered = set(forms.offered(loss.stage) if positions is None else positions)
     heap = _heap(loss, offered)
     taken = False
     while heap:
         if draft.fits(goal_tokens):
-            draft.settle()
+            draft.settle(least_saved)
             if draft.fits(goal_tokens):
                 return taken
         price, position = heap[0]
@@ -53,7 +54,7 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
         for one in near:  # beside a gap a group frees more
             if one in offered and draft.kept[one] and (price_now := loss.best(one)) is not None:
                 heapq.heappush(heap, (price_now[0], one))
-    draft.settle()
+    draft.settle(least_saved)
     return taken
 
 

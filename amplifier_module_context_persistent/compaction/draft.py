@@ -127,8 +127,8 @@ class Draft:
         self._estimated.setdefault(entry.id, (position, entry, self.cuts.get(entry.id), tokens))
         self._set_cut(position, entry, cut, tokens - saved)
 
-    def settle(self) -> None:
-        """Count exactly what was estimated; a cut that saves nothing is taken back."""
+    def settle(self, least_saved: int = MIN_SAVED_TOKENS) -> None:
+        """Count exactly what was estimated; a cut that saves too little is taken back."""
         estimated = list(self._estimated.values())
         self._estimated.clear()
         messages = self.fetch([entry for _, entry, _, _ in estimated])
@@ -137,7 +137,7 @@ class Draft:
             if entry.human:
                 cut = cut_with_lines(message, cut.head_chars + cut.tail_chars)
             after = self.count(shorten(entry, message, cut, self.config.truncate_boundary))
-            if after < before:
+            if before - after >= least_saved:
                 self._set_cut(position, entry, cut, after)
             else:
                 self._set_cut(position, entry, known, before)
