@@ -68,6 +68,10 @@ class NativeTurn:
     """The basis on which it gave none: it is asked again after the next plan."""
 
 
+LETS_GO = NativeTurn(lambda _item: "compaction_strategy is another one")
+"""What a session that has another strategy does with the item of an earlier plan."""
+
+
 def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
     """The position of the first item that stays, with at least the newest `protected_recent` of the target.
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from amplifier_core.llm_errors import ContextLengthError
 
-from ..config import STRATEGIES, SUMMARIZE, Config
+from ..config import NATIVE, STRATEGIES, SUMMARIZE, Config
 from ..errors import ConfigError, ContextPersistentError, RecallError
 from ..log.temporary import TemporaryLog
 from ..messages.metadata import without_bound
@@ -154,7 +154,9 @@ def strategy(name: str) -> Open:
 BASELINES: dict[str, Open] = {"none": Whole, "stateless": Stateless, "sliding": Sliding}
 """What the strategies are compared with, by name; no session can be configured to use them."""
 
-POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
+_PLAYED = [name for name in STRATEGIES if name != NATIVE]  # a replay has no provider that could compact
+
+POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in _PLAYED}}
 """All policies by name."""
 
 
@@ -171,7 +173,7 @@ class Chosen:
     options: Mapping[str, Any]
 
 
-NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
+NAMES = ("none", "default", *_PLAYED, "stateless", "sliding")
 """What `policy_of` knows."""
 
 _NOT_PLAYED = {

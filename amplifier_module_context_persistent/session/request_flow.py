@@ -23,7 +23,8 @@ from typing import Any
 
 from amplifier_core.llm_errors import ContextLengthError
 
-from ..config import SUMMARIZE, Config
+from ..compaction.native_offer import LETS_GO
+from ..config import NATIVE, SUMMARIZE, Config
 from ..errors import FloorError, RetentionError
 from ..log.base import Log
 from ..log.index import SYSTEM
@@ -87,7 +88,8 @@ class RequestFlow:
             LogUnreadableError: the log cannot be read.
         """
         ask = replace(await self._ask(token_budget, provider), retain=retain, hard_fit=hard_fit)
-        answer = await self._answer(replace(ask, native=self.native.turn(provider, ask.facts)))
+        native = self.native.turn(provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
+        answer = await self._answer(replace(ask, native=native if ask.facts.name else None))
         if answer.offer is not None:
             count = (await self._store.open()).counter.count_text
             self.native.start(provider, ask.facts, ask.tools_json, answer.offer, count)
@@ -149,7 +151,8 @@ class RequestFlow:
         if futile := answer.futile():
             await self._host.emit("context:compaction_futile", futile)
         await self._report_plan(answer)
-        await self.native.settle(answer)
+        if self._config.compaction_strategy == NATIVE or answer.fallback:
+            await self.native.settle(answer)
         if is_due:
             made = answer.compaction
             messages = len(made.arrangement.items) if made is not None else answer.messages

@@ -20,7 +20,7 @@ from ..compaction.protection import protect
 from ..compaction.request_limits import all_media, media_beyond, view_bytes
 from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span
-from ..config import Config
+from ..config import NATIVE, Config
 from ..errors import FloorError, SummaryError
 from ..log.base import Log
 from ..messages.message import Message
@@ -84,6 +84,11 @@ class Window:
         """The plan in force."""
         return self._kept.plan
 
+    @property
+    def _shows_item(self) -> bool:
+        """Whether the plan in force shows what a provider compacted."""
+        return self._kept.plan is not None and self._kept.plan.native is not None
+
     def measure(self, log: Log, request: ViewRequest) -> tuple[int, int]:
         """Count the tokens and the messages of the current view."""
         self._take_in(log, request)
@@ -100,10 +105,11 @@ class Window:
         Raises:
             FloorError: the view cannot be made to fit.
         """
-        shown, basis = self.plan is not None and self.plan.native is not None, self._kept.basis
+        shown, basis = self._shows_item, self._kept.basis
         self._take_in(log, request)
-        fallback, swapped = self._settle_native(log, request)
-        if shown and basis[0] != self._kept.basis[0] and (self.plan is None or self.plan.native is None):
+        compacts = request.native is not None and self._config.compaction_strategy == NATIVE
+        fallback, swapped = self._settle_native(log, request) if compacts or self._shows_item else ("", None)
+        if shown and basis[0] != self._kept.basis[0] and not self._shows_item:
             fallback = "the history that it stands for was replaced"
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
@@ -112,7 +118,7 @@ class Window:
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         begins_turn = self._bound.begins_turn
-        if request.native is not None and made is None and not request.plans_now:
+        if compacts and request.native is not None and made is None and not request.plans_now:
             cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if self._stores else None
             begins_turn = begins_turn and cut is None and not request.native.runs
             waits = (cut is not None or request.native.runs) and tokens <= request.budget_tokens
@@ -281,7 +287,7 @@ class Window:
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
         budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
-        if self.plan is not None and self.plan.native is not None:  # its item says nothing to our own engine
+        if self._shows_item:  # its item says nothing to our own engine
             state = self._whole_log(log, request)
         try:
             made, entries = self._compact_protected(log, request, state)

@@ -214,3 +214,15 @@ async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
         while not host.reasons:
             await turn(manager, provider)
         assert host.reasons == ["there was no item within 0.001 s"]
+
+
+async def test_another_strategy_lets_go_of_the_item(tmp_path: Path) -> None:
+    """A session that no longer wants providers to compact plans over the whole log, and says so once."""
+    provider, host = ClaudeModule(), Events()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await until_item(manager, provider)
+    async with opened(tmp_path / "s.jsonl", host, compaction_strategy="truncate") as manager:
+        for _ in range(3):
+            assert item_of(await turn(manager, provider)) is None
+        assert host.reasons == ["compaction_strategy is another one"]
+    assert not provider.refusals
