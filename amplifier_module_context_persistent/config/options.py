@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     output_reserve_fraction: float
     compact_threshold: float
     target_usage: float
+    cache_ttl_s: float | None
     compact_min_gain: float
     compaction_strategy: Strategy
     keep_recent: int

@@ -165,6 +165,13 @@ class Config:
     target_usage: float = _option(
         0.5, "0 < share < `compact_threshold`", share, "The share of the budget that compaction goes down to."
     )
+    cache_ttl_s: float | None = _option(
+        None,
+        "seconds ≥ 0",
+        lambda v: v is None or (is_number(v) and 0 <= v < math.inf),
+        "How long the provider keeps what it cached; none: as its family does. The first request after that pays for "
+        "every token, so it plans early and further down. `0`: pauses change nothing.",
+    )
     compact_min_gain: float = _option(
         0.05, "0 ≤ share ≤ 1", share_or_zero, "A plan that frees less than this share of the budget is not made."
     )

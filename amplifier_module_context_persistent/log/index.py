@@ -81,6 +81,8 @@ class Index:
     live: array[int] = field(default_factory=lambda: array("I"))
     line_shown: tuple[int, str] = (0, "")
     """The line that the last view ended with, as its receipt says, and how many messages there were then."""
+    viewed_at: str = ""
+    """When the last view was handed out, as its receipt says."""
     headers: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     side_plan: dict[str, Any] | None = None

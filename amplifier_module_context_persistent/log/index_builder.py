@@ -28,7 +28,7 @@ Control = dict[str, Any]
 
 _MOST_MODELS = 255
 _PROVIDER, _MODEL = b',"provider":"', b'","model":"'
-_LINE = b'"line":'
+_TIME, _LINE = b',"time":"', b'"line":'
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class IndexBuilder:
             "resets": self._resets.snapshot(),
             "pending_model": self.pending_model,
             "named": sorted(self._named),
-            "shown": list(self.index.line_shown),
+            "shown": [*self.index.line_shown, self.index.viewed_at],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -121,8 +121,8 @@ class IndexBuilder:
         self._resets.restore(snapshot["resets"])
         self.pending_model = int(snapshot["pending_model"])
         self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
-        count, line = snapshot["shown"]
-        self.index.line_shown = int(count), str(line)
+        count, line, viewed_at = snapshot["shown"]
+        self.index.line_shown, self.index.viewed_at = (int(count), str(line)), str(viewed_at)
         if not 0 <= self.pending_model < len(self.index.models):
             raise ValueError("a request to a model that is not known")
 
@@ -230,6 +230,8 @@ class IndexBuilder:
             provider, _, model = names.partition(_MODEL)
             self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
         self.index.control_counts["view"] += 1
+        begin = line.find(_TIME) + len(_TIME)
+        self.index.viewed_at = _text(line[begin : line.find(b'"', begin)])
         self.pending_model = self._names_code
         return True
 
@@ -295,6 +297,7 @@ class IndexBuilder:
         if isinstance(rendered, dict) and isinstance(line := rendered.get("line"), str):
             self.index.line_shown = len(self.index), line
         if self._standing.chained:
+            self.index.viewed_at = name_of(value.get("time", "")) or self.index.viewed_at
             self.pending_model = self._code_of(name_of(value.get("provider", "")), name_of(value.get("model", "")))
 
     def _begin(self, value: Control) -> None:

@@ -27,7 +27,7 @@ from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest, ViewResult, head_of
 from ..window.retention import RetainedBodies, shows_all
-from ..window.thresholds import needs_plan
+from ..window.thresholds import PromptCache, needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
 from .record_builder import RecordBuilder
@@ -81,6 +81,7 @@ class ViewService:
         self._window = Window(config, counter, extras, new_id)
         self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
         self._holders = RetainedBodies(extras)
+        self._cache = PromptCache(config.cache_ttl_s)
         self._tools: tuple[str, int, str] = ("", 0, "")
         self._own_budget: int | None = None
         self._largest_budget = 0
@@ -104,6 +105,9 @@ class ViewService:
         window = self._window
         if request.aside:
             window = self._side_window(log, request, frozenset(), window)
+        else:
+            asked = {"now": self._history.now(), "viewed_at": log.index.viewed_at}
+            request = replace(request, is_cold=self._cache.note_request(ask.facts.name, ask.facts.model, **asked))
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
             window = self._side_window(log, request, request.retained, window)

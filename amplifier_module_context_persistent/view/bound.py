@@ -133,6 +133,12 @@ class BoundViews:
         return len(self._given) == self._turn + 1 and any(known.bare is not known.shown for known in self._hashes)
 
     @property
+    def shows_running(self) -> bool:
+        """Whether the view at hand shows reasoning of the running tool loop."""
+        bared, running = set(self._bared), range(self._turn + 1, len(self._hashes))
+        return any(at not in bared and self._hashes[at].bare is not self._hashes[at].shown for at in running)
+
+    @property
     def left_out(self) -> int:
         """How many answers of the view at hand are without their reasoning."""
         return len(self._bared)

@@ -45,6 +45,8 @@ class ViewRequest:
     """Ordinals of the messages that the view has to hold complete."""
     aside: bool = False
     """Whether its budget is a smaller one of its own, so that the session's plan does not change for it."""
+    is_cold: bool = False
+    """Whether the provider no longer has what it cached of the request before, so that every token is paid for."""
     plans_now: bool = False
     """Whether a plan is made whatever the view's size."""
     sums_up: bool = False

@@ -1,20 +1,44 @@
-"""When a view is to be compacted, when a plan frees enough to be followed, and when not to try again."""
+"""When a view is to be compacted, when a plan frees enough to be followed, and when not to try again.
+
+A request that finds nothing in the provider's cache pays for all that it sends, so it is the cheapest moment to plan:
+one table says how long providers keep what they cached.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import NamedTuple
 
 from ..compaction.planner import Compaction
 from ..config import Config
 from ..errors import FloorError
+from ..messages.metadata import instant_of
+from ..view.readers import ANTHROPIC, GEMINI, OPENAI, family_of
 from .request import ViewRequest
 
+COLD_TARGET = 0.86  # of `target_usage`, for a request that pays for every token: docs/experiments.md, "Pauses"
 
-def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int, begins_turn: bool = False) -> bool:
+
+def for_cold_cache(config: Config) -> Config:
+    """The policy of a plan for a request that finds nothing in the provider's cache."""
+    return replace(config, target_usage=COLD_TARGET * config.target_usage)
+
+
+def needs_plan(
+    config: Config,
+    *,
+    tokens: int,
+    messages: int,
+    budget_tokens: int,
+    begins_turn: bool = False,
+    is_cold: bool = False,
+) -> bool:
     """Whether a view of this size is to be compacted.
 
     A plan in the middle of a tool loop ends the reasoning of the loop so far. So where a turn begins, half of the way
-    from the target to the threshold is enough (docs/compaction.md has what that was measured to bring).
+    from the target to the threshold is enough (docs/compaction.md has what that was measured to bring). Where every
+    token is paid for, it is enough that a plan frees what makes it worth it.
 
     Args:
         config: the policy.
@@ -22,9 +46,12 @@ def needs_plan(config: Config, *, tokens: int, messages: int, budget_tokens: int
         messages: of the view.
         budget_tokens: what it may come to.
         begins_turn: whether a turn begins, in a session with reasoning.
+        is_cold: whether the provider has nothing cached, and no reasoning would be lost.
     """
     many = config.max_messages is not None and messages > config.max_messages
     threshold = (config.compact_threshold + config.target_usage) / 2 if begins_turn else config.compact_threshold
+    if is_cold:
+        threshold = min(threshold, for_cold_cache(config).target_usage + config.compact_min_gain)
     return many or tokens >= threshold * budget_tokens
 
 
@@ -87,14 +114,13 @@ class ReplanThrottle:
         budget = request.budget_tokens
         if request.plans_now:
             return tokens > self._config.target_usage * budget
-        if not needs_plan(
-            self._config, tokens=tokens, messages=messages, budget_tokens=budget, begins_turn=begins_turn
-        ):
+        size = {"tokens": tokens, "messages": messages, "budget_tokens": budget}
+        if not needs_plan(self._config, **size, begins_turn=begins_turn, is_cold=request.is_cold):
             return False
         if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
             known = self._refused[1]
             raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)
-        if self._tried is not None and tokens <= budget:
+        if self._tried is not None and tokens <= budget and not request.is_cold:
             # A budget that follows the provider's counts moves a little with every request.
             more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
             more_messages = messages - self._tried[1]
@@ -112,3 +138,57 @@ class ReplanThrottle:
     def record_refusal(self, tokens: int, error: FloorError) -> None:
         """Remember that a view cannot be made to fit."""
         self._refused = (tokens, error)
+
+
+class CacheLife(NamedTuple):
+    """How long the models of a family keep what they cached after it was used last."""
+
+    family: str
+    """Empty for any."""
+    seconds: float
+    source: str
+    read_on: str
+
+
+_DAY = 86_400.0
+
+CACHE_LIVES = (
+    CacheLife(ANTHROPIC, 300.0, "Claude docs, Prompt caching: five minutes, unless an hour was paid for", "2026-11-23"),
+    CacheLife(
+        OPENAI, _DAY, "OpenAI API reference, prompt_cache_retention: 24h, where data may be retained", "2026-11-23"
+    ),
+    CacheLife(GEMINI, _DAY, "none is documented for implicit caching; the longest that another one has", "2026-11-23"),
+    CacheLife("", 300.0, "none: the shortest that a provider is known to have", "2026-11-23"),
+)
+"""The first row that fits says how long."""
+
+
+class PromptCache:
+    """What the providers of one session have cached.
+
+    Args:
+        ttl_s: how many seconds they keep it, in place of the table; 0 where no plan is to depend on that.
+    """
+
+    def __init__(self, ttl_s: float | None) -> None:
+        self._ttl_s = ttl_s
+        self._asked_at = ""
+
+    def note_request(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
+        """Note a request; whether what was cached by the one before it is gone.
+
+        Args:
+            provider: who is asked.
+            model: its model.
+            now: ISO 8601.
+            viewed_at: when a process before this one made its last view, as the log says; empty where it does not.
+        """
+        before, self._asked_at = instant_of(self._asked_at or viewed_at), now
+        asked = instant_of(now)
+        lives = self._ttl_s if self._ttl_s is not None else _life_of(provider, model)
+        return bool(lives and before and asked and (asked - before).total_seconds() > lives)
+
+
+def _life_of(provider: str, model: str) -> float:
+    family = family_of(provider, model)
+    return next(row.seconds for row in CACHE_LIVES if row.family in ("", family))

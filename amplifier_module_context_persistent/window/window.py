@@ -40,7 +40,7 @@ from .native import cut_now, offer, refused_item, show_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
-from .thresholds import ReplanThrottle, worth_it
+from .thresholds import ReplanThrottle, for_cold_cache, worth_it
 
 _ATTEMPTS = 4  # to bring the bytes of a view's text within the limits
 
@@ -115,6 +115,8 @@ class Window:
         made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins)
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
+        if request.is_cold and (request.sums_up or self._bound.shows_running):
+            request = replace(request, is_cold=False)  # a summary reads all once more; reasoning is worth more
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         begins_turn = self._bound.begins_turn
@@ -395,6 +397,9 @@ class Window:
             return None
         return (again, entries, state) if again.plan.tokens_after - tokens >= made.plan.target_tokens // 4 else None
 
+    def _policy(self, request: ViewRequest) -> Config:
+        return for_cold_cache(self._config) if request.is_cold else self._config
+
     def _compact_protected(self, log: Log, request: ViewRequest, state: PlanState) -> tuple[Compaction, list[Entry]]:
         """Make a plan with the protections of the configuration, or without where it fits in no other way.
 
@@ -406,7 +411,7 @@ class Window:
         protected = protect(
             entries,
             log.index.live,
-            config=self._config,
+            config=self._policy(request),
             budget_tokens=request.budget_tokens,
             fixed_tokens=request.fixed_tokens,
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
@@ -424,7 +429,7 @@ class Window:
         summary = request.summary
         return PlanRequest(
             entries,
-            config=self._config,
+            config=self._policy(request),
             budget_tokens=request.budget_tokens,
             fixed_tokens=request.fixed_tokens,
             count=self._source.count,

@@ -63,10 +63,11 @@ def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
 
 
 def lines_to_read(columns: Sequence[Columns]) -> list[int]:
-    """The places of the rows whose lines an index needs: of receipts with the same hash, the first one."""
+    """The places of the rows whose lines an index needs: of receipts the last, and of each hash the first."""
     places, seen = list[int](), set[int]()
+    last = max((place for place, row in enumerate(columns) if row.kind == RECEIPT), default=-1)
     for place, row in enumerate(columns):
-        if row.kind == INDEXED or (row.kind == RECEIPT and row.id_hash in seen):
+        if row.kind == INDEXED or (row.kind == RECEIPT and row.id_hash in seen and place != last):
             continue
         if row.kind == RECEIPT:
             seen.add(row.id_hash)
