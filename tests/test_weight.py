@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_062, "tests": 29_395}
-MOST_FILES = {PACKAGE: 303, "tests": 419}
+MOST_STATEMENTS = {PACKAGE: 23_107, "tests": 29_476}
+MOST_FILES = {PACKAGE: 303, "tests": 421}
 
 
 def statements_in(source: Path) -> int:

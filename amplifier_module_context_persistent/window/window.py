@@ -115,8 +115,8 @@ class Window:
         made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins)
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
-        if request.is_cold and (request.sums_up or self._bound.shows_running):
-            request = replace(request, is_cold=False)  # a summary reads all once more; reasoning is worth more
+        if request.is_cold and not self._may_plan_when_cold(request):
+            request = replace(request, is_cold=False)
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         begins_turn = self._bound.begins_turn
@@ -396,6 +396,10 @@ class Window:
         except FloorError:
             return None
         return (again, entries, state) if again.plan.tokens_after - tokens >= made.plan.target_tokens // 4 else None
+
+    def _may_plan_when_cold(self, request: ViewRequest) -> bool:
+        """Whether a pause may bring a plan forward: not the first one, nor one that costs reasoning or a summary."""
+        return self.plan is not None and not request.sums_up and not self._bound.shows_running
 
     def _policy(self, request: ViewRequest) -> Config:
         return for_cold_cache(self._config) if request.is_cold else self._config

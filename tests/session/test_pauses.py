@@ -29,7 +29,7 @@ def turn(number: int, *, thinks: bool = False) -> list[Message]:
 
 
 async def grown(path: Path, *, thinks: bool = False, **config: Any) -> tuple[Session, list[Message]]:
-    """A session whose view takes six tenths of its budget, in the middle of a tool loop; with that view."""
+    """A session that was compacted, its view at six tenths of its budget, in a tool loop; with that view."""
     session = Session(path, max_tokens=BUDGET, **config)
     view: list[Message] = []
     for number in range(100):
@@ -38,10 +38,10 @@ async def grown(path: Path, *, thinks: bool = False, **config: Any) -> tuple[Ses
         await session.request()
         await session.add(called, result)
         view = await session.request()
-        if sum(map(count, view)) > 0.6 * BUDGET:
+        if session.plans and sum(map(count, view)) > 0.6 * BUDGET:
             break
         await session.add({"role": "assistant", "content": f"Seen {number}."})
-    assert not session.plans
+    session.hooks.events.clear()
     return session, view
 
 
@@ -81,6 +81,20 @@ async def test_it_is_as_before_where_nothing_is_known_to_be_gone(tmp_path: Path,
     await session.restart()
     session.ids.ticks += BEYOND
     assert (await session.request())[: len(before)] == before
+    await session.manager.close()
+
+
+async def test_a_session_that_was_never_compacted_stays_whole(tmp_path: Path) -> None:
+    """A pause brings no first plan."""
+    session = Session(tmp_path / "log.jsonl", max_tokens=BUDGET)
+    for number in range(8):
+        await session.add(*turn(number))
+        await session.request()
+        await session.add({"role": "assistant", "content": f"Seen {number}."})
+    view = await session.request()
+    assert sum(map(count, view)) > 0.5 * BUDGET
+    session.ids.ticks += BEYOND
+    assert await session.request() == view
     await session.manager.close()
 
 
