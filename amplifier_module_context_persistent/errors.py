@@ -78,7 +78,7 @@ class RetentionError(ContextPersistentError, ValueError):
 
 
 class PinError(ContextPersistentError, ValueError):
-    """A message cannot be pinned: the error says why, and what can be."""
+    """A message cannot be pinned, or its turn cannot be hidden: the error says why, and what can be."""
 
 
 class SummaryError(ContextPersistentError):

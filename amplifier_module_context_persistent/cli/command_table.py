@@ -55,6 +55,8 @@ SECTIONS = {
         "compact": Entry(
             "cli.compact:compact", "Compact what the model sees of SESSION now, see what that would do, or undo it."
         ),
+        "hide": Entry("cli.hide:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."),
+        "show-again": Entry("cli.hide:show_again", "Show a hidden TURN of SESSION to the model again."),
     },
     "Copy and branch sessions": {
         "export": Entry("cli.export:export", "Export the live history of SESSION, without its secrets."),

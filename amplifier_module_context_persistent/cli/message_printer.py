@@ -28,6 +28,8 @@ from ..transcript.source_compactions import SourceCompaction
 from ..transcript.transcript import Placed
 from .terminal import console, counted, duration, escaped, escaped_body, one_line
 
+HIDDEN = "hidden from views"
+"""The note of a message whose turn is hidden."""
 _RESULT_LINES = 12
 _SUMMARY_LINES = 24
 _TEXT_LINES = 200

@@ -22,7 +22,7 @@ from ..transcript.outline import TurnLine, outline
 from ..transcript.relatives import relatives_of
 from ..transcript.source_compactions import source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
-from .message_printer import MessagePrinter
+from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
@@ -127,7 +127,9 @@ def _show_one(
                 shown = False
                 for placed in transcript.placed(start, stop, role=role, tool=tool):
                     if not errors or _went_wrong(placed):
-                        printer.show(placed, turn=turns.number_at(placed.number - 1))
+                        is_hidden = transcript.is_hidden(placed.number - 1)
+                        turn = turns.number_at(placed.number - 1)
+                        printer.show(placed, turn=turn, note=HIDDEN if is_hidden else "")
                         shown = True
                     if (compaction := compactions.get(placed.number - 1)) is not None:
                         printer.show_compaction(compaction)
@@ -153,6 +155,9 @@ def _print_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_j
         for line in lines:
             click.echo(json.dumps(line.to_json()))
         return
+    for line in lines:
+        if transcript.is_hidden(line.first - 1):
+            line.line = f"[{HIDDEN}] {line.line}"
     show_outline(lines, console())
 
 

@@ -17,6 +17,7 @@ from ..compaction.reasons import why
 from ..config import Config
 from ..errors import LogError
 from ..messages.message import Message
+from ..messages.metadata import given_id
 from ..replay.annotated_view import Gap, ShownMessage, annotate, shortening
 from ..replay.visibility import KEPT
 from ..transcript.transcript import Transcript
@@ -66,7 +67,10 @@ def view(
             found = transcript.request(number)
             wanted, noted, made = found.number, found.noted, transcript.view(number)
             if asked is not None:
-                _print_why(why(made.messages or (), _group(transcript, asked), *_policy(noted)), as_json=as_json)
+                group = _group(transcript, asked)
+                reasons = why(made.messages or (), group, *_policy(noted))
+                said = _left_out_by_hand(transcript, noted, group) or [*reasons, *_hidden_since(transcript, group)]
+                _print_why(said, as_json=as_json)
             elif as_json:
                 _print_json(wanted, noted, made)
             else:
@@ -99,6 +103,18 @@ def _group(transcript: Transcript, message_id: str) -> list[Message]:
         if any(entry.id == message_id for entry in group.entries()):
             return [messages[entry.ordinal] for entry in group.entries()]
     raise ValueError(f"no message of the history has the id {message_id}")
+
+
+def _left_out_by_hand(transcript: Transcript, noted: Noted, group: Sequence[Message]) -> list[str]:
+    plan = transcript.book.plan(noted.receipt.plan) or {}
+    hidden = {given_id(message) for message in group} & set(plan.get("hidden", ()))
+    return ["Left out: its turn was hidden when the plan was made; `show-again` brings it back."] if hidden else []
+
+
+def _hidden_since(transcript: Transcript, group: Sequence[Message]) -> list[str]:
+    index = transcript.reader.index
+    ordinals = index.find_all([given_id(message) or "" for message in group]).values()
+    return ["Its turn is hidden now, from the next plan on."] if index.hidden.intersection(ordinals) else []
 
 
 def _policy(noted: Noted) -> tuple[Config, int]:

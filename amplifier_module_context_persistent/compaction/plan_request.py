@@ -73,7 +73,7 @@ class PlanRequest:
     @property
     def step_before(self) -> int:
         """The last step that plans so far needed, of those that leave messages out: what they left out is missing."""
-        return max(LEAVES_OUT, self.previous.step) if self.previous is not None and self.left_out else 0
+        return max(LEAVES_OUT, self.previous.step if self.previous is not None else 0) if self.left_out else 0
 
     @property
     def silent(self) -> frozenset[str]:

@@ -89,6 +89,8 @@ class Index:
     """The last plan for a budget below the session's own."""
     pins: set[int] = field(default_factory=set)
     """The ordinals of live messages that `pin` records hold; those pinned by their metadata are flagged `PINNED`."""
+    hidden: set[int] = field(default_factory=set)
+    """The ordinals of live messages whose turns `hide` records keep out of views."""
     usage: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """By provider and model, the last record of what a view came to."""
     heads: set[str] = field(default_factory=set)
@@ -141,6 +143,7 @@ class Index:
         if self.is_live(ordinal):
             self.live = array("I", (one for one in self.live if one != ordinal))
             self.pins.discard(ordinal)
+            self.hidden.discard(ordinal)
         self.generation += 1
         self.flags[ordinal] = self.flags[ordinal] & ~LIVE | UNHELD
 
@@ -153,6 +156,7 @@ class Index:
             self.flags[ordinal] = self.flags[ordinal] & ~UNHELD | LIVE
         self.plan = self.side_plan = None
         self.pins.intersection_update(self.live)
+        self.hidden.intersection_update(self.live)
         self.generation += 1
 
     def pin(self, message_id: str, *, pinned: bool) -> None:
@@ -162,6 +166,15 @@ class Index:
             self.pins.add(ordinal)
         elif ordinal is not None:
             self.pins.discard(ordinal)
+
+    def hide(self, first_id: str, last_id: str, *, hidden: bool) -> None:
+        """Hide the live messages from one to another, or show them; both ends have to be live."""
+        found = self.find_all([first_id, last_id])
+        ends = [found.get(first_id), found.get(last_id)]
+        if all(ordinal is not None and self.is_live(ordinal) for ordinal in ends):
+            first, last = (self.live.index(ordinal) for ordinal in ends if ordinal is not None)
+            change = self.hidden.update if hidden else self.hidden.difference_update
+            change(self.live[first : last + 1])
 
     def find(self, message_id: str) -> int | None:
         """Find the last record with a message id, by the id's hash.

@@ -276,6 +276,11 @@ class IndexBuilder:
         if self._is_first(value):
             self.index.pin(name_of(value.get("message_id")), pinned=value.get("pinned") is True)
 
+    def _hide(self, value: Control) -> None:
+        turn = value.get("turn")
+        if self._is_first(value) and isinstance(turn, list) and len(turn) == 2:
+            self.index.hide(name_of(turn[0]), name_of(turn[1]), hidden=value.get("hidden") is True)
+
     def _usage(self, value: Control) -> None:
         name = name_of(value.get("provider")), name_of(value.get("model"))
         if self._standing.chained:
@@ -319,6 +324,7 @@ class IndexBuilder:
         "plan": _plan,
         "side_plan": _side_plan,
         "pin": _pin,
+        "hide": _hide,
         "usage": _usage,
         "system": _system,
         "view": _view,

@@ -55,7 +55,7 @@ _HEADER_NAMES = frozenset(
     ]
 )
 _SOURCE_NAMES = {"source": frozenset({"format", "key", "session_id", "spawned_by", "subagents", "branches"})}
-_PLAN_NAMES = frozenset({"upto", "keep", "silent", "closed", "media", "notice_before", "strategy"})
+_PLAN_NAMES = frozenset({"upto", "keep", "silent", "closed", "media", "hidden", "notice_before", "strategy"})
 _CUTS = frozenset({"cuts"})
 _GAP_NAMES = {"gaps": frozenset({0, 1, 5})}
 _MODEL_NAMES = frozenset({"provider", "model"})
@@ -79,6 +79,7 @@ KINDS = {
     "usage": RecordKind(last_in_force=True, names=_MODEL_NAMES),
     "system": RecordKind(named_by_hash=True, names=frozenset({"hash"})),
     "pin": RecordKind(outlives_messages=True),
+    "hide": RecordKind(outlives_messages=True, names=frozenset({"turn"})),
     "appends": RecordKind(),
     "source": RecordKind(foreign=frozenset({"entry"})),
 }

@@ -22,7 +22,7 @@ from .index_builder import HeldControls, IndexBuilder, Place
 from .record import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
 from .scanner import Scanner
 
-VERSION = 1
+VERSION = 2
 """To be raised with any change of the layout, and of what a scan makes of the same bytes."""
 CHUNK_RECORDS = 1 << 16
 COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by", "plain_users")
@@ -67,6 +67,7 @@ class Snapshot:
             "scan": scan,
             "controls": controls,
             "pins": sorted(index.pins),
+            "hidden": sorted(index.hidden),
             "heads": sorted(index.heads),
             "models": list(index.models),
             "control_counts": dict(index.control_counts),
@@ -108,9 +109,9 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
         _check_columns(index, end, max_record_bytes)
         count = len(index)
         index.live = ordinals_of(given["live"], count)
-        index.pins = {int(ordinal) for ordinal in given["pins"]}
-        if not all(0 <= ordinal < count for ordinal in index.pins):
-            raise ValueError("a pin beyond the end")
+        index.pins, index.hidden = ({int(ordinal) for ordinal in given[name]} for name in ("pins", "hidden"))
+        if not all(0 <= ordinal < count for ordinal in index.pins | index.hidden):
+            raise ValueError("a pin or a hidden message beyond the end")
         index.heads = set(map(str, given["heads"]))
         index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
         index.generation = int(given["generation"])

@@ -118,6 +118,9 @@ def read_history(
             reader.add(message)
             progress("reading", len(reader.history), turns[-1].stop - start)
     blocks.finish()
+    for turn, row in zip(turns, reader.history.turns, strict=True):
+        if transcript.is_hidden(turn.start):
+            row.line = f"[hidden from views] {row.line}"
     return reader.finish()
 
 

@@ -44,9 +44,9 @@ class PersistentContextManager:
 
     An `async with` statement closes it.
 
-    20 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
-    receive the host's events; `recall`, `pin`, `initialize`, `close` and `log_path` are for those who use a manager
-    directly.
+    22 public methods: hosts call eight by the contract's names and two as capabilities (retained texts, usage); four
+    receive the host's events; `recall`, `pin`, `hide`, `show_again`, `initialize`, `close` and `log_path` are for those
+    who use a manager directly.
 
     Args:
         transcript_path: the log's file; else `storage_path`, else the session's directory below `~/.amplifier`.
@@ -277,6 +277,24 @@ class PersistentContextManager:
             PinError: no live message has this id, or pins would hold more than a share of the target.
         """
         await pin(self._store, message_id, pinned=pinned, reason=reason, time=self._now(), within=within)
+
+    async def hide(self, turn: int | str, *, hidden: bool = True, reason: str = "") -> None:
+        """Keep a turn out of views from the next plan on, or, with `hidden=False`, show it again from then on.
+
+        Args:
+            turn: its number, from 1, or the id of one of its messages.
+            hidden: whether it is hidden.
+            reason: why; the log keeps it.
+
+        Raises:
+            PinError: there is no such turn, or it is the one in progress.
+        """
+        time = self._now()
+        await self._store.append(lambda history: history.hide(turn, hidden=hidden, reason=reason, time=time))
+
+    async def show_again(self, turn: int | str) -> None:
+        """Show a hidden turn again, from the next plan on; errors as `hide`."""
+        await self.hide(turn, hidden=False)
 
     # -- usage -------------------------------------------------------------------------------------------------------
 

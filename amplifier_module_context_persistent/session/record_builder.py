@@ -27,6 +27,7 @@ from ..messages.metadata import LINE_KEY, given_id, metadata_of, timestamp_of
 from ..paths import REMOTE, remote_of
 from ..view.wire import header_marks
 from ..window.message_source import Extras
+from .hidden_turns import hide_record
 from .memory_files import is_memory_file
 from .recognise import Taken, has_removals
 
@@ -209,6 +210,18 @@ class RecordBuilder:
             fields = {"id": pin_id, "message_id": message_id, "pinned": pinned, "reason": reason, "time": time}
             record = encode_control("pin", **{key: value for key, value in fields.items() if value != ""})
             return [*self._header(index), record]
+
+        return prepare
+
+    def hide(self, turn: int | str, *, hidden: bool, reason: str, time: str) -> Prepare:
+        """Prepare the record that hides a turn or shows it again; none if it is so already."""
+        record_id = self._new_id()
+
+        def prepare(index: Index) -> list[bytes]:
+            record = hide_record(
+                index, self._log.read, turn, hidden=hidden, record_id=record_id, reason=reason, time=time
+            )
+            return [*self._header(index), record] if record is not None else []
 
         return prepare
 

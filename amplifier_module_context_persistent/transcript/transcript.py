@@ -6,7 +6,6 @@ Reads only, also while the session is running, and holds no message: each one is
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +18,13 @@ from ..catalogue.snapshots import CatalogueSnapshots
 from ..errors import LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
-from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, USER
+from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
 from ..log.not_a_log import check_is_log
 from ..log.open import not_there, open_reader, shown
 from ..log.record import Message
-from ..messages.metadata import is_human
 from ..paths import session_id_of
 from ..search.tool_names import tools_of
+from ..view.turns import turn_starts
 from .calls import CallLookup, Ending
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
@@ -233,16 +232,11 @@ class Transcript:
 
     def turns(self) -> Turns:
         """The turns of the live history; empty where it is."""
-        index, live = self.reader.index, self.reader.index.live
-        is_straight = not index.generation and len(live) == len(index)  # as most are: every record, one after the other
-        roles = bytes(index.roles if is_straight else map(index.roles.__getitem__, live))
-        users = [found.start() for found in re.finditer(re.escape(bytes([USER])), roles)]
-        unknown = [position for position in users if not index.plain_users[live[position]]]
-        messages = self.reader.read([live[position] for position in unknown])
-        others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
-        starts = [position for position in users if position not in others] if others else users
-        starts = [0, *starts[1:]] if len(self) else []
-        return Turns(starts, len(self))
+        return Turns(turn_starts(self.reader.index, self.reader.read), len(self))
+
+    def is_hidden(self, position: int) -> bool:
+        """Whether the turn of a message, named by its position in the live history, is hidden from views."""
+        return self.reader.index.live[position] in self.reader.index.hidden
 
     @cached_property
     def book(self) -> ReceiptLog:

@@ -117,7 +117,9 @@ def compact_session(
             items, tokens_after = after.items, after.tokens
         else:
             made = window.build(past, replace(session.request, plans_now=True)).compaction
-            if made is None or not session.is_worth_it(before.tokens - made.plan.tokens_after):
+            frees = before.tokens - made.plan.tokens_after if made is not None else 0
+            hides_otherwise = made is not None and set(made.plan.hidden) != set((index.plan or {}).get("hidden", ()))
+            if made is None or not (hides_otherwise or session.is_worth_it(frees)):
                 return session.report(found, "", before.tokens, before.tokens, ())
             record = window.plan_record(past)
             items, tokens_after, plan = made.arrangement.items, made.plan.tokens_after, made.plan.id

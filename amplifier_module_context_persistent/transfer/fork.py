@@ -10,8 +10,9 @@ at the end of the copied history stay open; views insert stand-ins for their res
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,6 +25,7 @@ from ..log.index import USER
 from ..log.location import location_of, split_location, stored_name
 from ..log.open import check_is_free, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
+from ..messages.metadata import given_id
 from ..paths import LOG_NAME, REMOTE, log_name, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript, session_id_in
@@ -170,10 +172,21 @@ def _write(
             log.append(one.body)
         for usage in transcript.reader.index.usage.values():
             log.append(encode_object(usage))
+        for record in _hides(transcript, past, new_id):
+            log.append(record)
         if plan is not None:
             log.append(encode_object(plan))
         log.finish()
     return carried, refused
+
+
+def _hides(transcript: Transcript, past: HistoryPrefix, new_id: Callable[[], str]) -> Iterator[bytes]:
+    """The records that keep turns out of the fork's views as out of the origin's."""
+    for hidden, run in groupby(past.ordinals, transcript.reader.index.hidden.__contains__):
+        if hidden:
+            members = list(run)
+            turn = [given_id(message) or "" for message in transcript.reader.read([members[0], members[-1]])]
+            yield encode_control("hide", id=new_id(), turn=turn, hidden=True)
 
 
 def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | None, created: str, log_id: str) -> bytes:

@@ -85,6 +85,8 @@ class Plan:
     """By message id, the calls of kept messages that no message after `upto` can answer."""
     media: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """By message id, the numbers of images and documents that are left out of kept messages."""
+    hidden: tuple[str, ...] = ()
+    """The first messages of tool groups that are left out because their turns are hidden."""
     notice: str = ""
     notice_before: str = ""
     gaps: tuple[Gap, ...] | None = None
@@ -132,6 +134,7 @@ class Plan:
             **silent,
             **closed,
             **media,
+            **({"hidden": list(self.hidden)} if self.hidden else {}),
             **gaps,
             "notice": self.notice,
             "notice_before": self.notice_before,
@@ -166,6 +169,7 @@ class Plan:
                 silent=_between(keep, record.get("silent", [])),
                 closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
                 media={str(key): frozenset(map(int, nos)) for key, nos in record.get("media", {}).items()},
+                hidden=tuple(map(str, record.get("hidden", ()))),
                 gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
                 changed=tuple(map(str, record.get("changed", ()))),
                 read=tuple(map(str, record.get("read", ()))),

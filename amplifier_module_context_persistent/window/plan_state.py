@@ -26,7 +26,7 @@ from ..view.arrangement import Arrangement, Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan, is_plan_for, kept_ordinals, live_positions
 from ..view.render import shorten
-from ..view.rules import Group, tool_groups
+from ..view.rules import Group, last_human, tool_groups
 from .cold_start import ClassifyAll, group_around, near_and_older
 from .message_source import MessageSource
 from .request import ViewRequest
@@ -137,6 +137,23 @@ def mark(entries: list[Entry], *, pins: AbstractSet[int], retained: AbstractSet[
         else entry
         for entry in entries
     ]
+
+
+def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[list[Entry], list[Group]]:
+    """The entries without hidden turns, and the tool groups that go.
+
+    System text that stays, pins and the turn in progress are never hidden.
+    """
+    if not ordinals:
+        return entries, []
+    groups = tool_groups(entries)
+    gone = [
+        group
+        for group in groups[: last_human(groups) or 0]
+        if group.head.ordinal in ordinals and not group.pinned and not group.head.stays
+    ]
+    going = {entry.ordinal for group in gone for entry in group.entries()}
+    return [entry for entry in entries if entry.ordinal not in going], gone
 
 
 def cut_sizes(

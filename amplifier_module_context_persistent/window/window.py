@@ -37,7 +37,7 @@ from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
 from .message_source import Extras, MessageSource
 from .native import cut_now, offer, refused_item, show_item
-from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible
+from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .thresholds import ReplanThrottle, for_cold_cache, worth_it
@@ -113,7 +113,7 @@ class Window:
             fallback = "the history that it stands for was replaced"
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
-        self._throttle.set_constraints(request.retained, log.index.pins)
+        self._throttle.set_constraints(request.retained, log.index.pins | log.index.hidden)
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
         if request.is_cold and not self._may_plan_when_cold(request):
             request = replace(request, is_cold=False)
@@ -121,12 +121,14 @@ class Window:
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         begins_turn = self._bound.begins_turn
         if compacts and request.native is not None and made is None and not request.plans_now:
-            cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if self._stores else None
+            may_cut = self._stores and not self._hides_otherwise(log, request)
+            cut = cut_now(self._config, request, arrangement, tokens, self._kept.basis) if may_cut else None
             begins_turn = begins_turn and cut is None and not request.native.runs
             waits = (cut is not None or request.native.runs) and tokens <= request.budget_tokens
         else:
             cut, waits = None, False
         is_due = not waits and self._throttle.wants_plan(request, tokens, messages, begins_turn=begins_turn)
+        is_due = is_due or (request.plans_now and self._hides_otherwise(log, request))
         if is_due or (not waits and self._may_grow(request, arrangement)):
             if request.sums_up:
                 return replace(result, is_due=True, span=self._span(log, request, arrangement))
@@ -246,6 +248,7 @@ class Window:
         if not self._stores:
             return SummaryError("the request has a view of its own")
         entries = self._kept.entries(log, has_factory=request.has_factory)
+        entries, _ = without_hidden(entries, log.index.hidden)
         planned = self._plan_request(log, request, self._kept.state, entries)
         try:
             return span_of(planned, arrangement, request, self._kept.basis)
@@ -288,7 +291,8 @@ class Window:
         self, log: Log, request: ViewRequest, tokens: int, messages: int
     ) -> tuple[Compaction | None, dict[str, int] | None]:
         """Make a plan and follow it; or what it cannot compact, where it would free too little."""
-        budget, state = request.budget_tokens, self._kept.with_whole(log, request.retained | log.index.pins)
+        whole = request.retained | log.index.pins | set(self._hidden_before(log, hidden=False).values())
+        budget, state = request.budget_tokens, self._kept.with_whole(log, whole)
         if self._shows_item:  # its item says nothing to our own engine
             state = self._whole_log(log, request)
         try:
@@ -412,6 +416,8 @@ class Window:
         """
         entries = self._kept.entries(log, has_factory=request.has_factory, state=state, wanted=request.retained)
         entries = mark(end_chains(entries), pins=log.index.pins, retained=request.retained)
+        entries, gone = without_hidden(entries, log.index.hidden)
+        state = replace(state, left_out=state.left_out + sum(len(group.entries()) for group in gone))
         protected = protect(
             entries,
             log.index.live,
@@ -421,11 +427,27 @@ class Window:
             tokens_of=lambda entry: state.cut_tokens.get(entry.id, entry.tokens),
         )
         try:
-            return compact(self._plan_request(log, request, state, protected, self._new_id())), entries
+            made = compact(self._plan_request(log, request, state, protected, self._new_id()))
         except FloorError:
             if protected is entries:
                 raise
-            return compact(self._plan_request(log, request, state, entries, self._new_id())), entries
+            made = compact(self._plan_request(log, request, state, entries, self._new_id()))
+        still = self._hidden_before(log, hidden=True)
+        hides = tuple(dict.fromkeys([*still, *(group.head.id for group in gone)]))
+        return replace(made, plan=replace(made.plan, hidden=hides)), entries
+
+    def _hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
+        """Whether turns were hidden, or shown again, since the plan in force."""
+        if not log.index.hidden:
+            return bool(self._hidden_before(log, hidden=False))
+        entries = self._kept.entries(log, has_factory=request.has_factory)
+        _, gone = without_hidden(mark(entries, pins=log.index.pins, retained=request.retained), log.index.hidden)
+        return bool(gone or self._hidden_before(log, hidden=False))
+
+    def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
+        """What the plan in force left out as hidden, that is hidden still, or is not any more: ordinals by id."""
+        found = log.index.find_all(self.plan.hidden) if self.plan is not None and self.plan.hidden else {}
+        return {name: at for name, at in found.items() if log.index.is_live(at) and (at in log.index.hidden) == hidden}
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""

@@ -387,6 +387,17 @@ async def pin(session: GeneratedSession) -> None:
             session.outcome.counts["pins refused"] += 1
 
 
+async def hide(session: GeneratedSession) -> None:
+    """A turn is hidden, or shown again."""
+    context = _here(session).context
+    turns = sum(message["role"] == "user" for message in await context.get_messages())
+    try:
+        await context.hide(session.rng.randint(1, max(1, turns)), hidden=session.rng.random() < 0.7)
+        session.outcome.counts["turns hidden or shown"] += 1
+    except PinError:
+        session.outcome.counts["hides refused"] += 1
+
+
 async def late_system(session: GeneratedSession) -> None:
     """A hook adds a system or developer message."""
     role = session.rng.choice(("system", "system", "developer"))
@@ -698,6 +709,7 @@ CAUSES: dict[str, tuple[float, Callable[[GeneratedSession], Awaitable[None]]]] =
     "late_result": (1.5, late_result),
     "host_repair": (1, host_repair),
     "pin": (1, pin),
+    "hide": (1, hide),
     "late_system": (1, late_system),
     "reminder": (1, reminder),
     "ephemeral": (1, ephemeral),
