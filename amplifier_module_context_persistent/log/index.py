@@ -61,7 +61,10 @@ class TornTail:
 
 @dataclass(slots=True)
 class Index:
-    """Columns over the message records, control records of interest, and the live history."""
+    """Columns over the message records, control records of interest, and the live history.
+
+    13 public methods: what is live decides what pins hold and `hide` records keep out, and each changes with the other.
+    """
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
