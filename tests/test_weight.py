@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_107, "tests": 29_476}
-MOST_FILES = {PACKAGE: 303, "tests": 421}
+MOST_STATEMENTS = {PACKAGE: 23_248, "tests": 29_637}
+MOST_FILES = {PACKAGE: 307, "tests": 422}
 
 
 def statements_in(source: Path) -> int:
