@@ -247,8 +247,7 @@ class Window:
         """What a summary in the next plan would replace, and the request for it; or why there can be none."""
         if not self._stores:
             return SummaryError("the request has a view of its own")
-        entries = self._kept.entries(log, has_factory=request.has_factory)
-        entries, _ = without_hidden(entries, log.index.hidden)
+        entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.hidden)
         planned = self._plan_request(log, request, self._kept.state, entries)
         try:
             return span_of(planned, arrangement, request, self._kept.basis)
@@ -377,7 +376,7 @@ class Window:
         return (
             plan is not None
             and not plan.summary
-            and plan.native is None
+            and not self._shows_item
             and self._kept.state.left_out > 0
             and 2 * tokens < room
         )
