@@ -20,7 +20,7 @@ from ..tokens.counter import TokenCounter, count_message
 from ..tokens.meter import Meter
 from ..view.arrangement import Item, last_line
 from ..view.bound import tools_hash
-from ..view.plan import Plan, budget_in_use, is_plan_for
+from ..view.plan import budget_in_use, is_plan_for
 from ..view.readers import family_of
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.wire import WIRE
@@ -132,7 +132,8 @@ class ViewService:
         try:
             return window.build(log, request)
         except FloorError:  # a plan that left out images may be followed all the same
-            if window.plan is not None and window.plan is not followed and not _is_stored(log, window.plan):
+            plan, stored = window.plan, log.index.plan or {}
+            if plan is not None and plan is not followed and stored.get("id") != plan.id:
                 self._store_plan(log, window)
             raise
 
@@ -263,10 +264,6 @@ class ViewService:
         if isinstance(outcome, Exception):
             raise outcome
         return ""
-
-
-def _is_stored(log: Log, plan: Plan) -> bool:
-    return log.index.plan is not None and log.index.plan.get("id") == plan.id
 
 
 def _message_id(log: Log, items: Sequence[Item], ordinal: int | None) -> str:

@@ -184,7 +184,7 @@ class _Arranger:
         for position, group in enumerate(groups):
             head = group.head
             if position == native and how.native is not None:
-                self._put_in(Item(inserted=how.native.message, tokens=how.native.tokens))
+                self._append(Item(inserted=how.native.message, tokens=how.native.tokens))
                 self._previous, self._answered = head, True  # no word is put between an item and what follows it
             elif position == notice:
                 self._insert_text(how.notice)
@@ -203,7 +203,8 @@ class _Arranger:
                     self._previous, self._answered = head, False
         new, items = self._items[begun:], self._items
         tokens = sum(map(attrgetter("tokens"), new), settled.tokens if settled else 0)
-        placed = settled is not None or not how.notice or _holds(entries, how.notice_before)
+        before = how.notice_before
+        placed = settled or not how.notice or (before and any(entry.id == before for entry in entries))
         placed = placed and native < len(groups)
         if placed and not (groups and groups[newest_group(groups)].unanswered):
             settled = _Settled(
@@ -255,7 +256,7 @@ class _Arranger:
         self._store(head, more, changed, None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
-                self._put_in(self._inserted(stand_in(call_id, self._wire.name(call.name))))
+                self._append(self._inserted(stand_in(call_id, self._wire.name(call.name))))
                 self._open_calls.add(call.id)
             else:
                 named = result.named and call_id == call.id
@@ -264,27 +265,25 @@ class _Arranger:
                 self._store(result, more, (), (call_id, name))
         self._previous, self._answered = head, True
 
-    def _inserted(self, message: Message) -> Item:
-        return Item(inserted=message, tokens=self._count(message))
-
     def _insert_text(self, text: str) -> None:
         """Insert a user's message; many markers of gaps are the same text, which is made and counted once."""
         item = self._texts.get(text)
         if item is None:
-            item = self._known_texts.get(text) or self._text_item(text)
+            shown = well_formed(text)  # a plan may quote what cannot be sent
+            item = self._known_texts.get(text) or self._inserted(
+                inserted_message("user", shown), for_wire=shown is not text
+            )
             self._texts[text] = item
-        self._put_in(item)
-
-    def _text_item(self, text: str) -> Item:
-        shown = well_formed(text)  # a plan may quote what cannot be sent
-        item = self._inserted(inserted_message("user", shown))
-        return item if shown is text else item._replace(wire=(self._wire, 0))
+        self._append(item)
 
     def _insert_line(self, text: str) -> None:
         """Insert the line that stands after an answer."""
-        self._put_in(self._inserted(inserted_message("user", text))._replace(wire=(self._wire, 0)))
+        self._append(self._inserted(inserted_message("user", text), for_wire=True))
 
-    def _put_in(self, item: Item) -> None:
+    def _inserted(self, message: Message, *, for_wire: bool = False) -> Item:
+        return Item(inserted=message, tokens=self._count(message), wire=(self._wire, 0) if for_wire else None)
+
+    def _append(self, item: Item) -> None:
         self._items.append(item)
         self._as_stored.append(False)
 
@@ -326,10 +325,6 @@ def last_line(items: Sequence[Item]) -> str:
     if last is None or last.inserted is None or last.wire is None:
         return ""
     return str(last.inserted["content"])
-
-
-def _holds(entries: Iterable[Entry], message_id: str) -> bool:
-    return message_id != "" and any(entry.id == message_id for entry in entries)
 
 
 def _goes_on(settled: _Settled, entries: list[Entry], how: Presentation) -> bool:
