@@ -55,10 +55,11 @@ def test_views_that_older_rules_made_for_a_provider_say_so() -> None:
 
 @pytest.mark.parametrize("name", REOPENED)
 async def test_a_session_goes_on_under_its_old_plan(name: str, tmp_path: Path) -> None:
-    """The first view after the log was opened again has the bytes that the older version gave."""
+    """The first view after the log was opened again has the bytes that the older version gave, whatever the pause."""
     path = tmp_path / "session.jsonl"
     shutil.copy(GOLDEN / f"{name}.jsonl", path)
-    async with PersistentContextManager(path, max_tokens=BUDGET, tokenizer="estimate", durability="write") as manager:
+    options = {"max_tokens": BUDGET, "tokenizer": "estimate", "durability": "write", "cache_ttl_s": 0}
+    async with PersistentContextManager(path, **options) as manager:
         view = await manager.get_messages_for_request()
     written = json.dumps(view, sort_keys=True, ensure_ascii=True).encode()
     assert hashlib.sha256(written).hexdigest() == REOPENED[name]
