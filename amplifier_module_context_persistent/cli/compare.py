@@ -21,7 +21,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices, reader_measures
 from ..replay.policies import NAMES
-from ..transcript.prices import Prices as ListPrices
+from ..tokens.prices import Prices as ListPrices
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress, stages
 from .session_argument import session_argument, session_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.cost import Bill, Cost
-from ..transcript.prices import PRICES_AS_OF, Prices
 from .tables import show_table
 from .terminal import counted
 

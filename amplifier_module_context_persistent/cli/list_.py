@@ -203,7 +203,7 @@ class _Matching:
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
     from ..tokens.on_demand import named_counter  # most lists do not say it
-    from ..transcript.prices import Prices
+    from ..tokens.prices import Prices
     from ..transcript.totals import totals
     from .many_sessions import gathering
 

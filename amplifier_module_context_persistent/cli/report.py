@@ -15,7 +15,7 @@ import click
 
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
-from ..transcript.prices import Prices
+from ..tokens.prices import Prices
 from ..transcript.transcript import Transcript, session_id_in
 from .own_forms import own_forms_options
 from .progress import progress, stages

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from ..tokens.on_demand import named_counter
-from ..transcript.prices import Prices
+from ..tokens.prices import Prices
 from ..transcript.query import Answer, QueryError, add_views, ask
 from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of

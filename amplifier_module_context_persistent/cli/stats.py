@@ -14,9 +14,9 @@ from ..catalogue.database import CatalogueError
 from ..catalogue.figures import figures_of
 from ..errors import LogError
 from ..tokens.on_demand import named_counter
+from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.cost import Cost, cost_of, costs_by_turn
 from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
-from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.stats import Statistics, ToolShare, Usage, Views, statistics_of
 from ..transcript.totals import BY
 from .cost_table import cost_notes, money, percent, show_cost

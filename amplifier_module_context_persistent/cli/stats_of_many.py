@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..tokens.counter import TokenCounter
+from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.cost import Cost
-from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.sessions import SessionFile
 from ..transcript.totals import Slow, Total, slowest_calls, total_of, totals
 from .cost_table import cost_notes, money, percent, show_cost

@@ -11,6 +11,7 @@ The table says what providers publish; `told` is what a provider says of itself,
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
@@ -219,10 +220,13 @@ class ModelLimits:
     max_output_tokens: int = 0
 
 
-def budget_tokens(config: Config, explicit_tokens: int | None, window: ModelLimits | None) -> int:
+def budget_tokens(
+    config: Config, explicit_tokens: int | None, window: ModelLimits | None, *, step_tokens: float = math.inf
+) -> int:
     """Compute the budget: explicit, else the provider's window less output and margin, else `max_tokens`.
 
-    A configured `max_tokens` caps all of them.
+    A configured `max_tokens` caps all of them. Where none is configured, what is not explicit stays below
+    `step_tokens`, above which the model's requests have higher prices.
 
     Raises:
         ValueError: an explicit budget that is no number of tokens.
@@ -235,14 +239,14 @@ def budget_tokens(config: Config, explicit_tokens: int | None, window: ModelLimi
         budget = _window_budget(config, window) if window else 0
         if budget <= 0:
             budget = config.max_tokens
+        if "max_tokens" not in config.configured and budget > step_tokens - SAFETY_MARGIN_TOKENS > 0:
+            budget = int(step_tokens) - SAFETY_MARGIN_TOKENS
     return min(budget, config.max_tokens) if "max_tokens" in config.configured else budget
 
 
-def room_besides(config: Config, explicit_tokens: int | None, window: ModelLimits | None) -> int:
-    """How many tokens the provider's window holds besides the budget, for an answer; 0 if the window is unknown."""
-    if window is None:
-        return 0
-    return max(0, window.context_tokens - budget_tokens(config, explicit_tokens, window))
+def room_besides(budget: int, window: ModelLimits | None) -> int:
+    """How many tokens the provider's window holds besides a budget, for an answer; 0 if the window is unknown."""
+    return max(0, window.context_tokens - budget) if window is not None else 0
 
 
 def _window_budget(config: Config, window: ModelLimits) -> int:

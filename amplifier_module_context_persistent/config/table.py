@@ -142,7 +142,8 @@ class Config:
         200_000,
         "int > 0",
         at_least(1),
-        "The budget if the provider gives no window; if configured, a cap on every budget.",
+        "The budget if the provider gives no window; if configured, a cap on every budget. If not, no budget but an "
+        "explicit one reaches a step in the tariff of the model, above which whole requests cost more.",
     )
     max_request_bytes: int = _option(
         20_000_000,

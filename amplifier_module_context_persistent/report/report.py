@@ -15,8 +15,8 @@ from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
 from ..messages.secrets import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
+from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.bills import Bills
-from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript, Turn
 from .blocks import BodyBlocks, encode_block
 from .body import Bodies

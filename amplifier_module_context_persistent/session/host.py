@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.models import HookResult
 
 from ..compaction.request_limits import ModelLimits, read_told, read_window
+from ..tokens.prices import list_price
 
 logger = logging.getLogger(__name__)
 
@@ -161,6 +163,12 @@ class ProviderFacts:
     window: ModelLimits | None = None
     model: str = ""
     told: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def step_tokens(self) -> float:
+        """Above so many tokens the model's requests have higher prices; infinite where none are known."""
+        price = list_price(self.model) if self.model else None
+        return price.above if price is not None and price.above_input > 1 else math.inf
 
 
 async def provider_facts(provider: Any | None) -> ProviderFacts:

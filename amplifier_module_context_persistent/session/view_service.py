@@ -161,7 +161,7 @@ class ViewService:
         facts, head = ask.facts, head_of(ask.head_text)
         if ask.tools_json != self._tools[0]:
             self._tools = (ask.tools_json, self._counter.count_text(ask.tools_json), tools_hash(ask.tools_json))
-        own = budget_tokens(self._config, None, facts.window)
+        own = budget_tokens(self._config, None, facts.window, step_tokens=facts.step_tokens)
         if ask.explicit_tokens is None:
             self._own_budget = given = own
             if facts.window is not None:
@@ -177,7 +177,7 @@ class ViewService:
             given_tokens=given,
             fixed_tokens=self._tools[1] + sum(count_message(message, self._counter) for message in head),
             fixed_bytes=MARGIN_BYTES + len(ask.tools_json) + len((ask.head_text or "").encode(errors="replace")),
-            spare_tokens=room_besides(self._config, ask.explicit_tokens, facts.window),
+            spare_tokens=room_besides(given, facts.window),
             limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
             provider_name=facts.name,
             model=facts.model,

@@ -10,7 +10,7 @@ from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
 from ..messages.usage import ReportedUsage, usage_of_message
-from .prices import Prices
+from ..tokens.prices import Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class Bills:
 
     def _billed(self, usage: ReportedUsage, output_tokens: int) -> Billed:
         price = self._prices.of(usage.model)
-        cost = price.cost(usage, output_tokens) if price is not None else -1.0
+        read = usage.uncached, usage.cached, usage.written, usage.written_1h
+        cost = price.cost(*read, output_tokens) if price is not None else -1.0
         return Billed(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
 
 

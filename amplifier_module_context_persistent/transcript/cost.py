@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures
-from .prices import Prices
+from ..tokens.prices import Prices
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
 """The columns of a request that have prices."""
@@ -73,7 +73,7 @@ def bill_of(prices: Prices, model: str, requests: int, read: int, *tokens: int) 
     """The bill of requests as `sums_by_model` adds them up."""
     uncached, cached, written, _, output = tokens
     price = prices.of(model)
-    cost = price.of_tokens(*tokens, read=read) if price is not None else 0.0
+    cost = price.cost(*tokens, read=read) if price is not None else 0.0
     return Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
 
 

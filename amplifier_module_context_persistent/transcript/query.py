@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError
+from ..tokens.prices import Prices
 from .gathered import Gathered
-from .prices import Prices
 
 try:
     import sqlite3
@@ -106,7 +106,7 @@ def add_views(found: Gathered, prices: Prices) -> dict[str, list[str]]:
 
     def cost_of(model: Any, *tokens: Any) -> float | None:
         price = prices.of(str(model))
-        return price.of_tokens(*(count or 0 for count in tokens)) if price is not None else None
+        return price.cost(*(count or 0 for count in tokens)) if price is not None else None
 
     connection.create_function("cost_of", 6, cost_of, deterministic=True)
     for name, query in VIEWS.items():

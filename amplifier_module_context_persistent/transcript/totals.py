@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ..tokens.prices import Prices
 from .cost import Bill, bill_of, sums_by_model
 from .gathered import Gathered
-from .prices import Prices
 
 BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10

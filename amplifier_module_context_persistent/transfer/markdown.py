@@ -38,9 +38,9 @@ from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
 from ..tokens.counter import EstimateCounter
+from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.bills import Billed, Bills
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
-from ..transcript.prices import PRICES_AS_OF, Prices
 from ..transcript.transcript import Transcript, session_id_in
 
 _COMMANDS = ("command", "cmd", "script")

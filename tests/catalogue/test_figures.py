@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.tokens.prices import Prices
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
-from amplifier_module_context_persistent.transcript.prices import Prices
 from amplifier_module_context_persistent.transcript.stats import statistics_of
 from tests.support.busy_logs import lines, message_body, steps
 from tests.support.logs import sealed, write_file

@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens import vocabularies
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
-from amplifier_module_context_persistent.transcript.prices import PRICES_AS_OF
+from amplifier_module_context_persistent.tokens.prices import PRICES_AS_OF
 from tests.support.counted_sessions import collected, counted_session
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import TERMINAL, without_colours, write

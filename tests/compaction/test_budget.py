@@ -43,6 +43,23 @@ def test_the_budget(config: dict[str, Any], explicit: int | None, window: ModelL
     assert budget_tokens(Config.load(config), explicit, window) == budget
 
 
+@pytest.mark.parametrize(
+    ("config", "explicit", "window", "budget"),
+    [
+        ({}, None, ModelLimits(1_000_000, 8_000), 272_000 - MARGIN),
+        ({}, None, ModelLimits(200_000, 8_000), 192_000 - MARGIN),
+        ({}, None, None, 200_000),
+        ({"max_tokens": 500_000}, None, ModelLimits(1_000_000), 500_000),  # whoever says so pays for it
+        ({}, 300_000, ModelLimits(1_000_000), 300_000),
+    ],
+)
+def test_a_budget_stays_below_a_step_of_the_tariff(
+    config: dict[str, Any], explicit: int | None, window: ModelLimits | None, budget: int
+) -> None:
+    """Above it whole requests cost more; what somebody asked for is theirs."""
+    assert budget_tokens(Config.load(config), explicit, window, step_tokens=272_000) == budget
+
+
 @pytest.mark.parametrize("explicit", [-1, 1.5, "1000", True, float("nan")])
 def test_an_explicit_budget_is_a_number_of_tokens(explicit: Any) -> None:
     """Anything else is an error that says so."""

@@ -13,6 +13,7 @@ from amplifier_core.models import ToolResult
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.session.tools import RecallTool
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from tests.support.checker import assert_valid
 from tests.support.messages import Message, user
 from tests.support.pictures import block, images_in, png, screenshot, shot
@@ -140,6 +141,20 @@ async def test_a_providers_own_limits_hold() -> None:
     told = SimpleNamespace(id="m", context_window=100_000, max_output_tokens=1_000, defaults={"max_images": 1})
     provider = SimpleNamespace(name="other", get_model_info=lambda: told)
     assert images_in(await manager.get_messages_for_request(provider=provider)) == [screenshot(2)["source"]["data"]]
+
+
+async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
+    """Of a model whose price is known, unless somebody says how much may be sent."""
+    told = SimpleNamespace(id="claude-haiku-5-5", context_window=1_000_000, max_output_tokens=8_000)
+    provider, sent, counter = SimpleNamespace(name="anthropic", get_model_info=lambda: told), [], EstimateCounter()
+    for config in ({}, {"max_tokens": 150_000}):
+        manager = InMemoryContextManager(tokenizer="estimate", **config)
+        for turn in range(130):
+            await manager.add_message(user(f"Question {turn}"))
+            await manager.add_message({"role": "assistant", "content": "Answer. " * 500})
+        view = await manager.get_messages_for_request(provider=provider)
+        sent.append(sum(count_message(message, counter) for message in view))
+    assert sent[0] < 99_000 < sent[1]
 
 
 async def test_the_bytes_of_text_count(tmp_path: Path) -> None:

@@ -11,16 +11,15 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.catalogue.requests import find_requests
-from amplifier_module_context_persistent.messages.usage import ReportedUsage
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.transcript.bills import Bills
-from amplifier_module_context_persistent.transcript.cost import Cost, cost_of, costs_by_turn
-from amplifier_module_context_persistent.transcript.prices import (
+from amplifier_module_context_persistent.tokens.prices import (
     DEFAULT_PRICES,
     Price,
     Prices,
     PricesError,
 )
+from amplifier_module_context_persistent.transcript.bills import Bills
+from amplifier_module_context_persistent.transcript.cost import Cost, cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 
@@ -195,7 +194,7 @@ def test_a_table_takes_the_place_of_the_defaults(tmp_path: Path) -> None:
     assert prices.of("long") == Price(4, 8, 1, 5, 6, 1000, 2, 3)
     assert 1000 in prices.steps
     assert prices.of("gpt-5-mini") == DEFAULT_PRICES["gpt-5-mini"]
-    assert Price(4, 8, 1, 5, 5).cost(ReportedUsage(1_000_000, 1_000_000, 1_000_000), 1_000_000) == 18
+    assert Price(4, 8, 1, 5, 5).cost(1_000_000, 1_000_000, 1_000_000, 0, 1_000_000) == 18
 
 
 @pytest.mark.parametrize(

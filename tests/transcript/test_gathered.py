@@ -13,9 +13,9 @@ from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.catalogue.database import catalogue_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.tokens.prices import Prices
 from amplifier_module_context_persistent.transcript import gathered as gathered_module
 from amplifier_module_context_persistent.transcript.gathered import gathered
-from amplifier_module_context_persistent.transcript.prices import Prices
 from amplifier_module_context_persistent.transcript.totals import BY, slowest_calls, total_of, totals
 from tests.support.busy_homes import BusyHome, sessions_of_home
 

@@ -6,6 +6,7 @@ for regions. They go out of date: `PRICES_AS_OF` says when they were looked up.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ContextPersistentError
-from ..messages.usage import ReportedUsage
 
 PRICES_AS_OF = "2026-11"
 _MILLION = 1_000_000
@@ -44,11 +44,7 @@ class Price:
     above_input: float = 1.0
     above_output: float = 1.0
 
-    def cost(self, usage: ReportedUsage, output_tokens: int) -> float:
-        """What one request cost."""
-        return self.of_tokens(usage.uncached, usage.cached, usage.written, usage.written_1h, output_tokens)
-
-    def of_tokens(
+    def cost(
         self, uncached: int, cached: int, written: int, written_1h: int, output: int, *, read: int | None = None
     ) -> float:
         """What one request cost, or several that read up to `read` each; `written` includes `written_1h`."""
@@ -186,6 +182,12 @@ class Prices:
             if re.fullmatch(rf"(?:.*[/.])?{re.escape(name)}{_SUFFIX}", wanted):
                 return self._prices[name]
         return None
+
+
+@functools.cache
+def list_price(model: str) -> Price | None:
+    """The list price of a model; None if it is not known."""
+    return Prices().of(model)
 
 
 def _name(model: str) -> str:
