@@ -151,7 +151,7 @@ async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
         manager = InMemoryContextManager(tokenizer="estimate", **config)
         for turn in range(130):
             await manager.add_message(user(f"Question {turn}"))
-            await manager.add_message({"role": "assistant", "content": "Answer. " * 500})
+            await manager.add_message({"role": "assistant", "content": "Answer. " * 800})
         view = await manager.get_messages_for_request(provider=provider)
         sent.append(sum(count_message(message, counter) for message in view))
     assert sent[0] < 99_000 < sent[1]
