@@ -48,7 +48,10 @@ def hide(path: str, turn: int | str, *, reason: str) -> None:
 @session_argument
 @click.argument("turn", type=turn_or_id)
 def show_again(path: str, turn: int | str) -> None:
-    """Show TURN of SESSION to the model again, from the next plan on, as far as there is room."""
+    """Show a hidden TURN of SESSION to the model again.
+
+    From the next plan on, as far as there is room.
+    """
     _set(path, turn, hidden=False)
 
 

@@ -147,7 +147,7 @@ async def test_a_budget_stays_below_the_step_of_a_models_tariff() -> None:
     """Of a model whose price is known, unless somebody says how much may be sent."""
     told = SimpleNamespace(id="claude-haiku-5-5", context_window=1_000_000, max_output_tokens=8_000)
     provider, sent, counter = SimpleNamespace(name="anthropic", get_model_info=lambda: told), [], EstimateCounter()
-    for config in ({}, {"max_tokens": 150_000}):
+    for config in ({}, {"max_tokens": 400_000}):
         manager = InMemoryContextManager(tokenizer="estimate", **config)
         for turn in range(130):
             await manager.add_message(user(f"Question {turn}"))
