@@ -165,7 +165,7 @@ def test_a_shell_completes_commands_sessions_and_options() -> None:
     """By the script that `_CONTEXT_PERSISTENT_COMPLETE=bash_source` prints, which asks the command itself."""
     write(log_of("abc-1"))
     write(log_of("abd-2", ".."))
-    assert completed("context-persistent sh") == ["plain,show"]
+    assert completed("context-persistent ta") == ["plain,tail"]
     assert set(completed("context-persistent show ab")) == {"plain,abc-1", "plain,abd-2"}
     assert completed("context-persistent tail abc") == ["plain,abc-1"]
     assert completed("context-persistent search word abd") == ["plain,abd-2"]
