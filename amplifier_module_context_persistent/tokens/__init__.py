@@ -1,4 +1,6 @@
-"""Counting tokens: exactly where a vocabulary is at hand, estimated where not, corrected by what providers report; and what models charge for them.
+"""Counting tokens: exactly where a vocabulary is at hand, estimated where not, corrected by what providers report.
+
+And what models charge for them.
 
 Rules of this package:
 - It imports nothing else of the package but `errors`.
