@@ -35,6 +35,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "max_messages": ([None, 2, 500], [1, 0, 2.0, "2", True]),
     "compact_threshold": SHARES,
     "target_usage": ([0.01, 0.9], [0, 0.92, 1, -1, "0.5", True]),
+    "cache_ttl_s": ([None, 0, 0.5, 3600], [-1, "300", True, float("nan"), float("inf")]),
     "compact_min_gain": SHARES_OR_ZERO,
     "compaction_strategy": (
         ["truncate", "summarize", "sliding_window", "importance"],
