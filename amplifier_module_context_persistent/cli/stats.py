@@ -6,18 +6,20 @@ Exit codes: 0 done, 2 unusable.
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 
 import click
 from rich.console import Console
 
 from ..catalogue.database import CatalogueError
-from ..catalogue.figures import figures_of
+from ..catalogue.figures import Figures, figures_of
 from ..errors import LogError
+from ..log.base import ReadableLog
 from ..tokens.on_demand import named_counter
 from ..tokens.prices import PRICES_AS_OF, Prices
 from ..transcript.cost import Cost, cost_of, costs_by_turn
 from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
-from ..transcript.stats import Statistics, ToolShare, Usage, Views, statistics_of
+from ..transcript.stats import Statistics, ToolShare, Usage, Views, statistics_of, total_share
 from ..transcript.totals import BY
 from .cost_table import cost_notes, money, percent, show_cost
 from .progress import progress
@@ -77,9 +79,15 @@ def stats(
             sessions = all_sessions(everywhere=everywhere, since_s=since)
             show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json)
             return
-        with progress(path, title="counting", passes=2) as files, open_transcript(path, files=files) as transcript:
+        with (
+            ExitStack() as bar,
+            open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
+        ):
             reader = transcript.reader
             with figures_of(reader, counter) as figures:
+                if not as_json:
+                    bar.close()  # before anything is printed
+                    _show_size(console(), reader, figures, counter.name)
                 found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
                 cost, costs = cost_of(figures, prices), costs_by_turn(figures, prices)
                 course, largest = course_of(figures), largest_turns(figures, costs, max(0, turns))
@@ -99,10 +107,6 @@ def stats(
 def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
     """Print the tables."""
     output = console()
-    output.print(
-        f"{counted(found.total.messages, 'message')}, {counted(found.total.tokens, 'token')} "
-        f"({one_line(found.tokenizer)}), {counted(found.file_bytes, 'byte')}"
-    )
     _show_course(output, course)
     if found.damage:
         output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
@@ -114,6 +118,15 @@ def show(found: Statistics, course: Course, largest: list[TurnLine], cost: Cost,
     show_cost(output, cost, notes)
     _show_views(output, found.views)
     _show_usage(output, found.usage)
+
+
+def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer: str) -> None:
+    """Print how much there is, before the rest of a long session is asked."""
+    total = total_share(figures)
+    size = counted(reader.describe().size_bytes, "byte")
+    output.print(
+        f"{counted(total.messages, 'message')}, {counted(total.tokens, 'token')} ({one_line(tokenizer)}), {size}"
+    )
 
 
 def _show_course(output: Console, course: Course) -> None:

@@ -156,12 +156,11 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
         " FROM views WHERE session = ?"
     )
-    (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
     return Statistics(
         described.location,
         tokenizer,
         described.size_bytes,
-        total=Share(*map(int, total)),
+        total=total_share(found),
         roles={role: Share(*numbers) for role, *numbers in roles},
         tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
         turns=[Share(*numbers) for numbers in turns],
@@ -172,6 +171,12 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         views=Views(*map(int, views)),
         damage=len(reader.index.damage),
     )
+
+
+def total_share(found: Figures) -> Share:
+    """All live messages together."""
+    (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
+    return Share(*map(int, total))
 
 
 SLOWEST = 5
