@@ -171,6 +171,7 @@ def measure(log: str) -> dict[str, float]:
             os.rename(aside, catalogue)
     told = run("go_on", log)
     found |= {name: value for name, value in told.items() if name != "seconds"}
+    subprocess.run([sys.executable, "-c", _COMMAND, "stats", log], check=True, stdout=subprocess.DEVNULL)  # what is new
     for name, arguments in COMMANDS.items():
         asked = [part.format(log=log, directory=os.path.dirname(log)) for part in arguments]
         found[f"{name} s"] = first_line(asked)

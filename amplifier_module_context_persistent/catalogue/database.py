@@ -78,7 +78,7 @@ _TABLES = (
     PRIMARY KEY (session, turn, role)) WITHOUT ROWID""",
     """CREATE TABLE large (
     session INTEGER NOT NULL, position INTEGER NOT NULL, turn INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    PRIMARY KEY (session, position)) WITHOUT ROWID""",
+    PRIMARY KEY (session, turn, position)) WITHOUT ROWID""",
     """CREATE TABLE calls (
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL, turn INTEGER NOT NULL,

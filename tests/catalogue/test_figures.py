@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-from contextlib import closing
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from amplifier_module_context_persistent.transcript.cost import cost_of, costs_b
 from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
 from amplifier_module_context_persistent.transcript.stats import statistics_of
 from tests.support.busy_logs import lines, message_body, steps
-from tests.support.logs import sealed, write_file
+from tests.support.logs import STAMP, sealed, write_file
 
 COUNTER = EstimateCounter()
 ANY_LOG = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -102,6 +104,40 @@ def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.Monkey
     assert all_figures(path) == expected
     with pytest.raises(AssertionError, match="counted again"):
         all_figures(path, keeps=False)
+
+
+def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many tens of SQLite's instructions bringing a log's catalogue up to one more turn takes."""
+    said = {"role": "user", "content": "hello"}
+    bodies = [encode_message(said, message_id=f"m{number}", timestamp=STAMP) for number in range(turns + 1)]
+    content = sealed(bodies)
+    write_file(path, b"".join(content[:-1]))
+    all_figures(path)
+    write_file(path, b"".join(content))
+    steps, writing = [0], Catalogue.writing
+
+    def note() -> None:
+        steps[0] += 1
+
+    @contextmanager
+    def counted(self: Catalogue) -> Iterator[sqlite3.Connection]:
+        with writing(self) as connection:
+            connection.set_progress_handler(note, 10)
+            yield connection
+
+    with monkeypatch.context() as patch, closing(LogReader(path)) as reader:
+        patch.setattr(Catalogue, "writing", counted)
+        reader.follow()
+        with figures_of(reader, COUNTER):
+            pass
+    return steps[0]
+
+
+def test_catching_up_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not what is there: the queries of a turn read that turn."""
+    few, many = (steps_to_catch_up(str(tmp_path / f"{turns}"), turns, monkeypatch) for turns in (50, 2_000))
+    assert few > 0
+    assert many < 3 * few
 
 
 def test_a_rewind_costs_what_it_cuts(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
