@@ -26,7 +26,7 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.chart import svg
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
-from amplifier_module_context_persistent.cli.request_panel import Stage
+from amplifier_module_context_persistent.cli.request_panel import RequestPanel
 from amplifier_module_context_persistent.cli.show import show_outline
 from amplifier_module_context_persistent.cli.view import show_difference
 from amplifier_module_context_persistent.config import Config
@@ -82,7 +82,7 @@ async def record(path: str) -> None:
 def replay_picture(path: str) -> str:
     """Draw what `replay --views` shows around the second compaction."""
     screen = _screen()
-    stage, printer = Stage(_WIDTH), MessagePrinter(screen=screen)
+    stage, printer = RequestPanel(_WIDTH), MessagePrinter(screen=screen)
     transcript = open_transcript(path)
     steps = list(timeline(transcript, transcript.turns(), requests(transcript)))
     compacted = [at for at, step in enumerate(steps) if step.seen is not None and step.seen.compaction is not None]

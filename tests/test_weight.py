@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_255, "tests": 29_675}
-MOST_FILES = {PACKAGE: 307, "tests": 422}
+MOST_STATEMENTS = {PACKAGE: 23_240, "tests": 29_674}
+MOST_FILES = {PACKAGE: 299, "tests": 422}
 
 
 def statements_in(source: Path) -> int:

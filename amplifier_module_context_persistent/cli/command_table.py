@@ -6,7 +6,6 @@ this table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -16,7 +15,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command of the table."""
 
     target: str
@@ -32,57 +31,69 @@ class Entry:
 
 SECTIONS = {
     "Look into sessions": {
-        "list": Entry(
+        "list": CommandEntry(
             "cli.list_:list_sessions", "List the sessions of this project, by their last messages, the newest first."
         ),
-        "show": Entry("cli.show:show", "Show the messages of SESSION, its turns, or the calls that failed."),
-        "tail": Entry("cli.tail:tail", "Show the last messages of SESSION."),
-        "search": Entry("cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."),
-        "stats": Entry(
+        "show": CommandEntry("cli.show:show", "Show the messages of SESSION, its turns, or the calls that failed."),
+        "tail": CommandEntry("cli.tail:tail", "Show the last messages of SESSION."),
+        "search": CommandEntry(
+            "cli.search:search_command", "Search messages of this project's sessions, or of each SESSION."
+        ),
+        "stats": CommandEntry(
             "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
         ),
-        "sql": Entry("cli.sql:sql", "Ask in SQL what sessions come to."),
+        "sql": CommandEntry("cli.sql:sql", "Ask in SQL what sessions come to."),
     },
     "What the model saw": {
-        "report": Entry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
-        "reports": Entry("cli.report:reports", "Make pages of this project's sessions, and one that lists them."),
-        "views": Entry("cli.views:views", "List the requests of SESSION."),
-        "view": Entry("cli.view:view", "Show what the model saw, and did not see, at a request of SESSION."),
-        "replay": Entry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
-        "compare": Entry(
+        "report": CommandEntry("cli.report:report", "Make one HTML page of SESSION, to read and to send round."),
+        "reports": CommandEntry(
+            "cli.report:reports", "Make pages of this project's sessions, and one that lists them."
+        ),
+        "views": CommandEntry("cli.views:views", "List the requests of SESSION."),
+        "view": CommandEntry("cli.view:view", "Show what the model saw, and did not see, at a request of SESSION."),
+        "replay": CommandEntry("cli.replay:replay", "Play SESSION as it happened, with its pauses."),
+        "compare": CommandEntry(
             "cli.compare:compare", "Play SESSION under several policies and compare what each costs and keeps."
         ),
-        "compact": Entry(
+        "compact": CommandEntry(
             "cli.compact:compact", "Compact what the model sees of SESSION now, see what that would do, or undo it."
         ),
-        "hide": Entry("cli.hide:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."),
-        "show-again": Entry("cli.hide:show_again", "Show a hidden TURN of SESSION to the model again."),
+        "hide": CommandEntry(
+            "cli.hide:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."
+        ),
+        "show-again": CommandEntry("cli.hide:show_again", "Show a hidden TURN of SESSION to the model again."),
     },
     "Copy and branch sessions": {
-        "export": Entry("cli.export:export", "Export the live history of SESSION, without its secrets."),
-        "import": Entry(
+        "export": CommandEntry("cli.export:export", "Export the live history of SESSION, without its secrets."),
+        "import": CommandEntry(
             "cli.import_:import_",
             "Make new sessions from SOURCE: a file of another agent, of the host, or of this package; "
             "or a directory of such.",
         ),
-        "fork": Entry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
-        "copy": Entry("cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."),
-        "rewind": Entry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
+        "fork": CommandEntry("cli.fork:fork", "Make a new session that begins with SESSION's history up to turn N."),
+        "copy": CommandEntry(
+            "cli.copy:copy", "Copy a session's log byte for byte: to keep it, to move it, into a database."
+        ),
+        "rewind": CommandEntry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
     },
     "Delete": {
-        "delete": Entry(
+        "delete": CommandEntry(
             "cli.delete:delete", "Delete SESSION: its log, what belongs to it, and its sub-agents' sessions."
         ),
-        "prune": Entry("cli.delete:prune", "Delete this project's sessions whose last message is older than a time."),
-        "purge": Entry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
+        "prune": CommandEntry(
+            "cli.delete:prune", "Delete this project's sessions whose last message is older than a time."
+        ),
+        "purge": CommandEntry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),
     },
     "Maintain logs": {
-        "verify": Entry("cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."),
-        "repair": Entry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
-        "storage": Entry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
+        "verify": CommandEntry(
+            "cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."
+        ),
+        "repair": CommandEntry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
+        "storage": CommandEntry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
     },
     "More": {
-        "demo": Entry(
+        "demo": CommandEntry(
             "demo.command:demo", "Kill a session in the middle of a turn, resume it, and show what came of it."
         ),
     },
@@ -90,28 +101,3 @@ SECTIONS = {
 """The commands in the order of the help."""
 
 TABLE = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
-
-
-class CommandsOnDemand(MutableMapping[str, click.Command]):
-    """The commands by name, each imported when it is asked for."""
-
-    def __init__(self) -> None:
-        self._others: dict[str, click.Command] = {}
-
-    def __getitem__(self, name: str) -> click.Command:
-        return self._others[name] if name in self._others else TABLE[name].load()
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._others[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._others[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in TABLE or name in self._others
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([*TABLE, *(name for name in self._others if name not in TABLE)])
-
-    def __len__(self) -> int:
-        return len(TABLE.keys() | self._others.keys())

@@ -25,10 +25,10 @@ from ..transcript.sessions import SessionFile, session_files
 from ..transfer.delete import Deletion, delete_session, plan_deletion, with_sub_agents
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .list_ import age, scaled, sessions_of
+from .parameters import Since
 from .progress import stages
 from .purge import VACUUM_ADVICE
 from .session_argument import complete, path_of, session_file, sessions_here, storage, storage_option
-from .since import Since
 from .terminal import ask, counted, cut, one_line, reason, say
 
 _LINE_CELLS = 70

@@ -17,9 +17,9 @@ from ..transcript.transcript import Transcript
 from ..transfer.export import FORMATS, Export, export_session, redacted_values
 from .exit_codes import DONE, FINDINGS
 from .own_forms import own_forms_options
+from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
 from .session_argument import session_argument
-from .spans import Span, SpanType, chosen_positions
 from .terminal import UnusableError, about, counted, escaped, one_line, open_transcript, reason, telling_damage
 
 _MOST_SHOWN = 20  # places of secrets; --json has all

@@ -27,9 +27,9 @@ from ..tokens.counter import open_counter
 from ..transcript.overview import Overview, SessionGlances, look_at
 from ..transcript.sessions import SessionFile, files_in, sessions_above, where_else
 from ..transcript.transcript import Transcript
+from .parameters import Since
 from .progress import progress
 from .session_argument import no_catalogue_option, sessions_here, storage, storage_option
-from .since import Since
 from .terminal import UnusableError, console, counted, cut, duration, escaped, one_line, reason
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def _show(
         scaled(seen.size_bytes, "kMGT") if readable else "",
     ]
     if in_full:
-        from .cost_table import money
+        from .tables import money
 
         cells.append(money(cost) if (cost := _cost(total)) is not None else "")
     name = (shortest or {}).get(seen.session.id, seen.session.id)

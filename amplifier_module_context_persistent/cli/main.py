@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .command_table import SECTIONS, CommandsOnDemand
+from .command_table import SECTIONS, TABLE
 from .exit_codes import INTERRUPTED, NO_READER
 
 
@@ -19,7 +19,11 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the help's order."""
-        return list(self.commands)
+        return list(TABLE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        return TABLE[cmd_name].load() if cmd_name in TABLE else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, section by section."""
@@ -89,7 +93,6 @@ def _let_go_of_output() -> None:
 
 @click.group(
     cls=Commands,
-    commands=CommandsOnDemand(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="context-persistent")

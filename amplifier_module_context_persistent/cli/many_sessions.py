@@ -10,7 +10,7 @@ from typing import Any
 from ..catalogue.database import CatalogueError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from ..transcript.gathered import Gathered, gathered
+from ..transcript.gathered import GatheredFigures, gathered
 from ..transcript.sessions import SessionFile
 from .progress import progress
 from .terminal import UnusableError, counted, one_line, reason
@@ -20,7 +20,7 @@ _MOST_NAMED = 3
 
 
 @contextmanager
-def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[Gathered]:
+def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[GatheredFigures]:
     """Gather the figures of sessions, with a bar where it takes long; arguments as `gathered`.
 
     Raises:
@@ -37,7 +37,7 @@ def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
     return progress(*paths, title="adding up", passes=2)
 
 
-def source_of(found: Gathered) -> dict[str, Any]:
+def source_of(found: GatheredFigures) -> dict[str, Any]:
     """From what figures were gathered, as plain JSON types."""
     last = _last(found)
     return {
@@ -48,7 +48,7 @@ def source_of(found: Gathered) -> dict[str, Any]:
     }
 
 
-def source_line(found: Gathered) -> str:
+def source_line(found: GatheredFigures) -> str:
     """The same in one line."""
     below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
     last = _last(found)
@@ -61,7 +61,7 @@ def source_line(found: Gathered) -> str:
     return one_line("; ".join(said))
 
 
-def _last(found: Gathered) -> datetime | None:
+def _last(found: GatheredFigures) -> datetime | None:
     last = found.up_to_us
     try:
         return _EPOCH + timedelta(microseconds=last) if last is not None else None

@@ -24,7 +24,7 @@ from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..messages.text import Part, arguments_text, parts_of
 from ..tokens.counter import TokenCounter, open_counter
-from ..transcript.source_compactions import SourceCompaction
+from ..transcript.source import SourceCompaction
 from ..transcript.transcript import Placed
 from .terminal import console, counted, duration, escaped, escaped_body, one_line
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..log.filesystem import FileSystem
+from ..transcript.transcript import Progress as StageProgress
 from .terminal import one_line
 
 LONG_BYTES = 32 << 20
@@ -63,12 +64,8 @@ def _size_of(path: str) -> int:
         return 0  # the code that opens the file reports it
 
 
-Tell = Callable[[str, int, int], None]
-"""Is told what is done, how much of it, and of how much."""
-
-
 @contextmanager
-def stages() -> Iterator[Tell]:
+def stages() -> Iterator[StageProgress]:
     """A bar for work in stages, one after the other."""
     if not sys.stderr.isatty():
         yield lambda *_: None

@@ -20,12 +20,12 @@ from rich.text import Text
 from ..errors import ContextPersistentError
 from ..replay import Seen, play, requests
 from ..replay.timeline import Pace, Step, timeline
-from ..transcript.source_compactions import source_compactions
-from ..transcript.transcript import Transcript
+from ..transcript.source import source_compactions
+from ..transcript.transcript import Progress, Transcript
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
-from .progress import Tell, progress, stages
-from .request_panel import Stage
+from .progress import progress, stages
+from .request_panel import RequestPanel
 from .session_argument import session_argument
 from .terminal import UnusableError, columns_of, console, duration, open_transcript, reason
 
@@ -113,7 +113,7 @@ class _Policy:
     tokenizer: str
 
 
-def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Tell | None) -> Iterator[Seen]:
+def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Progress | None) -> Iterator[Seen]:
     """The requests from a message on: those that were recorded, or those under a policy."""
     if policy is None:
         yield from requests(transcript, start=start)
@@ -141,7 +141,7 @@ class _Output:
 
     def __init__(self, transcript: Transcript, *, full: bool, as_json: bool) -> None:
         self._transcript, self._as_json, self._console = transcript, as_json, console()
-        self._stage = Stage(columns_of(self._console), self._console.encoding)
+        self._stage = RequestPanel(columns_of(self._console), self._console.encoding)
         self._printer = MessagePrinter(full=full, as_json=False, screen=self._console)
         self._begun = {turn.start: turn.number for turn in transcript.turns()}
         self._compactions = source_compactions(transcript)

@@ -18,9 +18,9 @@ from ..messages.secrets import OwnForms
 from ..tokens.prices import Prices
 from ..transcript.transcript import Transcript, session_id_in
 from .own_forms import own_forms_options
+from .parameters import Span, SpanType, chosen_turns
 from .progress import progress, stages
 from .session_argument import session_argument, sessions_here, storage_option
-from .spans import Span, SpanType, chosen_turns
 from .terminal import UnusableError, counted, escaped, one_line, open_transcript, reason, telling_damage
 
 _UNPROVED = 1

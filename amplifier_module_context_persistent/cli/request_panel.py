@@ -20,7 +20,7 @@ _STYLES = {KEPT: "green", ELIDED: "yellow", DROPPED: "red", SUMMARISED: "magenta
 _MOST_RUNS = 8
 
 
-class Stage:
+class RequestPanel:
     """Lays out requests.
 
     Args:

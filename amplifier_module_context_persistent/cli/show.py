@@ -18,20 +18,21 @@ from ..log.record import ROLES
 from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
+from ..tokens.on_demand import named_counter
 from ..transcript.outline import TurnLine, outline
-from ..transcript.relatives import relatives_of
-from ..transcript.source_compactions import source_compactions
+from ..transcript.sessions import SessionFile
+from ..transcript.source import relatives_of, source_compactions
 from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
+from .parameters import Since, Span, SpanType, chosen_positions
 from .progress import progress
 from .session_argument import NAME_ONE, all_sessions, complete_tool, optional_session_argument
-from .since import Since
-from .spans import Span, SpanType, chosen_positions
 from .terminal import (
     UnusableError,
     check_tool,
     console,
+    counted,
     cut,
     duration,
     escaped,
@@ -86,15 +87,57 @@ def show(
     if path is None:
         if not errors or turn_span or span or role:
             raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all, --since or --tool, is about many sessions")
-        from .errors_of_many import show_errors  # one session needs no figures
-
         printer = MessagePrinter(full=full, as_json=as_json)
         sessions = all_sessions(everywhere=everywhere, since_s=since)
-        show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json)
+        _show_errors(sessions, printer, tool=tool, since_s=since, as_json=as_json)
         return
     if everywhere or since is not None:
         raise click.UsageError("--all and --since are about many sessions; give them with --errors and without SESSION")
     _show_one(path, turn_span, span, role, tool, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
+
+
+def _show_errors(
+    sessions: Sequence[SessionFile],
+    printer: MessagePrinter,
+    *,
+    tool: str | None,
+    since_s: float | None,
+    as_json: bool,
+) -> None:
+    """Print the results of calls that failed, and the calls without a result, session by session.
+
+    Args:
+        sessions: which ones.
+        printer: prints the messages.
+        tool: only calls of this tool, whatever the case of its name.
+        since_s: only calls that were made since then, in seconds since 1970.
+        as_json: whether it prints JSON lines.
+
+    Raises:
+        UnusableError: there is no such tool, or a log cannot be read any more.
+    """
+    from ..transcript.totals import failed_calls  # one session needs no figures
+    from .many_sessions import gathering, source_line
+
+    with gathering(sessions, named_counter("auto")) as found:
+        places, line = failed_calls(found, tool, since_s), source_line(found)
+        if tool is not None and not places:
+            check_tool(tool, found.tools())
+    chosen = [one for one in sessions if str(one.path) in places]
+    with paged():
+        for number, one in enumerate(chosen):
+            printer.place = {"session": one.id, "project": one.project}
+            if not as_json:
+                head = Text(escaped(one_line(f"{one.id}  {one.project}")), "bold underline")
+                console().print(Text("\n").append(head) if number else head, soft_wrap=True)
+            with open_transcript(str(one.path)) as transcript:
+                try:
+                    among = [place for place in places[str(one.path)] if place < len(transcript)]
+                    for placed in transcript.placed(among=among):
+                        printer.show(placed)
+                except (LogError, ValueError) as error:
+                    raise UnusableError(f"{one_line(str(one.path))}: {reason(error)}") from error
+    click.echo(escaped(f"{counted(sum(map(len, places.values())), 'message')} in {len(chosen):,} of {line}"), err=True)
 
 
 def _show_one(

@@ -17,7 +17,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ..transcript.request_list import Listed, RequestList
+from ..transcript.request_list import ListedRequest, RequestList
 from ..view.receipts import Receipt
 from .session_argument import session_argument
 from .tables import table
@@ -91,7 +91,7 @@ def print_requests(listed: RequestList, output: Console) -> None:
         output.print(f"{listed.malformed:,} receipts cannot be read")
 
 
-def _cells(one: Listed) -> list[str]:
+def _cells(one: ListedRequest) -> list[str]:
     receipt = one.receipt
     cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
     named = map(escaped, [*cells, receipt.plan, receipt.provider])

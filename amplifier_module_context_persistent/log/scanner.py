@@ -234,7 +234,7 @@ class Scanner:
         return not self._chain.begun or self._chain.strange_line == number - 1
 
     def _salvage(self, line: bytes, reason: str) -> None:
-        """Read the whole records that stand in a line that is none; report the line in any case."""
+        """Recover intact records from a corrupt line, and report the line."""
         places, builder, chain = list(whole_records(line)), self.builder, self._chain
         if not places:
             nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""

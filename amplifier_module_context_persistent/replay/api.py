@@ -24,7 +24,7 @@ from ..messages.message import Message
 from ..tokens.counter import count_message, open_counter
 from ..transcript.session_rebuild import Rebuilder
 from ..transcript.sessions import SessionNameError, find_session
-from ..transcript.transcript import Transcript, Turn
+from ..transcript.transcript import Progress, Transcript, Turn
 from ..transcript.view_rebuild import Noted, Rebuilt
 from .annotated_view import PastPositions, marker_of
 from .evidence import Session, far_evidence
@@ -55,8 +55,6 @@ __all__ = [
     "requests",
 ]
 
-Progress = Callable[[str, int, int], None]
-"""Is told what is done, how much of it, and of how much."""
 
 T = TypeVar("T")
 

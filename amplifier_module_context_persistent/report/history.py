@@ -6,7 +6,7 @@ counted from 0. A column is a list with one item a message (or call), so that it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,8 @@ from ..messages.metadata import given_id, instant_of, is_human, is_repair, metad
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
-from ..transcript.bills import NOTHING, Billed, Bills
-from ..transcript.transcript import Transcript, Turn
+from ..transcript.cost import NOTHING, Bills, RequestBill
+from ..transcript.transcript import Progress, Transcript, Turn
 from .blocks import BodyBlocks
 from .body import Bodies
 
@@ -24,9 +24,6 @@ UNANSWERED = "unanswered"
 _STATES = {ANSWERED: ".", FAILED: "f", REJECTED: "r", UNANSWERED: "u"}
 _ROLES = {"assistant": "a", "tool": "t", "function": "t", "system": "s", "developer": "s"}
 _LINE_CHARS = 160
-
-Progress = Callable[[str, int, int], None]
-"""Is told what is done, how much of it, and of how much."""
 
 
 @dataclass(slots=True)
@@ -73,7 +70,7 @@ class History:
     """For a result, how many messages before it the call stands; 0 for all else."""
     calls: list[CallRow] = field(default_factory=list)
     turns: list[TurnRow] = field(default_factory=list)
-    billed: dict[int, Billed] = field(default_factory=dict)
+    billed: dict[int, RequestBill] = field(default_factory=dict)
     """By the position of a message, what its request was billed, where somebody says so."""
 
     def __len__(self) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..transcript.relatives import relatives_of
-from ..transcript.source_compactions import source_compactions
+from ..transcript.source import relatives_of, source_compactions
 from ..transcript.transcript import Transcript
 from ..view.plan import IMPORTED
 from .body import Bodies

@@ -16,11 +16,11 @@ from ..messages.outcome import FAILED, REJECTED
 from ..messages.secrets import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
 from ..tokens.prices import PRICES_AS_OF, Prices
-from ..transcript.bills import Bills
-from ..transcript.transcript import Transcript, Turn
+from ..transcript.cost import Bills
+from ..transcript.transcript import Progress, Transcript, Turn
 from .blocks import BodyBlocks, encode_block
 from .body import Bodies
-from .history import UNANSWERED, History, Progress, count_states, read_history
+from .history import UNANSWERED, History, count_states, read_history
 from .origin import add_source_compactions, relatives
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, moment, shell

@@ -17,13 +17,13 @@ import orjson
 from ..log.record import Message
 from ..replay.annotated_view import PastPositions
 from ..replay.visibility import KEPT, Marker, Marks, lost
-from ..transcript.bills import NOTHING, Billed
+from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.session_rebuild import Rebuilder
-from ..transcript.transcript import Transcript
+from ..transcript.transcript import Progress, Transcript
 from ..transcript.view_rebuild import Noted, Rebuilt
 from .as_seen import AsSeen, seen_json
 from .body import Bodies
-from .history import History, Progress, time_ms
+from .history import History, time_ms
 
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)
@@ -84,7 +84,7 @@ def supposed_requests(history: History) -> Requests:
     return found
 
 
-def _row(number: int, position: int, time_ms: int, tokens: int, billed: Billed) -> dict[str, Any]:
+def _row(number: int, position: int, time_ms: int, tokens: int, billed: RequestBill) -> dict[str, Any]:
     return {
         "number": number,
         "place": position,
@@ -127,7 +127,7 @@ class RequestReader:
         """Of the epoch at hand: its key, its first marks, its number."""
         self._before: tuple[object, Marks] | None = None
 
-    def read(self, views: str, billed: Mapping[int, Billed], progress: Progress) -> Requests:
+    def read(self, views: str, billed: Mapping[int, RequestBill], progress: Progress) -> Requests:
         """Read them all.
 
         Args:

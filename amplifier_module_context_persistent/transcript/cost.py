@@ -6,10 +6,16 @@ message's own usage counts too. A request whose model has no price is counted an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures
+from ..catalogue.requests import find_requests
+from ..log.base import ReadableLog
+from ..log.record import Message
+from ..messages.metadata import given_id
+from ..messages.usage import ReportedUsage, usage_of_message
 from ..tokens.prices import Prices
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
@@ -106,3 +112,67 @@ def costs_by_turn(figures: Figures, prices: Prices) -> dict[int, float]:
         if (bill := bill_of(prices, *sums)).unpriced_requests == 0:
             costs[turn] = costs.get(turn, 0.0) + bill.cost
     return costs
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBill:
+    """The tokens of one request: read, of these from a prompt cache, and written; -1 where nobody says."""
+
+    input_tokens: int = -1
+    cached_tokens: int = -1
+    output_tokens: int = -1
+    model: str = ""
+    cost: float = -1.0
+    """In US dollars; -1 where the model has no price."""
+
+
+NOTHING = RequestBill()
+
+
+class Bills:
+    """Tells what was billed for an answer.
+
+    What a message says of its own request holds; else what the log's usage records say, added up where one message
+    answered several requests.
+
+    Args:
+        log: the session's log.
+        prices: prices of models.
+        count: counts a message's tokens, for the output of requests whose provider did not report it.
+    """
+
+    def __init__(self, log: ReadableLog, prices: Prices, count: Callable[[Message], int]) -> None:
+        self._prices = prices
+        self._by_id: dict[str, RequestBill] = {}
+        index = log.index
+        is_plain = not index.control_counts.get("usage") and not index.generation  # each message speaks for itself
+        for request in () if is_plain else find_requests(log.records(), count):
+            if not request.message_id:
+                continue
+            billed = self._billed(request.usage, request.output_tokens)
+            known = self._by_id.get(request.message_id)
+            self._by_id[request.message_id] = billed if known is None else _added(known, billed)
+
+    def of(self, message: Message) -> RequestBill:
+        """What was billed for a message; `NOTHING` if nobody says."""
+        own = usage_of_message(message)
+        if own is not None:
+            return self._billed(own, own.output or 0)
+        return self._by_id.get(given_id(message) or "", NOTHING)
+
+    def _billed(self, usage: ReportedUsage, output_tokens: int) -> RequestBill:
+        price = self._prices.of(usage.model)
+        read = usage.uncached, usage.cached, usage.written, usage.written_1h
+        cost = price.cost(*read, output_tokens) if price is not None else -1.0
+        return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
+
+
+def _added(one: RequestBill, other: RequestBill) -> RequestBill:
+    costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
+    return RequestBill(
+        one.input_tokens + other.input_tokens,
+        one.cached_tokens + other.cached_tokens,
+        one.output_tokens + other.output_tokens,
+        other.model,
+        sum(costs) if costs else -1.0,
+    )

@@ -19,13 +19,12 @@ from ..log.record_kinds import control_of, kind_of
 from ..messages.metadata import given_id, timestamp_of
 from ..view.plan import IMPORTED, Plan, kept_ordinals
 from ..view.receipts import Receipt, text_hash
-from .packed_record import PackedRecord
-from .request_list import PLANS, RECEIPT_HEAD
+from .request_list import PLANS, RECEIPT_HEAD, PackedRecord
 from .view_rebuild import Noted, ReceiptLog
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class FoundRequest:
     """A request, the number of requests in its log, and what its view is made of."""
 
     number: int
@@ -34,7 +33,7 @@ class Requested:
     book: ReceiptLog
 
 
-def find_request(reader: ReadableLog, number: int) -> Requested | None:
+def find_request(reader: ReadableLog, number: int) -> FoundRequest | None:
     """Find a request by its number: from 1, or from -1 for the last one.
 
     None where it cannot be told without reading the whole log: if the history was replaced since, where the index does
@@ -55,7 +54,7 @@ def find_request(reader: ReadableLog, number: int) -> Requested | None:
     noted = Noted(receipt, reader.index.live, found.records, 0)
     book = ReceiptLog([noted], index=reader.index)
     _find_named(book, places, found.records, reader.index.plan)
-    return Requested(wanted, count, noted, book)
+    return FoundRequest(wanted, count, noted, book)
 
 
 def _find(reader: LogReader, places: ControlPlaces, wanted: int, count: int) -> ControlLine | None:
@@ -106,7 +105,7 @@ def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, M
             yield position, len(kept), record
 
 
-def source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Requested:
+def source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
     """A request of the agent from which a session was imported: there was one before each answer.
 
     What its model was given is the history under the last compaction before it. No receipt proves that, so the one
@@ -147,4 +146,4 @@ def source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Reques
         extras=0,
         hash="",
     )
-    return Requested(wanted, len(answers), Noted(receipt, index.live, len(index), 0), book)
+    return FoundRequest(wanted, len(answers), Noted(receipt, index.live, len(index), 0), book)

@@ -37,7 +37,7 @@ Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 
 
 @dataclass(slots=True)
-class Gathered:
+class GatheredFigures:
     """The figures of some sessions, in tables as the catalogue has them, and in `logs` which sessions they are."""
 
     connection: sqlite3.Connection
@@ -73,7 +73,7 @@ class Gathered:
 @contextmanager
 def gathered(
     sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watch, *, keeps: bool = True
-) -> Iterator[Gathered]:
+) -> Iterator[GatheredFigures]:
     """Gather what sessions add up to, for as long as the block lasts.
 
     Args:
@@ -88,7 +88,7 @@ def gathered(
     with in_memory() as connection:
         connection.execute(_LOGS)
         connection.execute("BEGIN")
-        found = Gathered(connection)
+        found = GatheredFigures(connection)
         left = dict(enumerate(sessions, 1))
         blocked: set[Path] = set()
         if keeps:
@@ -121,7 +121,7 @@ def gathered(
 
 
 def _take_known(
-    found: Gathered, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
+    found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
     """Copy the sessions that a catalogue knows as they are; the others, with their numbers."""
     left, number = dict(sessions), 0
@@ -161,7 +161,7 @@ def _is_writable(place: Path, sessions: Iterable[SessionFile]) -> bool:
         return False
 
 
-def _copy(source: sqlite3.Connection, session: int, found: Gathered, number: int, one: SessionFile) -> None:
+def _copy(source: sqlite3.Connection, session: int, found: GatheredFigures, number: int, one: SessionFile) -> None:
     target = found.connection
     ((forked_from,),) = source.execute("SELECT forked_from FROM sessions WHERE id = ?", (session,))
     named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import ContextPersistentError
 from ..tokens.prices import Prices
-from .gathered import Gathered
+from .gathered import GatheredFigures
 
 try:
     import sqlite3
@@ -99,7 +99,7 @@ class Answer:
     is_cut: bool
 
 
-def add_views(found: Gathered, prices: Prices) -> dict[str, list[str]]:
+def add_views(found: GatheredFigures, prices: Prices) -> dict[str, list[str]]:
     """Add the views; their columns, by the names without versions."""
     connection = found.connection
     connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
@@ -119,7 +119,7 @@ def add_views(found: Gathered, prices: Prices) -> dict[str, list[str]]:
     }
 
 
-def ask(found: Gathered, query: str, *, most_rows: int, timeout_s: float) -> Answer:
+def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float) -> Answer:
     """Answer a query over the views, which `add_views` added.
 
     Args:

@@ -5,13 +5,15 @@ Where the index says where the receipts lie, no message is read, and the first r
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 from ..log.base import ReadableLog
 from ..log.control_lines import control_lines
-from ..log.record import Message, name_of
+from ..log.record import Message, decode, encode_object, name_of
 from ..log.record_kinds import control_of
 from ..view.receipts import Receipt, text_hash
 
@@ -33,7 +35,7 @@ def lacks(receipt: Receipt, plans: Container[str], heads: Container[str]) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRequest:
     """A request: its number, from 1, its receipt, and why its view cannot be shown in full."""
 
     number: int
@@ -58,7 +60,7 @@ class RequestList:
         """The number of receipts; fewer are listed if some cannot be read."""
         return self._reader.index.control_counts.get("view", 0)
 
-    def __iter__(self) -> Iterator[Listed]:
+    def __iter__(self) -> Iterator[ListedRequest]:
         waiting: deque[Receipt] = deque()
         number = self.malformed = 0
         for receipt in self._receipts():
@@ -67,9 +69,9 @@ class RequestList:
                 self._know_all()
             while waiting and (self._knows_all or not self._lacks(waiting[0], of_log=True)):
                 number += 1
-                yield Listed(number, waiting[0], self._lacks(waiting.popleft()))
+                yield ListedRequest(number, waiting[0], self._lacks(waiting.popleft()))
         for last, receipt in enumerate(waiting, number + 1):
-            yield Listed(last, receipt, self._lacks(receipt))
+            yield ListedRequest(last, receipt, self._lacks(receipt))
 
     def _receipts(self) -> Iterator[Receipt]:
         """Give the receipts, taking note of plans and head texts between them."""
@@ -102,3 +104,24 @@ class RequestList:
         """What is missing for a view; `of_log`: only what may still come in the log, as it may stand after it."""
         reasons = lacks(receipt, self._plans, self._heads)
         return reasons[bool(receipt.extras) :] if of_log else reasons
+
+
+_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRecord:
+    """The JSON of a record, compressed."""
+
+    packed: bytes
+    upto: str = ""
+    """Of a plan, the id of the last message that it was made for."""
+
+    @classmethod
+    def of(cls, record: Message) -> Self:
+        """Pack a record that was read."""
+        return cls(zlib.compress(encode_object(record) + b"}", _LEVEL), name_of(record.get("upto")))
+
+    def record(self) -> Message:
+        """Parse it afresh."""
+        return decode(zlib.decompress(self.packed))

@@ -47,7 +47,7 @@ MESSAGE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FoundLine:
     """A line of a message's text, its number from 1, and where in it the matches are; none in a line of context."""
 
     number: int
@@ -73,7 +73,7 @@ class Found:
     """A message, or another text of the log, and the lines of it that match."""
 
     placed: Placed | HiddenText
-    lines: list[Line]
+    lines: list[FoundLine]
     is_whole: bool
     """Whether all of it was searched; else the expression took too long, and more lines may match."""
 
@@ -204,7 +204,7 @@ def searched_text(message: Message, tool: str | None = None) -> str:
     return "\n".join(text for text in said if text)
 
 
-def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[Line]:
+def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[FoundLine]:
     """Give the lines of a text in which there are matches, and so many lines around each, in order and once."""
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
@@ -218,7 +218,7 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
     for at, following in pairwise([*sorted(marked), len(lines)]):
         begin, given = max(given, at - context), min(at + context + 1, following)
         for near in range(begin, given):
-            yield Line(near + 1, lines[near], tuple(marked.get(near, ())))
+            yield FoundLine(near + 1, lines[near], tuple(marked.get(near, ())))
 
 
 def _spans(text: str, pattern: Pattern | AllWords) -> tuple[list[tuple[int, int]], bool]:

@@ -57,7 +57,7 @@ class Large:
 
 
 @dataclass(slots=True)
-class Usage:
+class UsageReports:
     """What providers reported of the views that they answered.
 
     `error_median` and `error_95` are of `|predicted / actual - 1|`, to three digits; None without reports.
@@ -113,7 +113,7 @@ class Statistics:
     largest: list[Large] = field(default_factory=list)
     slowest: list[SlowCall] = field(default_factory=list)
     plans: list[dict[str, Any]] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    usage: UsageReports = field(default_factory=UsageReports)
     views: Views = field(default_factory=Views)
     damage: int = 0
 
@@ -200,7 +200,7 @@ def _largest(reader: ReadableLog, found: Figures) -> list[Large]:
     ]
 
 
-def _usage(found: Figures) -> Usage:
+def _usage(found: Figures) -> UsageReports:
     ((actual, cached),) = found.rows(
         "SELECT total(actual_tokens), total(reported_cached_tokens) FROM requests"
         " WHERE session = ? AND actual_tokens IS NOT NULL"
@@ -209,7 +209,7 @@ def _usage(found: Figures) -> Usage:
         "SELECT error, count(*) FROM requests WHERE session = ? AND error IS NOT NULL GROUP BY error ORDER BY error"
     )
     count = sum(times for _, times in errors)
-    usage = Usage(count, int(actual), int(cached))
+    usage = UsageReports(count, int(actual), int(cached))
     if count:
         usage.error_median = (_at(errors, (count - 1) // 2) + _at(errors, count // 2)) / 2
         usage.error_95 = _at(errors, min(count - 1, int(0.95 * count)))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..tokens.prices import Prices
 from .cost import Bill, bill_of, sums_by_model
-from .gathered import Gathered
+from .gathered import GatheredFigures
 
 BY = ("day", "project", "session", "model", "tool")
 SLOWEST = 10
@@ -57,12 +57,12 @@ class Slow:
     duration_s: float
 
 
-def total_of(found: Gathered, prices: Prices, since_s: float | None = None) -> Total:
+def total_of(found: GatheredFigures, prices: Prices, since_s: float | None = None) -> Total:
     """What all come to, since a time."""
     return totals(found, prices, "", since_s).get("", Total())
 
 
-def totals(found: Gathered, prices: Prices, by: str, since_s: float | None = None) -> Mapping[str, Total]:
+def totals(found: GatheredFigures, prices: Prices, by: str, since_s: float | None = None) -> Mapping[str, Total]:
     """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
 
     Args:
@@ -98,7 +98,7 @@ def totals(found: Gathered, prices: Prices, by: str, since_s: float | None = Non
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
 
 
-def slowest_calls(found: Gathered, since_s: float | None = None, most: int = SLOWEST) -> list[Slow]:
+def slowest_calls(found: GatheredFigures, since_s: float | None = None, most: int = SLOWEST) -> list[Slow]:
     """The calls that took longest, since a time."""
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
@@ -110,7 +110,7 @@ def slowest_calls(found: Gathered, since_s: float | None = None, most: int = SLO
     return [Slow(*row) for row in rows]
 
 
-def failed_calls(found: Gathered, tool: str | None, since_s: float | None) -> dict[str, list[int]]:
+def failed_calls(found: GatheredFigures, tool: str | None, since_s: float | None) -> dict[str, list[int]]:
     """Where calls failed or have no result: by the paths of logs, the places of results, or else of calls, from 0."""
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
@@ -134,7 +134,7 @@ def _since(since_s: float | None) -> tuple[int | None, int | None]:
 class _Query:
     """Asks the tables by a key."""
 
-    def __init__(self, found: Gathered, by: str, since_s: float | None) -> None:
+    def __init__(self, found: GatheredFigures, by: str, since_s: float | None) -> None:
         self._connection, self._by, self._since = found.connection, by, _since(since_s)
 
     def _source(self, table: str) -> str:

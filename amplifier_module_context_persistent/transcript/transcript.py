@@ -28,11 +28,14 @@ from ..view.turns import turn_starts
 from .calls import CallLookup, Ending
 
 if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
-    from .find_request import Requested
+    from .find_request import FoundRequest
     from .view_rebuild import Noted, Rebuilt, ReceiptLog
 
 _BATCH = 256
 _REQUESTED = 4
+
+Progress = Callable[[str, int, int], None]
+"""Is called with the stage of some work, how much of it is done, and how much it is in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ class Transcript:
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         location = shown(os.fspath(path))  # and still names it
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
-        self._requested: dict[int, Requested] = {}
+        self._requested: dict[int, FoundRequest] = {}
         """Requests that were asked for last, by their numbers."""
         self.reader.follow()
         if not self.reader.describe().exists:
@@ -255,7 +258,7 @@ class Transcript:
         """Whether views left receipts; quicker than `requests`."""
         return self.reader.index.control_counts.get("view", 0) > 0
 
-    def request(self, number: int) -> Requested:
+    def request(self, number: int) -> FoundRequest:
         """One request by its number, from 1, or from -1 for the last one; most often without reading the whole log.
 
         An imported session has no receipts. Its requests are those of its source, one before each answer; what they
@@ -265,7 +268,7 @@ class Transcript:
             IndexError: there is no such request.
             LogUnreadableError: the log cannot be read.
         """
-        from .find_request import Requested, find_request, source_request
+        from .find_request import FoundRequest, find_request, source_request
 
         if number not in self._requested:
             found = find_request(self.reader, number) if "book" not in self.__dict__ else None
@@ -277,7 +280,7 @@ class Transcript:
                 elif number == 0 or not 1 <= wanted <= count:
                     raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
                 else:
-                    found = Requested(wanted, count, self.book.requests[wanted - 1], self.book)
+                    found = FoundRequest(wanted, count, self.book.requests[wanted - 1], self.book)
             self._requested = {number: found, found.number: found, **dict(islice(self._requested.items(), _REQUESTED))}
         return self._requested[number]
 

@@ -27,8 +27,7 @@ from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
-from .packed_record import PackedRecord
-from .request_list import lacks
+from .request_list import PackedRecord, lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ def as_of(known: Index, live: array[int], upto: str, record: Message | None) -> 
 
 
 class Uncounted:
-    """Counts characters: a view that was made is made again whatever it costs, but nothing is not something."""
+    """Counts characters; a rebuilt view is never refused for its size."""
 
     name = "estimate"
 

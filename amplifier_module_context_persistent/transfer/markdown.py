@@ -39,8 +39,8 @@ from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
 from ..tokens.counter import EstimateCounter
 from ..tokens.prices import PRICES_AS_OF, Prices
-from ..transcript.bills import Billed, Bills
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
+from ..transcript.cost import Bills, RequestBill
 from ..transcript.transcript import Transcript, session_id_in
 
 _COMMANDS = ("command", "cmd", "script")
@@ -251,7 +251,7 @@ class _Sums:
     first: datetime | None = None
     last: datetime | None = None
 
-    def take(self, message: Message, billed: Billed, ending: Ending | None) -> None:
+    def take(self, message: Message, billed: RequestBill, ending: Ending | None) -> None:
         """Add a message."""
         self.messages += 1
         self.calls += len(calls_of(message)) if message.get("role") == "assistant" else 0

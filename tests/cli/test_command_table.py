@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE, CommandsOnDemand
+from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE
 from amplifier_module_context_persistent.cli.main import main
 
 
@@ -30,20 +30,8 @@ def test_the_help_says_all_that_each_command_does() -> None:
 def test_no_command_stands_in_two_sections() -> None:
     """And the group has them all, in the order of the sections."""
     names = [name for section in SECTIONS.values() for name in section]
-    assert list(main.commands) == names == list(TABLE)
+    assert main.list_commands(click.Context(main)) == names
     assert len(set(names)) == len(names)
-
-
-def test_a_command_can_be_added() -> None:
-    """As to any group of click; it comes last, and does not stay in the table."""
-    commands = CommandsOnDemand()
-    commands["list"] = commands["more"] = click.Command("more")
-    assert (commands["list"].name, len(commands), list(commands)[-1]) == ("more", len(TABLE) + 1, "more")
-    del commands["list"]
-    assert commands["list"].name == "list"
-    assert "nobody" not in commands
-    with pytest.raises(KeyError):
-        commands["nobody"]
 
 
 def test_an_unknown_command_is_an_error_in_usage() -> None:

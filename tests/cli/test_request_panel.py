@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from amplifier_module_context_persistent.cli.request_panel import Stage, compaction_text, counts_text, strip
+from amplifier_module_context_persistent.cli.request_panel import RequestPanel, compaction_text, counts_text, strip
 from amplifier_module_context_persistent.replay import Seen, open_transcript, requests
 from amplifier_module_context_persistent.replay.visibility import DROPPED, ELIDED, KEPT, SUMMARISED
 from tests.support.replays import MESSAGES, record
@@ -22,7 +22,7 @@ async def seen(tmp_path) -> list[Seen]:
 @pytest.mark.parametrize(("tokens", "filled"), [(0, 0), (500, 20), (1_000, 40), (5_000, 40)])
 def test_the_gauge_is_filled_by_the_share_of_the_budget(tokens: int, filled: int) -> None:
     """Never beyond its end; the numbers say what the bar cannot."""
-    text = Stage(100).gauge(tokens, 1_000).plain
+    text = RequestPanel(100).gauge(tokens, 1_000).plain
     assert text.count("█") == filled
     assert len(re.findall("[█░]", text)) == 40
     assert f"{tokens:,} of 1,000 tokens, {tokens / 1_000:.0%}" in text
@@ -31,7 +31,7 @@ def test_the_gauge_is_filled_by_the_share_of_the_budget(tokens: int, filled: int
 def test_a_terminal_without_blocks_gets_plain_signs() -> None:
     """And one without an encoding that is known."""
     for encoding in ("ascii", "latin-1", "no such encoding"):
-        text = Stage(80, encoding).gauge(500, 1_000).plain
+        text = RequestPanel(80, encoding).gauge(500, 1_000).plain
         assert text.isascii()
         assert "#" in text
 
@@ -39,14 +39,14 @@ def test_a_terminal_without_blocks_gets_plain_signs() -> None:
 async def test_a_request_fits_the_width_and_says_whether_it_is_proved(seen: list[Seen]) -> None:
     """Every line, with compaction or without; what was altered stands out."""
     for one in seen:
-        lines = Stage(80).request(one).plain.splitlines()
+        lines = RequestPanel(80).request(one).plain.splitlines()
         assert max(map(len, lines)) <= 80
         assert lines[-1] == f"hash {one.hash} proved"
     assert any(one.compaction for one in seen)
-    bad = Stage(80).request(replace(seen[0], proved=False, lacks=["a\nb"]))
+    bad = RequestPanel(80).request(replace(seen[0], proved=False, lacks=["a\nb"]))
     assert bad.plain.endswith("NOT proved: a?b")
-    assert Stage(80).request(replace(seen[0], proved=None)).plain.endswith("made under a policy")
-    assert "REFUSED" in Stage(80).request(replace(seen[0], proved=None, view=None)).plain
+    assert RequestPanel(80).request(replace(seen[0], proved=None)).plain.endswith("made under a policy")
+    assert "REFUSED" in RequestPanel(80).request(replace(seen[0], proved=None, view=None)).plain
 
 
 async def test_marks_are_one_letter_a_message_or_a_share(seen: list[Seen]) -> None:

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.command_table import SECTIONS
+from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE
 from amplifier_module_context_persistent.cli.main import main as command
 from tests.support.places import DOCS
 
@@ -37,12 +37,12 @@ def test_the_page_says_what_help_says() -> None:
     assert written.split() == reference().split()  # where lines break is a matter of click's version
 
 
-@pytest.mark.parametrize("name", sorted(command.commands))
+@pytest.mark.parametrize("name", sorted(TABLE))
 def test_help_fits_80_columns(name: str) -> None:
     """No line of it is longer, and it begins with what the command does."""
     told = help_of(name)
     assert max(map(len, told.splitlines())) <= 80
-    assert command.commands[name].help
+    assert TABLE[name].load().help
 
 
 def test_examples_name_commands_and_options_that_there_are() -> None:
@@ -52,7 +52,7 @@ def test_examples_name_commands_and_options_that_there_are() -> None:
     assert len(examples) > 10
     for example in examples:
         name, *arguments = re.findall(r"'[^']*'|\S+", example)
-        parser = command.commands[name]
+        parser = TABLE[name].load()
         parser.make_context(name, [argument.strip("'") for argument in arguments], resilient_parsing=True)
         options = {option for parameter in parser.params for option in parameter.opts}
         assert {argument for argument in arguments if re.match(r"--?[a-zA-Z]", argument)} <= options, example

@@ -18,8 +18,7 @@ from amplifier_module_context_persistent.tokens.prices import (
     Prices,
     PricesError,
 )
-from amplifier_module_context_persistent.transcript.bills import Bills
-from amplifier_module_context_persistent.transcript.cost import Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 

@@ -1,6 +1,6 @@
 """What a header says of the sessions that belong to a session."""
 
-from amplifier_module_context_persistent.transcript.relatives import Relatives, relatives_of
+from amplifier_module_context_persistent.transcript.source import Relatives, relatives_of
 
 
 def test_a_header_names_parent_sub_agents_and_branches() -> None:

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.log.record import encode_message
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
 from amplifier_module_context_persistent.transcript.search import (
     MOST_SPANS,
-    Line,
+    FoundLine,
     matching_lines,
     search,
     searched_text,
@@ -53,13 +53,13 @@ def test_lines_are_given_once_and_in_order(pattern: str, context: int, lines: li
 def test_a_line_says_where_its_matches_are() -> None:
     """In characters of the line, line breaks belonging to none."""
     assert list(matching_lines(TEXT, text_pattern("TWO").spans(TEXT))) == [
-        Line(2, "two two", ((0, 3), (4, 7))),
-        Line(7, "two", ((0, 3),)),
+        FoundLine(2, "two two", ((0, 3), (4, 7))),
+        FoundLine(7, "two", ((0, 3),)),
     ]
-    assert list(matching_lines("ab\nba", regex_pattern("b\n").spans("ab\nba"))) == [Line(1, "ab", ((1, 2),))]
+    assert list(matching_lines("ab\nba", regex_pattern("b\n").spans("ab\nba"))) == [FoundLine(1, "ab", ((1, 2),))]
     assert list(matching_lines("ab\nba", regex_pattern("b\nb").spans("ab\nba"))) == [
-        Line(1, "ab", ((1, 2),)),
-        Line(2, "ba", ((0, 1),)),
+        FoundLine(1, "ab", ((1, 2),)),
+        FoundLine(2, "ba", ((0, 1),)),
     ]
 
 

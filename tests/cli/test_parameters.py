@@ -6,7 +6,7 @@ from itertools import pairwise
 import click
 import pytest
 
-from amplifier_module_context_persistent.cli.spans import Span, SpanType, chosen_positions
+from amplifier_module_context_persistent.cli.parameters import Span, SpanType, chosen_positions
 from amplifier_module_context_persistent.cli.terminal import UnusableError
 from amplifier_module_context_persistent.transcript.transcript import Turn
 

@@ -1,4 +1,4 @@
-"""Compactions that another agent made before its session was imported: what its model was given from then on."""
+"""What the log of an imported or forked session tells of where it came from: linked sessions, earlier compactions."""
 
 from __future__ import annotations
 
@@ -61,3 +61,40 @@ def _is_own(index: Index) -> bool:
 def _compaction(record: Mapping[str, Any], plan: Plan, position: int, kept: int) -> SourceCompaction:
     summary = plan.summary or name_of(record.get("notice"))
     return SourceCompaction(position, plan.dropped, kept, plan.tokens_before, plan.tokens_after, summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """Ids, or paths where a session has none. `call_id` is the parent's call that started a sub-agent."""
+
+    parent: str = ""
+    call_id: str = ""
+    subagents: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """What there is of them, a line for each kind."""
+        called = f" (call {self.call_id})" if self.call_id else ""
+        told = (("Parent", f"{self.parent}{called}" if self.parent else ""),)
+        listed = (("Sub-agents", ", ".join(self.subagents)), ("Branches", ", ".join(self.branches)))
+        return [f"{title}: {names}" for title, names in (*told, *listed) if names]
+
+
+def relatives_of(header: Mapping[str, Any]) -> Relatives:
+    """Read the links of a log's header."""
+    source = header.get("source")
+    told = source if isinstance(source, dict) else {}
+    return Relatives(
+        _text(header.get("parent_id")),
+        _text(told.get("spawned_by")),
+        _texts(told.get("subagents")),
+        _texts(told.get("branches")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
