@@ -32,7 +32,7 @@ from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span, summary_text
 
 NOTICE_SHARE = 0.01  # of the target is left free for the notice
-NEWEST_SHARE = 0.5  # of the room, for the newest results, and for a newest group that does not fit alone
+NEWEST_SHARE = 0.3  # of the room, for the results of the newest group, and of what is left for the other newest results
 OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
 RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back,
@@ -139,15 +139,16 @@ def _loss(draft: Draft, request: PlanRequest, forms: Forms, strategy: Strategy, 
 
 
 def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
-    """Shorten the newest results to half of the room, and so a newest group that does not fit alone."""
+    """Shorten the results of the newest group to their share of the room, and then the other newest results."""
     loss, room = Largest(draft, forms, Stage.SHORTEN), max(0, draft.target_tokens - draft.fixed_tokens)
-    fixed = [position for position in draft.fixed if draft.kept[position]]
-    untouched = sum([draft.sizes[position] for position in fixed])
-    if untouched > goals.tokens - draft.fixed_tokens:
-        excess = untouched - int(NEWEST_SHARE * room)
-        choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), fixed)
+    untouched = [position for position in draft.fixed if draft.kept[position]]
+    results = [p for p in forms.offered(Stage.SHORTEN) if p in draft.fixed and draft.view.groups[p].results]
+    tokens = sum([draft.sizes[p] - draft.tokens_of(draft.view.groups[p].head) for p in results])
+    if (excess := tokens - int(NEWEST_SHARE * room)) > 0:
+        choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), results)
+    room -= sum([draft.sizes[position] for position in untouched])
     newest = [position for position in newest_groups(draft) if forms.holds(position)]
-    excess = sum([draft.sizes[p] for p in newest]) - int(NEWEST_SHARE * max(0, room - untouched))
+    excess = sum([draft.sizes[p] for p in newest]) - int(NEWEST_SHARE * max(0, room))
     if excess > 0:
         choose(draft, forms, loss, max(goals.tokens, draft.total_tokens - excess), newest)
 

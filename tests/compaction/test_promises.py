@@ -235,7 +235,7 @@ TEN = [
     (8, "newest results", True, "the newest result but one: shorter, but there"),
     (9, "what stays", True, "the newest group"),
 ]
-"""By the table of promises: the group, what holds it, and whether a view shows it that has a quarter of the room."""
+"""By the table of promises: the group, what holds it, and whether a view shows it that has a sixth of the room."""
 
 
 def ten_groups() -> list[Message]:
@@ -268,7 +268,7 @@ def ten_groups() -> list[Message]:
 def test_the_table_of_promises_tells_what_becomes_of_a_group(group: int, promise: str, stays: bool, what: str) -> None:
     """Who has read no more than the sentences predicts it."""
     messages = ten_groups()
-    request = request_of(messages, 1_000, protected_recent=0.0, protected_tool_results=2)
+    request = request_of(messages, 700, protected_recent=0.0, protected_tool_results=2)
     made = request.draft()
     names = Bounds.of(made, PROMISES).names.get(group, ())
     assert (promise in names) if promise else set(names) <= {"start of the turn"}, what
