@@ -1,8 +1,7 @@
 """Compaction by the provider, beside the conversation: one call in the background, and whether its item is taken back.
 
 The convention is that of Microsoft's provider modules (docs/compaction.md names the versions):
-`supports_native_compaction()`, `await compact_context(request)`, `validate_compacted_context(message)`, and
-`request_budget(request, context_estimate=...)`.
+`supports_native_compaction()`, `await compact_context(request)` and `validate_compacted_context(message)`.
 
 Whatever goes wrong in them is no error of the session: the next plan is one of our own engine, over the whole log.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import inspect
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -198,20 +196,3 @@ def _without_sealed(value: Any, sealed: list[str]) -> Any:
         hidden = ("encrypted_content", "signature")
         return {key: _without_sealed(inner, sealed) for key, inner in value.items() if key not in hidden}
     return [_without_sealed(inner, sealed) for inner in value] if isinstance(value, list) else value
-
-
-async def counted_by(provider: Any, request: ChatRequest, estimate: int) -> tuple[int, int] | None:
-    """What a provider says that a request comes to, and the most that it takes; None where it says nothing for sure."""
-    budget = getattr(provider, "request_budget", None)
-    if not callable(budget):
-        return None
-    try:
-        said = budget(request, context_estimate=estimate)
-        if inspect.isawaitable(said):
-            said = await said
-        measured = said["measurement"]["kind"] == "provider_count"
-        tokens, most = said["estimated_input_tokens"], said["input_limit_tokens"]
-    except Exception:  # noqa: BLE001 - then our own count decides, as everywhere
-        return None
-    counts = measured and all(type(number) is int and number > 0 for number in (tokens, most))
-    return (tokens, most) if counts else None

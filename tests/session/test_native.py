@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.transfer.rewind import rewind_session
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
+from tests.support.native_sessions import play
+from tests.support.purges import purged, redact
 from tests.support.recorded_sessions import assert_proved
 
 BUDGET = 6_000
@@ -226,3 +229,68 @@ async def test_another_strategy_lets_go_of_the_item(tmp_path: Path) -> None:
             assert item_of(await turn(manager, provider)) is None
         assert host.reasons == ["compaction_strategy is another one"]
     assert not provider.refusals
+
+
+async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine(tmp_path: Path) -> None:
+    """What is left of the history is shown whole again; the session says that its item went."""
+    provider, host = ClaudeModule(), Events()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        await until_item(manager, provider)
+        rewind_session(tmp_path / "s.jsonl", 2)
+        view = await turn(manager, provider)
+        assert item_of(view) is None
+        assert len([m for m in view if m["role"] == "user"]) == 3
+        assert host.reasons == ["the history that it stands for was replaced"]
+    assert not provider.refusals
+
+
+@pytest.mark.parametrize("purge", [redact("question"), redact("said before")])
+async def test_a_purge_of_messages_removes_the_item(tmp_path: Path, purge: Any) -> None:
+    """It is an opaque text of the messages, and an altered one would be refused."""
+    provider = ClaudeModule()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await until_item(manager, provider)
+    purged(str(tmp_path / "s.jsonl"), purge)
+    assert b'"native":{' not in (tmp_path / "s.jsonl").read_bytes()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await manager.add_message({"role": "user", "content": "and now?"})
+        assert item_of(await manager.get_messages_for_request(provider=provider)) is None
+
+
+async def test_the_part_that_an_item_stands_for_is_recalled(tmp_path: Path) -> None:
+    """By the ids of its messages, and by what it says."""
+    provider = OpenAIModule()
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await turn(manager, provider, "zebra ")
+        view = await until_item(manager, provider)
+        assert not any("zebra" in str(m["content"]) for m in view)
+        first = (await manager.get_messages())[0]
+        assert "zebra" in (await manager.recall(first["metadata"]["message_id"])).text
+
+
+async def test_every_item_is_asked_for_as_the_conversation_is(tmp_path: Path) -> None:
+    """With the current system prompt and the earlier item, without what the running turn adds (context-managed)."""
+    provider = ClaudeModule()
+
+    async def prompt() -> str:
+        return "current system"
+
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await manager.set_system_prompt_factory(prompt)
+        await until_item(manager, provider)
+        while len(provider.compacted) < 3:
+            await turn(manager, provider)
+        history = await manager.get_messages()
+    for number, request in enumerate(provider.compacted):
+        assert [m.content for m in request.messages if m.role == "system"] == ["current system"]
+        talk = [m for m in request.messages if m.role != "system"]
+        assert (provider.key in (talk[0].metadata or {})) == (number > 0)
+    assert not any(provider.key in m["metadata"] for m in history)
+
+
+def test_generated_sessions_keep_the_rules() -> None:
+    """Kills, restarts, switches, refusals, failures and timeouts, from seeds."""
+    counts, faults = play(range(6))
+    assert not faults
+    assert counts["with an item"]
+    assert counts["items gone"]
