@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_241, "tests": 29_682}
-MOST_FILES = {PACKAGE: 299, "tests": 422}
+MOST_STATEMENTS = {PACKAGE: 23_228, "tests": 29_849}
+MOST_FILES = {PACKAGE: 299, "tests": 423}
 
 
 def statements_in(source: Path) -> int:

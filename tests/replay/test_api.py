@@ -120,7 +120,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
     assert sum(one.broke for one in played.requests) == played.measures.breaks > 0
     assert played.measures.over == 0
     assert whole.measures.over > 0
-    assert whole.measures.far == 1 > played.measures.far
+    assert whole.measures.far == 1 >= played.measures.far > 0
     assert {what for what, _, _ in told} == {
         "reading",
         "looking for far evidence",
