@@ -7,18 +7,20 @@ code; so the answer is the same, only slower.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from ..log.base import ReadableLog
 from ..log.index import Index
 from ..log.open import file_reader
+from ..log.read_back import NumberedLine
 from ..log.reader import LogReader
+from ..messages.message import Message
 from ..messages.normalize import tokens_of
 from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
@@ -33,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is added up in a moment: nothing is kept of it."""
-LINES_AT_ONCE, MESSAGES_AT_ONCE = 4096, 1024
-"""So many in one transaction."""
+LINES_AT_ONCE, MESSAGES_AT_ONCE = 256, 256
+"""So many in one transaction; messages are read and counted before it."""
 _MOST_EXTRA_ROUNDS = 32
 """Transactions beyond those that a log takes: others may write to its catalogue, too."""
 
@@ -147,17 +149,49 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
         LogUnreadableError: the log's bytes changed while they were read.
     """
     name, stamp = name_of(reader.path), Stamp.of(reader.file.status())
+    earlier, start, position = EarlierAnswers(reader.index, remembers=True), 0, 0
     rounds = reader.scanner.line // LINES_AT_ONCE + len(reader.index.live) // MESSAGES_AT_ONCE + _MOST_EXTRA_ROUNDS
     for _ in range(rounds):
-        connection = opened.enter_context(catalogue.reading()) if os.path.lexists(catalogue.path) else None
-        if connection is not None and (session := _is_up(connection, name, reader, counter)):
-            return Figures(connection, session)
+        with suppress(CatalogueError):  # none yet, one that is just being made, or one that is replaced below
+            connection = opened.enter_context(catalogue.reading())
+            if session := _is_up(connection, name, reader, counter):
+                return Figures(connection, session)
+            start, position = _reached(connection, name)
         opened.close()
+        batch = _Batch.read(reader, counter, start, position)
         with catalogue.writing() as connection:
             if not is_same_file(reader.path, stamp):
                 return None
-            _go_on(connection, name, reader, counter, stamp)
+            _go_on(connection, name, reader, counter, stamp, batch, earlier)
     raise CatalogueError(f"{catalogue.path}: it does not keep what is written")
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What one transaction adds: lines, or where all of them are known, messages with their tokens."""
+
+    start: int
+    end: int
+    lines: list[NumberedLine]
+    position: int
+    messages: list[tuple[int, Message, int]]
+
+    @classmethod
+    def read(cls, reader: LogReader, counter: TokenCounter, start: int, position: int) -> _Batch:
+        """What follows an offset, and a position in the live history."""
+        lines = list(islice(reader.whole_lines(start), LINES_AT_ONCE))
+        is_last = len(lines) < LINES_AT_ONCE
+        end = _end(reader) if is_last else lines[-1].offset + len(lines[-1].content) + 1
+        live = reader.index.live[position : position + MESSAGES_AT_ONCE] if is_last else ()
+        messages = [(at, one, tokens_of(one, counter)) for at, one in zip(live, reader.read(live), strict=True)]
+        return cls(start, end, lines, position, messages)
+
+
+def _reached(connection: sqlite3.Connection, name: str) -> tuple[int, int]:
+    """The offset and the position in the live history up to which a session is added up."""
+    known = covered_of(connection, name, FIGURES)
+    row = connection.execute("SELECT live FROM sessions WHERE path = ?", (name,)).fetchone()
+    return (known.end_offset, row[0]) if known is not None and row is not None else (0, 0)
 
 
 def _is_up(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter) -> int:
@@ -175,8 +209,16 @@ def _live_crc32(index: Index, count: int) -> int:
     return crc32(memoryview(index.live)[:count])
 
 
-def _go_on(connection: sqlite3.Connection, name: str, reader: LogReader, counter: TokenCounter, stamp: Stamp) -> None:
-    """Add up more of a log, in one transaction: so many records, then so many live messages."""
+def _go_on(
+    connection: sqlite3.Connection,
+    name: str,
+    reader: LogReader,
+    counter: TokenCounter,
+    stamp: Stamp,
+    batch: _Batch,
+    earlier: EarlierAnswers,
+) -> None:
+    """Add up more of a log, in one transaction; nothing of a batch that does not follow what is known by now."""
     index, session = reader.index, session_id(connection, name)
     known = covered_of(connection, name, FIGURES)
     ((tokenizer, live, live_crc32),) = connection.execute(
@@ -187,21 +229,19 @@ def _go_on(connection: sqlite3.Connection, name: str, reader: LogReader, counter
         known = None
     elif live > len(index.live) or live_crc32 != _live_crc32(index, live):
         cut(connection, session, index.live)
-    start, count = known.end_offset if known else 0, partial(tokens_of, counter=counter)
-    earlier, at = EarlierAnswers(index, remembers=True), [0]
-    records = RecordPass(connection, session, count, lambda message_id: earlier.stands_before(message_id, at[0]))
-    end = _end(reader)
-    for number, line in enumerate(reader.whole_lines(start), 1):
-        at[0] = line.offset
-        records.take(line.content)
-        if number == LINES_AT_ONCE:
-            end = line.offset + len(line.content) + 1
-            break
-    records.finish()
-    messages = MessagePass(connection, session, count)
-    if end == _end(reader):
-        batch = index.live[messages.position : messages.position + MESSAGES_AT_ONCE]
-        for ordinal, message in zip(batch, reader.read(batch), strict=True):
+    end = known.end_offset if known else 0
+    if batch.start == end:
+        at, count = [0], partial(tokens_of, counter=counter)
+        records = RecordPass(connection, session, count, lambda message_id: earlier.stands_before(message_id, at[0]))
+        for line in batch.lines:
+            at[0] = line.offset
+            records.take(line.content)
+        records.finish()
+        end = batch.end
+    tokens = {id(message): size for _, message, size in batch.messages}
+    messages = MessagePass(connection, session, lambda message: tokens[id(message)])
+    if end == _end(reader) and batch.position == messages.position:
+        for ordinal, message, _ in batch.messages:
             messages.take(ordinal, message)
         messages.finish()
     is_whole = end == _end(reader) and messages.position == len(index.live) and stamp.size_bytes == reader.size

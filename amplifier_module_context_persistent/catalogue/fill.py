@@ -236,7 +236,8 @@ class MessagePass:
         self._turn = self._last_turn()
         self._open: dict[str, list[tuple[int, bool]]] = {}
         rows = connection.execute(
-            "SELECT call_id, id, asks FROM calls WHERE session = ? AND result_position IS NULL ORDER BY id", (session,)
+            "SELECT call_id, id, asks FROM calls WHERE session = ? AND result_position IS NULL ORDER BY call_id, id",
+            (session,),
         )
         for call_id, row, asks in rows:
             self._open.setdefault(call_id, []).append((row, bool(asks)))

@@ -106,6 +106,44 @@ def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.Monkey
         all_figures(path, keeps=False)
 
 
+def test_messages_are_counted_before_the_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody waits for a tokenizer."""
+    path, open_now, counted, writing = str(tmp_path / "log"), [0], [0], Catalogue.writing
+    said = {"role": "user", "content": "hello"}
+    write_file(path, b"".join(sealed([encode_message(said, message_id=f"m{n}", timestamp=STAMP) for n in range(50)])))
+
+    @contextmanager
+    def noted(self: Catalogue) -> Iterator[sqlite3.Connection]:
+        with writing(self) as connection:
+            open_now[0] += 1
+            yield connection
+            open_now[0] -= 1
+
+    class Counter(EstimateCounter):
+        def count_text(self, text: str) -> int:
+            assert not open_now[0]
+            counted[0] += 1
+            return EstimateCounter.count_text(self, text)
+
+    monkeypatch.setattr(Catalogue, "writing", noted)
+    all_figures(path, counter=Counter())
+    assert counted[0] >= 50
+
+
+@pytest.mark.parametrize("content", ["", "CREATE TABLE sessions (id)"])
+def test_a_catalogue_that_is_not_made_yet_or_of_another_version_is_filled(path: str, content: str) -> None:
+    """Another process may be about to make it; what another version made is replaced."""
+    some_log(path)
+    catalogue = catalogue_of(path)
+    with closing(sqlite3.connect(catalogue)) as connection:
+        connection.executescript(content)
+    catalogue.touch()
+    catalogue.chmod(0o600)
+    told = all_figures(path)
+    with closing(sqlite3.connect(catalogue)) as connection:
+        assert connection.execute("SELECT sum(messages) FROM turns").fetchone() == (told[0]["total"]["messages"],)
+
+
 def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many tens of SQLite's instructions bringing a log's catalogue up to one more turn takes."""
     said = {"role": "user", "content": "hello"}
