@@ -7,11 +7,13 @@ code; so the answer is the same, only slower.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -49,18 +51,23 @@ class Figures:
     session: int
     add_up: Callable[[], Figures] | None = None
     """Adds the log up in memory, for when the catalogue breaks while it is asked."""
+    is_cut: Callable[[], bool] | None = None
+    """Whether the catalogue's file was cut while it is asked: SQLite may take what is gone for empty tables."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Ask a query whose first parameter is the session."""
         try:
-            return self.connection.execute(query, (self.session, *parameters)).fetchall()
+            rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
+            if self.add_up is None or self.is_cut is None or not self.is_cut():
+                return rows
+            logger.info("the catalogue was cut; figures are added up anew")
         except SQLITE_ERRORS as error:
             if self.add_up is None:
                 raise
             logger.info("%s; figures are added up anew", error)
-            found, self.add_up = self.add_up(), None
-            self.connection, self.session = found.connection, found.session
-            return self.rows(query, *parameters)
+        found, self.add_up = self.add_up(), None
+        self.connection, self.session = found.connection, found.session
+        return self.rows(query, *parameters)
 
 
 @contextmanager
@@ -152,10 +159,10 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
     earlier, start, position = EarlierAnswers(reader.index, remembers=True), 0, 0
     rounds = reader.scanner.line // LINES_AT_ONCE + len(reader.index.live) // MESSAGES_AT_ONCE + _MOST_EXTRA_ROUNDS
     for _ in range(rounds):
-        with suppress(CatalogueError):  # none yet, one that is just being made, or one that is replaced below
+        with suppress(CatalogueError, OSError):  # none yet, one that is just being made, or one that is replaced below
             connection = opened.enter_context(catalogue.reading())
             if session := _is_up(connection, name, reader, counter):
-                return Figures(connection, session)
+                return Figures(connection, session, is_cut=partial(_is_cut, catalogue.path, os.stat(catalogue.path)))
             start, position = _reached(connection, name)
         opened.close()
         batch = _Batch.read(reader, counter, start, position)
@@ -185,6 +192,15 @@ class _Batch:
         live = reader.index.live[position : position + MESSAGES_AT_ONCE] if is_last else ()
         messages = [(at, one, tokens_of(one, counter)) for at, one in zip(live, reader.read(live), strict=True)]
         return cls(start, end, lines, position, messages)
+
+
+def _is_cut(path: Path, before: os.stat_result) -> bool:
+    """Whether a file lost its end; while somebody reads it, nobody else writes it."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return False  # what was removed can be read to the end
+    return now.st_ino == before.st_ino and now.st_size < before.st_size
 
 
 def _reached(connection: sqlite3.Connection, name: str) -> tuple[int, int]:

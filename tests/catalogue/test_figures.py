@@ -144,6 +144,20 @@ def test_a_catalogue_that_is_not_made_yet_or_of_another_version_is_filled(path: 
         assert connection.execute("SELECT sum(messages) FROM turns").fetchone() == (told[0]["total"]["messages"],)
 
 
+def test_a_catalogue_that_is_cut_while_it_is_asked_is_done_without(path: str) -> None:
+    """SQLite may take tables that are gone for empty ones."""
+    some_log(path)
+    all_figures(path)
+    with closing(LogReader(path)) as reader:
+        reader.follow()
+        with figures_of(reader, COUNTER) as found:
+            expected = found.rows("SELECT count(*) FROM turns WHERE session = ?")
+            os.truncate(catalogue_of(path), 4096)
+            kept = found.connection
+            assert found.rows("SELECT count(*) FROM turns WHERE session = ?") == expected
+            assert found.connection is not kept
+
+
 def steps_to_catch_up(path: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many tens of SQLite's instructions bringing a log's catalogue up to one more turn takes."""
     said = {"role": "user", "content": "hello"}
