@@ -7,13 +7,11 @@ code; so the answer is the same, only slower.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -115,6 +113,8 @@ def figures_of(
         else:
             found.add_up = partial(added_up, kept or counter)
         yield found
+        with suppress(CatalogueError):  # each answer was checked
+            opened.close()
 
 
 def _is_worth(reader: LogReader, least_bytes: int) -> bool:
@@ -162,7 +162,7 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
         with suppress(CatalogueError, OSError):  # none yet, one that is just being made, or one that is replaced below
             connection = opened.enter_context(catalogue.reading())
             if session := _is_up(connection, name, reader, counter):
-                return Figures(connection, session, is_cut=partial(_is_cut, catalogue.path, os.stat(catalogue.path)))
+                return Figures(connection, session, is_cut=partial(catalogue.is_cut, catalogue.size_bytes()))
             start, position = _reached(connection, name)
         opened.close()
         batch = _Batch.read(reader, counter, start, position)
@@ -192,15 +192,6 @@ class _Batch:
         live = reader.index.live[position : position + MESSAGES_AT_ONCE] if is_last else ()
         messages = [(at, one, tokens_of(one, counter)) for at, one in zip(live, reader.read(live), strict=True)]
         return cls(start, end, lines, position, messages)
-
-
-def _is_cut(path: Path, before: os.stat_result) -> bool:
-    """Whether a file lost its end; while somebody reads it, nobody else writes it."""
-    try:
-        now = os.stat(path)
-    except OSError:
-        return False  # what was removed can be read to the end
-    return now.st_ino == before.st_ino and now.st_size < before.st_size
 
 
 def _reached(connection: sqlite3.Connection, name: str) -> tuple[int, int]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalogue.covered import FIGURES, Stamp, covered_by_path, name_of
-from ..catalogue.database import NAME, UNUSABLE, Catalogue, CatalogueError, catalogue_of, in_memory
-from ..catalogue.figures import figures_of
+from ..catalogue.database import NAME, Catalogue, CatalogueError, catalogue_of, in_memory
+from ..catalogue.figures import Figures, figures_of
 from ..errors import LogError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
@@ -101,16 +101,11 @@ def gathered(
                 is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
                 may_keep = keeps and isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
                 try:
-                    with Transcript(one.path, files=files) as transcript:
-                        try:
-                            with figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as kept:
-                                _copy(kept.connection, kept.session, found, number, one)
-                        except UNUSABLE:
-                            if not may_keep:
-                                raise
-                            _forget(connection, number)  # the catalogue broke while it was read
-                            with figures_of(transcript.reader, counter, keeps=False) as made:
-                                _copy(made.connection, made.session, found, number, one)
+                    with (
+                        Transcript(one.path, files=files) as transcript,
+                        figures_of(transcript.reader, counter, keeps=may_keep, keeps_small=is_shared) as kept,
+                    ):
+                        _copy(kept, found, number, one)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
                     said = error.strerror if isinstance(error, OSError) else str(error)
@@ -124,7 +119,7 @@ def _take_known(
     found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
     """Copy the sessions that a catalogue knows as they are; the others, with their numbers."""
-    left, number = dict(sessions), 0
+    left = dict(sessions)
     try:
         with Catalogue(place).reading() as connection:
             covered = covered_by_path(connection, FIGURES)
@@ -135,11 +130,12 @@ def _take_known(
                     continue
                 name = name_of(one.path)
                 if name in whole and name in covered and _stamp_of(one.path) == covered[name].stamp:
-                    _copy(connection, whole[name], found, number, one)
+                    _copy(Figures(connection, whole[name]), found, number, one)
                     del left[number]
     except CatalogueError:
-        if number in left:
+        for number in sessions:
             _forget(found.connection, number)
+        return sessions
     return left
 
 
@@ -161,15 +157,16 @@ def _is_writable(place: Path, sessions: Iterable[SessionFile]) -> bool:
         return False
 
 
-def _copy(source: sqlite3.Connection, session: int, found: GatheredFigures, number: int, one: SessionFile) -> None:
+def _copy(source: Figures, found: GatheredFigures, number: int, one: SessionFile) -> None:
     target = found.connection
-    ((forked_from,),) = source.execute("SELECT forked_from FROM sessions WHERE id = ?", (session,))
+    ((forked_from,),) = source.rows("SELECT forked_from FROM sessions WHERE id = ?")
     named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))
     target.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, bool(forked_from)))
     for table in _COPIED:
-        rows = source.execute(f"SELECT * FROM {table} WHERE session = ? ORDER BY 1", (session,))
-        marks = ", ".join("?" * len(rows.description))
-        if rows.description[0][0] == "id":
+        columns = [column for _, column, *_ in target.execute(f"PRAGMA table_info({table})")]
+        rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY 1")
+        marks = ", ".join("?" * len(columns))
+        if columns[0] == "id":
             copied = ((number * _ROWS + rank, number, *row[2:]) for rank, row in enumerate(rows))
         else:
             copied = ((number, *row[1:]) for row in rows)

@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import database
 from amplifier_module_context_persistent.catalogue.database import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.words import Block
+from amplifier_module_context_persistent.catalogue.words import Block, find_blocks
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.transcript import project_search
@@ -178,6 +179,27 @@ def test_a_catalogue_that_cannot_be_read_is_made_anew(project: Path) -> None:
         project.write_bytes(damaged)
         check_same()
         assert opened_for("zebra") == set()
+
+
+def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite may take tables that are gone for empty ones, which hold no word."""
+    searched("needle")
+    cuts = 0
+
+    def find(*arguments: Any) -> dict[str, list[tuple[int, int]]]:
+        nonlocal cuts
+        if project.stat().st_size > 4096:
+            cuts += 1
+            os.truncate(project, 4096)
+            return {}
+        return find_blocks(*arguments)
+
+    monkeypatch.setattr(project_search, "find_blocks", find)
+    expected = searched("needle", "--no-catalogue")
+    assert searched("needle") == expected
+    assert cuts
 
 
 def test_a_catalogue_that_cannot_be_written_is_done_without(project: Path) -> None:
