@@ -191,25 +191,20 @@ class Catalogue:
         with self._connected() as connection:
             connection.execute("BEGIN")
             _check_schema(connection)
-            begun = self.size_bytes()
             yield connection
-            if self.is_cut(begun):
+            if self.is_cut(connection):
                 raise CatalogueError(f"{self.path}: it was cut while it was read")
 
-    def size_bytes(self) -> int | None:
-        """The size of the file that is there."""
-        try:
-            return os.stat(self.path).st_size
-        except OSError:
-            return None
-
-    def is_cut(self, begun_bytes: int | None) -> bool:
-        """Whether the file lost its end in a transaction: SQLite may take what is gone for empty tables.
+    def is_cut(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file lost its end in a transaction that reads: SQLite may take what is gone for empty tables.
 
         One in whose place a smaller one came is taken for cut, too; one that was removed can be read to the end.
         """
-        now = self.size_bytes()
-        return now is not None and begun_bytes is not None and now < begun_bytes
+        sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        try:
+            return os.stat(self.path).st_size < int(sizes.fetchone()[0])
+        except OSError:
+            return False
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

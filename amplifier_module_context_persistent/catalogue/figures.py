@@ -26,7 +26,7 @@ from ..tokens.counter import TokenCounter, open_counter
 from .covered import FIGURES, Covered, Stamp, can_be_named, cover, covered_of, is_same_file, name_of, session_id
 from .database import SQLITE_ERRORS, UNUSABLE, Catalogue, CatalogueError, catalogue_of, in_memory
 from .fill import MessagePass, RecordPass, cut, forget_figures
-from .requests import EarlierAnswers, MetAnswers
+from .requests import MetAnswers, is_repeated
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
 """A smaller log is added up in a moment: nothing is kept of it."""
-LINES_AT_ONCE, MESSAGES_AT_ONCE = 256, 256
+LINES_AT_ONCE, MESSAGES_AT_ONCE = 128, 128
 """So many in one transaction; messages are read and counted before it."""
 _MOST_EXTRA_ROUNDS = 32
 """Transactions beyond those that a log takes: others may write to its catalogue, too."""
@@ -49,14 +49,14 @@ class Figures:
     session: int
     add_up: Callable[[], Figures] | None = None
     """Adds the log up in memory, for when the catalogue breaks while it is asked."""
-    is_cut: Callable[[], bool] | None = None
-    """Whether the catalogue's file was cut while it is asked: SQLite may take what is gone for empty tables."""
+    catalogue: Catalogue | None = None
+    """Whose file may be cut while it is asked."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Ask a query whose first parameter is the session."""
         try:
             rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
-            if self.add_up is None or self.is_cut is None or not self.is_cut():
+            if self.add_up is None or self.catalogue is None or not self.catalogue.is_cut(self.connection):
                 return rows
             logger.info("the catalogue was cut; figures are added up anew")
         except SQLITE_ERRORS as error:
@@ -99,7 +99,7 @@ def figures_of(
                 kept = _kept_counter(catalogue, file) if or_any else None
                 found = _brought_up(catalogue, file, kept or counter, opened)
             except UNUSABLE as error:
-                opened.close()
+                _close(opened)
                 logger.info("%s; figures are added up anew", error)
 
         def added_up(by: TokenCounter = counter) -> Figures:
@@ -113,8 +113,13 @@ def figures_of(
         else:
             found.add_up = partial(added_up, kept or counter)
         yield found
-        with suppress(CatalogueError):  # each answer was checked
-            opened.close()
+        _close(opened)
+
+
+def _close(opened: ExitStack) -> None:
+    """End a transaction that reads; whether the file was cut in it was asked at each answer."""
+    with suppress(CatalogueError):
+        opened.close()
 
 
 def _is_worth(reader: LogReader, least_bytes: int) -> bool:
@@ -156,20 +161,20 @@ def _brought_up(catalogue: Catalogue, reader: LogReader, counter: TokenCounter, 
         LogUnreadableError: the log's bytes changed while they were read.
     """
     name, stamp = name_of(reader.path), Stamp.of(reader.file.status())
-    earlier, start, position = EarlierAnswers(reader.index, remembers=True), 0, 0
+    start, position = 0, 0
     rounds = reader.scanner.line // LINES_AT_ONCE + len(reader.index.live) // MESSAGES_AT_ONCE + _MOST_EXTRA_ROUNDS
     for _ in range(rounds):
         with suppress(CatalogueError, OSError):  # none yet, one that is just being made, or one that is replaced below
             connection = opened.enter_context(catalogue.reading())
             if session := _is_up(connection, name, reader, counter):
-                return Figures(connection, session, is_cut=partial(catalogue.is_cut, catalogue.size_bytes()))
+                return Figures(connection, session, catalogue=catalogue)
             start, position = _reached(connection, name)
-        opened.close()
+        _close(opened)
         batch = _Batch.read(reader, counter, start, position)
         with catalogue.writing() as connection:
             if not is_same_file(reader.path, stamp):
                 return None
-            _go_on(connection, name, reader, counter, stamp, batch, earlier)
+            _go_on(connection, name, reader, counter, stamp, batch)
     raise CatalogueError(f"{catalogue.path}: it does not keep what is written")
 
 
@@ -186,6 +191,8 @@ class _Batch:
     @classmethod
     def read(cls, reader: LogReader, counter: TokenCounter, start: int, position: int) -> _Batch:
         """What follows an offset, and a position in the live history."""
+        from ..view import receipts  # noqa: F401 - reading one loads half of the package: not in a transaction
+
         lines = list(islice(reader.whole_lines(start), LINES_AT_ONCE))
         is_last = len(lines) < LINES_AT_ONCE
         end = _end(reader) if is_last else lines[-1].offset + len(lines[-1].content) + 1
@@ -223,7 +230,6 @@ def _go_on(
     counter: TokenCounter,
     stamp: Stamp,
     batch: _Batch,
-    earlier: EarlierAnswers,
 ) -> None:
     """Add up more of a log, in one transaction; nothing of a batch that does not follow what is known by now."""
     index, session = reader.index, session_id(connection, name)
@@ -239,7 +245,7 @@ def _go_on(
     end = known.end_offset if known else 0
     if batch.start == end:
         at, count = [0], partial(tokens_of, counter=counter)
-        records = RecordPass(connection, session, count, lambda message_id: earlier.stands_before(message_id, at[0]))
+        records = RecordPass(connection, session, count, lambda message_id: is_repeated(index, message_id, at[0]))
         for line in batch.lines:
             at[0] = line.offset
             records.take(line.content)

@@ -6,8 +6,7 @@ stored again count once, and so do records that a fork copied: they were paid fo
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,10 +84,6 @@ class RequestFinder:
             return True
         return bool(self.forked_from) and self.forked_from.encode("utf-8", "replace") in line
 
-    def unanswered(self) -> list[Request]:
-        """The requests that no message has answered."""
-        return [_request(usage, "", "") for usage in self.waiting]
-
     def _answered(self, message: Message, message_id: str, own: ReportedUsage | None) -> Iterator[Request]:
         waiting, self.waiting = self.waiting, []
         reported = [own] if own is not None else waiting
@@ -130,57 +125,11 @@ class MetAnswers:
         return self._is_repeated
 
 
-def find_requests(lines: Iterable[bytes], count: Callable[[Message], int]) -> Iterator[Request]:
-    """Find the requests of a whole log, in its order; those that no message answered come last.
-
-    Args:
-        lines: all records' lines.
-        count: as `RequestFinder` takes it.
-    """
-    met = MetAnswers()
-    finder = RequestFinder(count, met.repeats)
-    for line in lines:
-        met.meet(line)
-        yield from finder.take_line(line)
-    yield from finder.unanswered()
+def is_repeated(index: Index, message_id: str, offset: int) -> bool:
+    """Whether an assistant message with an id stands before an offset; offsets must grow with the ordinals."""
+    index.id_table.catch_up(index.id_hashes)
+    found = index.id_table.positions(id_hash_of(message_id), index.id_hashes)
+    return any(index.roles[one] == ASSISTANT and index.offsets[one] < offset for one in found)
 
 
-class EarlierAnswers:
-    """Tells whether an assistant message repeats the id of an earlier one, by the index.
-
-    Args:
-        index: the log's index; offsets in it must grow with the ordinals.
-        remembers: build a table after some questions; it takes 100 bytes for each message, and half a second for a
-            million.
-    """
-
-    def __init__(self, index: Index, *, remembers: bool) -> None:
-        self._index, self._left = index, _FEW_QUESTIONS if remembers else -1
-        self._column = b""
-        self._table: dict[int, int] = {}
-
-    def stands_before(self, message_id: str, offset: int) -> bool:
-        """Whether an assistant message with this id stands before an offset."""
-        first = self.first_with(id_hash_of(message_id.encode("utf-8", "surrogatepass")))
-        return first is not None and self._index.offsets[first] < offset
-
-    def first_with(self, hashed: int) -> int | None:
-        """The first assistant message whose id has a hash."""
-        index = self._index
-        if self._left == 0:
-            if not self._table:
-                for ordinal, role in enumerate(index.roles):
-                    if role == ASSISTANT:
-                        self._table.setdefault(index.id_hashes[ordinal], ordinal)
-            return self._table.get(hashed)
-        self._left -= self._left > 0
-        self._column = self._column or index.id_hashes.tobytes()
-        wanted = array("q", [hashed]).tobytes()
-        at = self._column.find(wanted)
-        while at >= 0 and (at % 8 or index.roles[at // 8] != ASSISTANT):
-            at = self._column.find(wanted, at + 1)
-        return at // 8 if at >= 0 else None
-
-
-_FEW_QUESTIONS = 16
 _KIND_BYTES = 32

@@ -6,12 +6,12 @@ message's own usage counts too. A request whose model has no price is counted an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..catalogue.figures import Figures
-from ..catalogue.requests import find_requests
+from ..catalogue.requests import MetAnswers, Request, RequestFinder
 from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
@@ -165,6 +165,20 @@ class Bills:
         read = usage.uncached, usage.cached, usage.written, usage.written_1h
         cost = price.cost(*read, output_tokens) if price is not None else -1.0
         return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6))
+
+
+def find_requests(lines: Iterable[bytes], count: Callable[[Message], int]) -> Iterator[Request]:
+    """Find the requests of a whole log that a message answered, in its order.
+
+    Args:
+        lines: all records' lines.
+        count: as `RequestFinder` takes it.
+    """
+    met = MetAnswers()
+    finder = RequestFinder(count, met.repeats)
+    for line in lines:
+        met.meet(line)
+        yield from finder.take_line(line)
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:

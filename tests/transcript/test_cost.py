@@ -10,7 +10,6 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
-from amplifier_module_context_persistent.catalogue.requests import find_requests
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.tokens.prices import (
     DEFAULT_PRICES,
@@ -18,7 +17,7 @@ from amplifier_module_context_persistent.tokens.prices import (
     Prices,
     PricesError,
 )
-from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn
+from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn, find_requests
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
 
