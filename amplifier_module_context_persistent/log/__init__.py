@@ -10,7 +10,7 @@ Where things are done:
 - a message becomes a record: `record`, with `plain_json`; the kinds of control records: `record_kinds`;
 - callers that wait are written together and synced once: `group_commit`, which calls `file`; `file_writer` writes;
 - a torn tail is saved and cut: `torn_tail`;
-- bytes become an index: `scanned_file` reads the file, `scanner` takes its lines, `chain` says which of them verify,
+- bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;
 - a reset takes effect: `resets`; how one is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;

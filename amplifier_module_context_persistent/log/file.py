@@ -65,21 +65,20 @@ class FileLog:
         self._reader = LogReader(
             path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots
         )
-        self._scanned = self._reader.scanned
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
-        self._writer = FileWriter(self._scanned)
+        self._writer = FileWriter(self._reader)
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as there was none."""
 
     @property
     def path(self) -> str:
         """The file's absolute path."""
-        return self._scanned.path
+        return self._reader.path
 
     @property
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
-        return self._scanned.index
+        return self._reader.index
 
     @property
     def waits_for_storage(self) -> bool:
@@ -93,7 +92,7 @@ class FileLog:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
         if not self._writer.failure:
-            self._scanned.follow()
+            self._reader.follow()
             self._check_file()
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
@@ -102,7 +101,7 @@ class FileLog:
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Read records' lines as they were written, without LF, in the given order."""
-        return self._scanned.lines(ordinals)
+        return self._reader.lines(ordinals)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record, oldest first, each with its LF."""
@@ -114,14 +113,14 @@ class FileLog:
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
-        return self._scanned.describe()
+        return self._reader.describe()
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
         if not self._writer.failure:
-            self._scanned.keep_snapshot(CLOSE_BYTES, waits=True)
-        self._scanned.close()
-        self._writer = FileWriter(self._scanned)
+            self._reader.keep_snapshot(CLOSE_BYTES, waits=True)
+        self._reader.close()
+        self._writer = FileWriter(self._reader)
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
@@ -142,30 +141,30 @@ class FileLog:
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
-        scanned, writer = self._scanned, self._writer
+        log, writer = self._reader, self._writer
         if failure := writer.failure:
             raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
-        if not wait and scanned.file.fd is None:
+        if not wait and log.file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
-        scanned.open()
+        log.open()
         self._check_file()
         if self._durable and writer.unsynced_directories is None:
-            check_can_sync(self.path, exists=scanned.file.fd is not None)
-        if scanned.file.fd is None:
-            part = prepare_part(batch, self.index, scanned.max_record_bytes)
+            check_can_sync(self.path, exists=log.file.fd is not None)
+        if log.file.fd is None:
+            part = prepare_part(batch, self.index, log.max_record_bytes)
             if not part.bodies:
                 return part.outcomes(0)
             writer.create()
-        with LogLock(scanned, timeout_s=self._lock_timeout_s, wait=wait):
+        with LogLock(log, timeout_s=self._lock_timeout_s, wait=wait):
             self._check_file()
             index = self.index
             check_may_append(index, self.path)
-            if torn := scanned.torn:
+            if torn := log.torn:
                 if not wait:
                     raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
                 writer.repair(torn)
             first = len(index)
-            part = prepare_part(batch, index, scanned.max_record_bytes)
+            part = prepare_part(batch, index, log.max_record_bytes)
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes(first)
@@ -176,20 +175,20 @@ class FileLog:
         Raises:
             LogError: as `append`; nothing was removed that is not saved.
         """
-        scanned = self._scanned
-        scanned.follow()
-        if scanned.file.fd is None:
+        log = self._reader
+        log.follow()
+        if log.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        with LogLock(scanned, timeout_s=self._lock_timeout_s):
+        with LogLock(log, timeout_s=self._lock_timeout_s):
             check_may_append(self.index, self.path)
-            if torn := scanned.torn:
+            if torn := log.torn:
                 self._writer.repair(torn)
-            elif scanned.lacks_newline:
+            elif log.lacks_newline:
                 self._writer.write(b"\n")
             else:
                 return
             self._writer.sync()
-            scanned.take_in()
+            log.take_in()
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
@@ -199,31 +198,31 @@ class FileLog:
         Raises:
             LogUnreadableError: it was there and is no more, or somebody else may have made it up.
         """
-        scanned, before = self._scanned, self._checked
-        if scanned.file.fd is None:
+        log, before = self._reader, self._checked
+        if log.file.fd is None:
             if before is None:
                 return
             reason = "the log was removed since this session opened it; put it back, or begin a new session"
-            raise LogUnreadableError(errno.ENOENT, reason, scanned.path)
-        if scanned.file.identity == before:
+            raise LogUnreadableError(errno.ENOENT, reason, log.path)
+        if log.file.identity == before:
             return
-        if status := scanned.file.opened_status:
+        if status := log.file.opened_status:
             try:
-                check_trust(status, scanned.path)
+                check_trust(status, log.path)
             except LogUnreadableError:
-                scanned.close()
+                log.close()
                 raise
-        self._checked = scanned.file.identity
+        self._checked = log.file.identity
         if before is not None and self._writer.unsynced_directories is not None:
             self._writer.unsynced_directories.append(os.path.dirname(self.path))
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
-        scanned, writer, seed = self._scanned, self._writer, self._scanned.scanner.seed
+        log, writer, seed = self._reader, self._writer, self._reader.scanner.seed
         lines: list[bytes] = []
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
-        if scanned.lacks_newline:
+        if log.lacks_newline:
             lines[0] = b"\n" + lines[0]
         start = 0
         for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
@@ -231,5 +230,5 @@ class FileLog:
             if self._durable:
                 writer.sync()
             start = stop
-        scanned.appended(b"".join(lines).removeprefix(b"\n"))
-        scanned.keep_snapshot(APPENDED_BYTES)
+        log.take_written(b"".join(lines).removeprefix(b"\n"))
+        log.keep_snapshot(APPENDED_BYTES)

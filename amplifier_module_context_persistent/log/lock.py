@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..errors import AppendError, LockTimeoutError, LogError
 from .filesystem import WINDOWS
-from .scanned_file import ScannedFile
+from .reader import LogReader
 
 SMALL_FOLLOW_BYTES = 256 << 10  # what may be taken in without waiting: about a millisecond
 
@@ -27,7 +27,7 @@ class LogLock:
     """Holds the lock of the file that the path names, with all that it holds taken in; for a `with` statement.
 
     Args:
-        scanned: the log; it is open.
+        log: the log; it is open.
         timeout_s: how long to wait for others.
         wait: wait for others, and take in however much they appended.
 
@@ -38,78 +38,78 @@ class LogLock:
         AppendError: the system refuses the lock.
     """
 
-    def __init__(self, scanned: ScannedFile, *, timeout_s: float, wait: bool = True) -> None:
-        self._scanned, self._timeout_s, self._wait = scanned, timeout_s, wait
+    def __init__(self, log: LogReader, *, timeout_s: float, wait: bool = True) -> None:
+        self._log, self._timeout_s, self._wait = log, timeout_s, wait
 
     def __enter__(self) -> None:
-        self._lock = _lock(self._scanned, timeout_s=self._timeout_s, wait=self._wait)
+        self._lock = _lock(self._log, timeout_s=self._timeout_s, wait=self._wait)
 
     def __exit__(self, *_: object) -> None:
-        _unlock(self._scanned, self._lock)
+        _unlock(self._log, self._lock)
 
 
-def _lock(scanned: ScannedFile, *, timeout_s: float, wait: bool) -> int:
+def _lock(log: LogReader, *, timeout_s: float, wait: bool) -> int:
     """Lock the file; the descriptor to unlock. Errors as `LogLock`."""
     deadline, delay_s = time.monotonic() + timeout_s, _FIRST_DELAY_S
     while True:
-        lock = _try_lock(scanned)
+        lock = _try_lock(log)
         if lock is not None:
-            if _is_current(scanned, lock, wait=wait):
+            if _is_current(log, lock, wait=wait):
                 return lock
-            scanned.follow()  # the path names another file by now
+            log.follow()  # the path names another file by now
             continue
         if not wait:
-            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", scanned.path)
+            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds the log's lock", log.path)
         if time.monotonic() >= deadline:
-            raise _timeout(scanned, timeout_s)
+            raise _timeout(log, timeout_s)
         time.sleep(delay_s)
         delay_s = min(delay_s * 2, _LONGEST_DELAY_S)
 
 
-def _try_lock(scanned: ScannedFile) -> int | None:
+def _try_lock(log: LogReader) -> int | None:
     """Lock the open file; None if another process has it locked.
 
     Raises:
         AppendError: the system refuses the lock.
     """
-    file = scanned.file
+    file = log.file
     try:
         return file.files.try_lock(file.path, file.descriptor)
     except OSError as error:
         reason = f"the system refuses a lock on the log ({error.strerror}); nothing was stored"
-        raise AppendError(error.errno or errno.EIO, reason, scanned.path) from error
+        raise AppendError(error.errno or errno.EIO, reason, log.path) from error
 
 
-def _is_current(scanned: ScannedFile, lock: int, *, wait: bool) -> bool:
+def _is_current(log: LogReader, lock: int, *, wait: bool) -> bool:
     """Take in what the locked file holds; unlock it if that fails, or if the path names another file."""
     is_current = False
     try:
-        is_current = scanned.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
+        is_current = log.take_in(at_most_bytes=None if wait else SMALL_FOLLOW_BYTES)
     finally:
         if not is_current:
-            _unlock(scanned, lock)
+            _unlock(log, lock)
     return is_current
 
 
-def _unlock(scanned: ScannedFile, lock: int) -> None:
+def _unlock(log: LogReader, lock: int) -> None:
     """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
-    if scanned.file.fd is None and not WINDOWS:  # it went when the file was closed
+    if log.file.fd is None and not WINDOWS:  # it went when the file was closed
         return
     try:
-        scanned.file.files.unlock(lock)
+        log.file.files.unlock(lock)
     except OSError:
         with contextlib.suppress(OSError):
-            scanned.close()
+            log.close()
 
 
-def _timeout(scanned: ScannedFile, timeout_s: float) -> LogError:
-    holder = _holder(scanned.file.descriptor)
+def _timeout(log: LogReader, timeout_s: float) -> LogError:
+    holder = _holder(log.file.descriptor)
     who = f"process {holder}" if holder else "another process"
     return LockTimeoutError(
         errno.ETIMEDOUT,
         f"{who} has held the log's lock for {timeout_s:g} s; nothing was stored. "
         "End or resume that process, or raise lock_timeout_s",
-        scanned.path,
+        log.path,
     )
 
 

@@ -1,22 +1,51 @@
-"""Reading a log's file: `LogReader`, what commands open a log with. `base` states the contract that it keeps."""
+"""Reading a log's file: `LogReader` opens, scans and follows it, reads messages back and verifies them.
+
+Nothing here writes. `base` states the contract that it keeps; commands open a log with it, and `FileLog` appends by it.
+
+Rules:
+- Opening reads and never writes. A torn tail is a value (`torn`), damage in the middle a list (`index.damage`); both
+  are logged once.
+- A log that is there and cannot be read is an error, never an empty log.
+- What others append is taken in by `follow`, in time proportional to what is new. The last bytes known (a checksum that
+  stands for all before it) must still be where they were; a file that was replaced, or where they are not, is scanned
+  anew.
+- After a failed read nothing half-read stays: the file is closed, and the next use scans it from the start.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import logging
+import os
+import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from zlib import crc32
 
+from ..errors import LogUnreadableError
 from .base import LogDescription, Snapshots
-from .filesystem import FileSystem
+from .filesystem import FileSystem, distrust
+from .format_version import check_readable
 from .index import Index, TornTail
-from .open_log import OpenLog
-from .read_back import NumberedLine, numbered_lines, parsed
-from .record import MAX_RECORD_BYTES, Message
-from .scanned_file import ScannedFile
+from .open_log import CHUNK_BYTES, OpenLog
+from .read_back import Line, NumberedLine, checked, fetch_lines, numbered_lines, parsed
+from .record import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
 from .scanner import Scanner
+
+logger = logging.getLogger(__name__)
+
+SCANNED_BYTES = 4 << 20
+"""A snapshot is taken after a scan of so much."""
+_END_BYTES = 32  # enough to hold a record's checksum
 
 
 class LogReader:
-    """A log's file, read.
+    """A log's file and its index.
+
+    15 public methods: eight of the contract, `whole_lines`, two that tell of the file's end (`torn`, `lacks_newline`),
+    and four for who writes (`open`, `take_in`, `take_written`, `keep_snapshot`).
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -36,36 +65,114 @@ class LogReader:
         snapshots: Snapshots | None = None,
     ) -> None:
         self.file = OpenLog(path, files, writable=writable)
-        self.scanned = ScannedFile(self.file, max_record_bytes, snapshots)
         self.path, self.max_record_bytes = self.file.path, max_record_bytes
+        self.size = 0
+        """The file's size when last looked at."""
+        self.lost_messages = 0
+        """Messages that the file held and no longer holds, since this object was made."""
+        self.covered_bytes = 0
+        """Up to where the snapshot stands that was read, or taken of what is known."""
+        self.scanner = Scanner(max_record_bytes)
+        """What stands where the scan has ended; another object after the log was scanned anew."""
+        self._snapshots, self._is_restored = snapshots, False
+        self._keeping: threading.Thread | None = None
+        """Writes the last snapshot that was taken."""
+        self._before: Index | None = None
+        """What was known before the log was closed or scanned anew, until the next scan has ended."""
+        self._end = b""
+        """The file's last bytes when last looked at."""
+        self.known_end = b""
+        """The last bytes of what is known: a checksum that stands for all before it."""
+        self._pid = os.getpid()
 
     @property
     def index(self) -> Index:
         """The index of what is known; another object after the log was scanned anew."""
-        return self.scanned.index
-
-    @property
-    def scanner(self) -> Scanner:
-        """What stands where the scan has ended; another object after the log was scanned anew."""
-        return self.scanned.scanner
-
-    @property
-    def size(self) -> int:
-        """The file's size when last looked at."""
-        return self.scanned.size
+        return self.scanner.index
 
     @property
     def torn(self) -> TornTail | None:
         """What the next append will save aside and cut, as of the last `follow`."""
-        return self.scanned.torn
+        start = self.scanner.offset
+        return TornTail(start, self.size - start) if self.size > start and self.file.fd is not None else None
+
+    @property
+    def lacks_newline(self) -> bool:
+        """Whether the last record is whole but for its LF."""
+        return self.scanner.offset > self.size
+
+    def open(self, *, create: bool = False) -> bool:
+        """Open and scan the log if it is there, or create it; False if it is open.
+
+        A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
+
+        Raises:
+            LogUnreadableError: it is there and cannot be read.
+            OSError: it is not there and cannot be created.
+        """
+        if self._pid != os.getpid():
+            self.close()
+            self._pid = os.getpid()
+        if self.file.fd is not None:
+            return False
+        if self.file.open(create=create):
+            if not self.file.writable and self.file.opened_status and (reason := distrust(self.file.opened_status)):
+                logger.warning("%s: %s; it is read all the same", self.path, reason)
+            self._load(self._snapshots)
+        return True
+
+    def close(self) -> None:
+        """Close the file and forget what was read; `follow` opens it again."""
+        if self._keeping is not None:
+            self._keeping.join()
+            self._keeping = None
+        self.file.close()
+        self.size = 0
+        self._forget()
+        self._end = self.known_end = b""
 
     def follow(self) -> None:
         """Take in what others appended since; scan the whole log where that does not continue what is known.
 
+        A lock that was held on the file is gone if another file stands in its place.
+
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
-        self.scanned.follow()
+        if self.open() or self.take_in():
+            return
+        logger.warning("%s was replaced; reading the new file", self.path)
+        self.close()
+        self.open()
+
+    def take_in(self, *, at_most_bytes: int | None = None) -> bool:
+        """Take in what the open file holds by now; False, and nothing done, if the path names another file.
+
+        Raises:
+            BlockingIOError: more than `at_most_bytes` would have to be read; and as `follow`.
+        """
+        status = self.file.status()
+        if (status.st_dev, status.st_ino) != self.file.identity:
+            return False
+        size = status.st_size
+        if size == self.size and (not size or self.file.before(size, _END_BYTES) == self._end):
+            return True
+        goes_on = self._goes_on(size)
+        if at_most_bytes is not None and (not goes_on or size - self.size > at_most_bytes):
+            raise BlockingIOError(errno.EWOULDBLOCK, "others have appended much", self.path)
+        if goes_on:
+            self.size = size
+            self._scan_or_close()
+        else:
+            logger.warning("%s changed otherwise than by appending; reading it anew", self.path)
+            self._load(None)
+        return True
+
+    def take_written(self, lines: bytes) -> None:
+        """Take note that the file ends with what is known and with lines, perhaps none, that were just written."""
+        self.scanner.feed(lines)
+        self.size = self.scanner.offset
+        self._end = self.known_end = lines[-_END_BYTES:] if lines else self.file.before(self.size, _END_BYTES)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
         """Parse records afresh from their bytes, in the given order; neighbours are read together.
@@ -75,9 +182,9 @@ class LogReader:
         """
         return parsed(self.index, self.lines(ordinals), self.path)
 
-    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines as they were written, without LF, in the given order; errors as `read`."""
-        return self.scanned.lines(ordinals)
+    def lines(self, ordinals: Sequence[int]) -> Iterator[Line]:
+        """Read and verify records' lines as they were written, without LF, in the given order; errors as `read`."""
+        return self._read_restored(self.index, ordinals) if self._is_restored else self._verified(self.index, ordinals)
 
     def records(self) -> Iterator[bytes]:
         """Give the line of every record that was taken in, oldest first, each with its LF."""
@@ -85,8 +192,8 @@ class LogReader:
 
     def stored_bytes(self) -> Iterator[bytes]:
         """Give the bytes of the file line by line, a torn tail too."""
-        left = self.scanned.size
-        for line in self.file.lines(self.scanned.size):
+        left = self.size
+        for line in self.file.lines(self.size):
             yield line[:left]  # the last one has an LF added
             left -= len(line)
 
@@ -96,8 +203,158 @@ class LogReader:
 
     def describe(self) -> LogDescription:
         """Describe the log as it was when last looked at."""
-        return self.scanned.describe()
+        torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
+        return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
-    def close(self) -> None:
-        """Close the file and forget what was read; `follow` opens it again."""
-        self.scanned.close()
+    def keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
+        """Have what is known kept, if at least so many bytes of it are not; on another thread, unless this one waits.
+
+        Whatever fails is tried again only after as much was added once more.
+        """
+        end = self.scanner.offset
+        if self._snapshots is None or self.file.fd is None or end - self.covered_bytes < least_bytes:
+            return
+        self.covered_bytes = end
+        write = self._snapshots.take(self.file, self.scanner, self.known_end)
+        if write is None:
+            return
+        if self._keeping is not None:
+            self._keeping.join()
+        if waits:
+            write()
+            return
+        thread = threading.Thread(target=write, name="context-snapshot")
+        with contextlib.suppress(RuntimeError):  # the interpreter ends
+            thread.start()
+            self._keeping = thread
+
+    def _verified(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
+        return checked(index, fetch_lines(index, ordinals, self.file.read), self.path)
+
+    def _read_restored(self, index: Index, ordinals: Sequence[int]) -> Iterator[Line]:
+        """Read records that a snapshot described; if one is not what it said, scan the log in full and go on."""
+        given = 0
+        try:
+            for given, one in enumerate(self._verified(index, ordinals), 1):  # noqa: B007 - so many were given if the next fails
+                yield one
+        except LogUnreadableError:
+            if self.index is not index or self.file.fd is None:
+                raise
+            if self._is_restored:  # else whoever read in the meantime has scanned the log already
+                logger.warning("%s is not what its snapshot says; that is removed, and the log read anew", self.path)
+                if self._snapshots is not None:
+                    self._snapshots.discard(self.path)
+                self._load(None, self.size)
+                if not self.scanner.builder.adopt(index):
+                    reason = "the log is not what its snapshot said, and was read anew; try again"
+                    raise LogUnreadableError(errno.EIO, reason, self.path) from None
+            yield from self._verified(index, ordinals[given:])
+
+    def _forget(self) -> None:
+        """Begin a new index, and keep the last one, to tell what the file has lost."""
+        if self._before is None and len(self.index):
+            self._before = self.index
+        self.scanner, self._is_restored, self.covered_bytes = Scanner(self.max_record_bytes), False, 0
+
+    def _load(self, snapshots: Snapshots | None, size: int | None = None) -> None:
+        self._forget()
+        try:
+            restored = snapshots.load(self.file, self.max_record_bytes) if snapshots is not None else None
+            self.size = self.file.size() if size is None else size
+        except BaseException:
+            self.close()
+            raise
+        if restored is not None and restored.offset <= self.size:
+            self.scanner, self._is_restored = restored, True
+            self.covered_bytes = self.scanner.offset
+        self._scan_or_close()
+        if self._before is not None:
+            lost, self._before = count_lost(self._before, self.index), None
+            self.lost_messages += lost
+            if lost:
+                logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
+        damage, torn, version = self.index.damage, self.torn, self.index.unknown_version
+        if version:
+            told = "%s has format version %s, which is later than %d; it is only read"
+            logger.warning(told, self.path, version, FORMAT_VERSION)
+        if damage:
+            logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
+        if torn:
+            told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
+            logger.warning(told, self.path, torn.torn_bytes, torn.offset)
+        self.keep_snapshot(SCANNED_BYTES)
+
+    def _scan_or_close(self) -> None:
+        """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
+        try:
+            self.size = scan_file(self.file, self.scanner, self.size)
+            check_readable(self.index, self.path)
+            self._end = self.file.before(self.size, _END_BYTES)
+            known = min(self.scanner.offset, self.size)
+            self.known_end = self._end if known == self.size else self.file.before(known, _END_BYTES)
+        except BaseException:
+            self.close()
+            raise
+
+    def _goes_on(self, size: int) -> bool:
+        """Whether a file of `size` bytes holds what is known, followed by whole lines or a torn one."""
+        known = self.scanner.offset
+        if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
+            return False
+        return size >= known and self.file.before(min(known, self.size), _END_BYTES) == self.known_end
+
+
+def scan_file(file: OpenLog, scanner: Scanner, size: int) -> int:
+    """Scan from where the scanner stands up to `size`; the size that was found.
+
+    A whole record at the end that lacks its LF is taken; then the scanner stands one byte after the end. Any other
+    bytes after the last LF are left.
+
+    Raises:
+        LogUnreadableError: the system refuses.
+    """
+    want = CHUNK_BYTES
+    while scanner.offset < size:
+        block = file.read(scanner.offset, min(want, size - scanner.offset))
+        if b"\n" in block:
+            scanner.feed(block)
+            want = CHUNK_BYTES
+        elif scanner.offset + len(block) >= size or len(block) < want:
+            size = scanner.offset + len(block)
+            if _is_whole(block):
+                scanner.feed(block + b"\n")
+            return size
+        elif want <= scanner.max_record_bytes:
+            want = min(want * 2, max(scanner.max_record_bytes, CHUNK_BYTES) + 1)
+        elif not _skip_long_line(file, scanner):
+            return size
+    return size
+
+
+def _is_whole(block: bytes) -> bool:
+    try:
+        decode(block)
+    except ValueError:
+        return False
+    return True
+
+
+def _skip_long_line(file: OpenLog, scanner: Scanner) -> bool:
+    """Pass over a line that is too long; False if it does not end."""
+    at, crc, tail = scanner.offset, scanner.seed, b""
+    while block := file.read(at, CHUNK_BYTES):
+        end = block.find(b"\n")
+        piece = block if end < 0 else block[:end]
+        crc, tail = crc32(piece, crc), (tail + piece)[-CRC_TAIL_BYTES:]
+        at += len(piece)
+        if end >= 0:
+            scanner.skip(at + 1 - scanner.offset, crc, tail)
+            return True
+    return False
+
+
+def count_lost(known: Index, found: Index) -> int:
+    """Count the messages that were known, and so acknowledged or read, and that no purge removed since."""
+    if found.control_counts["purge"] > known.control_counts["purge"]:
+        return 0
+    return (Counter(known.id_hashes) - Counter(found.id_hashes)).total()

@@ -65,7 +65,7 @@ def delete_log(
         if reader.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no such file; check the path", reader.path)
         check_is_log(reader)
-        with LogLock(reader.scanned, timeout_s=lock_timeout_s):
+        with LogLock(reader, timeout_s=lock_timeout_s):
             if reader.size != size_bytes:
                 raise DeleteError(_CHANGED)
             return _remove(reader)

@@ -83,7 +83,7 @@ def purge_log(
         return purge_stored(path, purge, now=now, lock_timeout_s=lock_timeout_s)
     reader = _open(path, files, writable=True)
     try:
-        with LogLock(reader.scanned, timeout_s=lock_timeout_s):  # no append is half written then
+        with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
             index, counts = reader.index, _begin(reader, purge)
             if purge.is_torn_only:
                 _remove_tails(reader)
@@ -108,7 +108,7 @@ def purge_log(
                     end = reader.scanner.offset
                     new.sync()
                     new.follow()
-            with LogLock(reader.scanned, timeout_s=lock_timeout_s):
+            with LogLock(reader, timeout_s=lock_timeout_s):
                 _check_same(reader, index)
                 with new.refusing():
                     _finish(reader, new, rewrite, purge, counts, end, time)

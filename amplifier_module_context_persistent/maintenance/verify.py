@@ -133,7 +133,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         check_is_log(reader)
         file = file_reader(reader)
         if file is not None and file.torn:  # perhaps an append that is on its way: look again
-            with contextlib.suppress(LogError), LogLock(file.scanned, timeout_s=_WAIT_S):
+            with contextlib.suppress(LogError), LogLock(file, timeout_s=_WAIT_S):
                 pass  # no writer is at it
         report = _report(reader)
         if file is not None:
@@ -164,7 +164,7 @@ def _add_file(report: Report, reader: LogReader) -> None:
     if torn := reader.torn:
         detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
-    if reader.scanned.lacks_newline:
+    if reader.lacks_newline:
         report.damage.append(Finding("no_newline", "the last line has no newline", offset=reader.size))
     report.notes += _beside(reader)
 

@@ -31,7 +31,7 @@ def check_that_it_opens(path: str, expected: dict[str, Any]) -> bool:
     """A read may find that it was told wrong; then the log is scanned, and the next read is right. Whether it did."""
     with closing(LogReader(path, snapshots=CatalogueSnapshots())) as reader:
         reader.follow()
-        begun = reader.scanned.covered_bytes > 0
+        begun = reader.covered_bytes > 0
         try:
             list(reader.read(reader.index.live))
         except LogUnreadableError:
@@ -57,7 +57,7 @@ def make_whole(path: str) -> None:
     """Write the snapshot anew: one that proved wrong was removed, with how far it covered."""
     with closing(LogReader(path)) as reader:
         reader.follow()
-        write = CatalogueSnapshots().take(reader.file, reader.scanner, reader.scanned.known_end)
+        write = CatalogueSnapshots().take(reader.file, reader.scanner, reader.known_end)
         assert write is not None
         write()
 
@@ -115,7 +115,7 @@ def test_what_it_has_too_much_of_is_refused_at_once(path: str, change: Callable[
     try:
         with closing(LogReader(path, files=files, snapshots=CatalogueSnapshots())) as reader:
             reader.follow()
-            assert reader.scanned.covered_bytes == 0
+            assert reader.covered_bytes == 0
             assert list(reader.read(reader.index.live)) == expected["messages"]
         assert files.reads < 500
         assert tracemalloc.get_traced_memory()[1] < 200 << 20

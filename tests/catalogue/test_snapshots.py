@@ -9,7 +9,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue import snapshots
 from amplifier_module_context_persistent.catalogue.database import SUFFIX, Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log import file, scanned_file
+from amplifier_module_context_persistent.log import file, reader
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import seal
@@ -65,7 +65,7 @@ def test_one_is_written_as_a_session_ends_and_after_a_long_scan(path: str, monke
     append_to(path, *range(9))
     known(path, trusting=True)
     assert not os.path.lexists(path + SUFFIX)
-    monkeypatch.setattr(scanned_file, "SCANNED_BYTES", os.path.getsize(path))
+    monkeypatch.setattr(reader, "SCANNED_BYTES", os.path.getsize(path))
     known(path, trusting=True)
     assert covered_bytes(path) == os.path.getsize(path)
     monkeypatch.setattr(file, "CLOSE_BYTES", 1 << 20)
@@ -107,7 +107,7 @@ def test_who_read_the_log_before_a_purge_does_not_write_back(path: str) -> None:
     append_to(path, *range(9))
     with closing(LogReader(path)) as before:
         before.follow()
-        write = CatalogueSnapshots().take(before.file, before.scanner, before.scanned.known_end)
+        write = CatalogueSnapshots().take(before.file, before.scanner, before.known_end)
         assert write is not None
         purge_log(path, Purge(redact=lambda text: text.replace("message 3", "gone")), now=lambda: STAMP)
         write()

@@ -34,7 +34,7 @@ def reader(tmp_path: Path, files: FakeFiles) -> Iterator[LogReader]:
 @pytest.mark.parametrize("short", [0, 3, None])
 def test_what_is_refused_is_cut_back(reader: LogReader, files: FakeFiles, short: int | None) -> None:
     """Whatever the system took of it; the writer goes on."""
-    before, writer = content_of(reader.path), FileWriter(reader.scanned)
+    before, writer = content_of(reader.path), FileWriter(reader)
     files.fail("write", code=errno.EDQUOT, short=short)
     with pytest.raises(AppendError, match="nothing was stored"):
         writer.write(b"some bytes\n")
@@ -45,7 +45,7 @@ def test_what_is_refused_is_cut_back(reader: LogReader, files: FakeFiles, short:
 
 
 def test_what_cannot_be_cut_back_is_unknown(reader: LogReader, files: FakeFiles) -> None:
-    writer = FileWriter(reader.scanned)
+    writer = FileWriter(reader)
     files.fail("write", short=3)
     files.fail("truncate", code=errno.EIO)
     with pytest.raises(LogFailedError, match="could not be cut back"):
@@ -55,7 +55,7 @@ def test_what_cannot_be_cut_back_is_unknown(reader: LogReader, files: FakeFiles)
 
 def test_directories_are_synced_once(reader: LogReader, files: FakeFiles) -> None:
     """With the first sync, from the log's own upwards; those that failed again with the next."""
-    writer = FileWriter(reader.scanned)
+    writer = FileWriter(reader)
     writer.write(b"one\n")
     files.fail("sync_directory", nth=2, code=errno.EIO)
     with pytest.raises(LogFailedError, match="the sync failed"):
@@ -76,7 +76,7 @@ def test_a_torn_tail_is_cut_only_once_it_is_saved(reader: LogReader, files: Fake
     with open(reader.path, "ab") as file:
         file.write(b'{"role":"us')
     reader.follow()
-    torn, writer = reader.torn, FileWriter(reader.scanned)
+    torn, writer = reader.torn, FileWriter(reader)
     assert torn is not None
     files.fail(op, code=errno.EACCES, forever=True)
     with pytest.raises((AppendError, LogFailedError)):
@@ -108,5 +108,5 @@ def test_a_file_that_may_only_be_read_is_told(
     reader = LogReader(path, files=ReadOnly(), writable=True)
     reader.follow()
     with pytest.raises(AppendError, match=told):
-        FileWriter(reader.scanned).write(b"some bytes\n")
+        FileWriter(reader).write(b"some bytes\n")
     reader.close()

@@ -71,7 +71,7 @@ def test_a_torn_tail_is_a_value(path: str, cut: int) -> None:
     reader = opened(path)
     start = len(whole[0]) + len(whole[1])
     if cut == 1:
-        assert (numbers(reader), reader.torn, reader.scanned.lacks_newline) == ([0, 1, 2], None, True)
+        assert (numbers(reader), reader.torn, reader.lacks_newline) == ([0, 1, 2], None, True)
     else:
         assert (numbers(reader), reader.torn) == ([0, 1], TornTail(start, len(whole[2]) - cut))
     assert reader.index.damage == []
@@ -407,7 +407,7 @@ def test_a_child_process_opens_its_own_file(path: str) -> None:
     parent_fd = reader.file.descriptor
 
     def child() -> bool:
-        return reader.scanned.open() and numbers(reader) == [0, 1]
+        return reader.open() and numbers(reader) == [0, 1]
 
     assert in_a_fork(child)
     assert (reader.file.descriptor, numbers(reader)) == (parent_fd, [0, 1])

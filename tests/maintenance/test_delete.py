@@ -72,7 +72,7 @@ def test_a_log_is_not_deleted_while_another_one_writes_to_it(log: Path) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with LogLock(reader.scanned, timeout_s=1):
+        with LogLock(reader, timeout_s=1):
             held.set()
             done.wait(30)
 

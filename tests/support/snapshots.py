@@ -33,7 +33,7 @@ def make_snapshot(path: str) -> bool:
     with closing(LogReader(path)) as reader:
         reader.follow()
         end = reader.scanner.offset
-        write = CatalogueSnapshots().take(reader.file, reader.scanner, reader.scanned.known_end)
+        write = CatalogueSnapshots().take(reader.file, reader.scanner, reader.known_end)
     if write is not None:
         write()
     return write is not None and covered_bytes(path) == end > 0
@@ -43,7 +43,7 @@ def covered_bytes(path: str) -> int:
     """Up to where a reader begins with the log's snapshot; 0 if it begins without."""
     with closing(LogReader(path, snapshots=CatalogueSnapshots())) as reader:
         reader.follow()
-        return reader.scanned.covered_bytes
+        return reader.covered_bytes
 
 
 def is_used(path: str) -> bool:

@@ -21,7 +21,7 @@ from ..format_version import check_readable
 from ..index import Index
 from ..location import Location
 from ..read_back import NumberedLine, checked, numbered_lines
-from ..scanned_file import count_lost
+from ..reader import count_lost
 from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
