@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_210, "tests": 29_904}
-MOST_FILES = {PACKAGE: 298, "tests": 423}
+MOST_STATEMENTS = {PACKAGE: 23_269, "tests": 29_978}
+MOST_FILES = {PACKAGE: 299, "tests": 424}
 
 
 def statements_in(source: Path) -> int:

@@ -15,8 +15,6 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import orjson
-from amplifier_core.message_models import ChatRequest, ToolSpec
-from amplifier_core.message_models import Message as ProviderMessage
 
 from ..compaction.native_offer import NativeTurn, Offer, Ready
 from ..config import NATIVE, Config
@@ -25,6 +23,7 @@ from ..log.record import to_plain
 from ..messages.message import Message
 from ..window.request import ViewResult
 from .host import Host, ProviderFacts
+from .provider_count import chat_request
 
 _LOST = "the view was full before the item arrived"
 
@@ -150,9 +149,9 @@ async def compacted(
         NativeError: it failed, took too long, or gave nothing that could be carried; says which.
     """
     try:
-        request = ChatRequest(
-            messages=[ProviderMessage(**message) for message in offer.messages],
-            tools=[ToolSpec(**tool) for tool in orjson.loads(tools_json or "[]")] or None,
+        request = chat_request(
+            offer.messages,
+            tools_json,
             model=facts.model or None,
             max_output_tokens=config.native_max_tokens,
             metadata={"purpose": "context-compaction", "native_compaction_request_context": True},

@@ -82,6 +82,11 @@ class RecordBuilder:
         """Buffer records until the next append or close."""
         self._deferred.extend(bodies)
 
+    def withdraw(self, body: bytes) -> None:
+        """Take back a buffered record, unless it is in the log already."""
+        with contextlib.suppress(ValueError):
+            self._deferred.remove(body)
+
     def take_deferred(self) -> list[bytes]:
         """Take the buffered records; the caller appends them, or buffers them again."""
         if not self._deferred:

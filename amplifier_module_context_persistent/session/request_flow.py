@@ -46,6 +46,10 @@ from .view_service import Ask
 SystemPromptFactory = Callable[[], Awaitable[str]]
 
 
+_COUNTS = 3
+"""So often at most a provider is asked how large a request is."""
+
+
 class RequestFlow:
     """The requests of one session.
 
@@ -89,7 +93,8 @@ class RequestFlow:
         """
         ask = replace(await self._ask(token_budget, provider), retain=retain, hard_fit=hard_fit)
         native = self.native.turn(provider, ask.facts) if self._config.compaction_strategy == NATIVE else LETS_GO
-        answer = await self._answer(replace(ask, native=native if ask.facts.name else None))
+        ask = replace(ask, native=native if ask.facts.name else None)
+        answer = await self._counted(ask, await self._answer(ask))
         if answer.offer is not None:
             count = (await self._store.open()).counter.count_text
             self.native.start(provider, ask.facts, ask.tools_json, answer.offer, count)
@@ -97,6 +102,26 @@ class RequestFlow:
         self._usage.meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
         self._pending.hand_out(answer.bound, ask.facts.name, ask.facts.model)
         return answer.view or []
+
+    async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
+        """A view that its provider would refuse as too long is made again, as far as the provider counts requests."""
+        session, provider = await self._store.open(), ask.provider
+        meter, name = self._usage.meter, ask.facts.name
+        if not callable(getattr(provider, "request_budget", None)) or not meter.may_exceed(
+            name, answer.counted_tokens, session.requests.last_budget_tokens
+        ):
+            return answer
+        from .provider_count import counted_by  # most providers count nothing
+
+        for _ in range(_COUNTS):
+            known = await counted_by(
+                provider, answer.view or [], ask.tools_json, ask.facts.model, answer.counted_tokens
+            )
+            if known is None or not meter.take_count(name, ask.facts.model, answer.counted_tokens, *known):
+                break
+            session.history.withdraw(answer.receipt)
+            answer = await self._answer(ask)
+        return answer
 
     async def compact(self) -> None:
         """Make a plan now, whatever the view's size."""

@@ -121,7 +121,7 @@ class ViewService:
             self._history.shown_line = (built.last, line) if line and built.last is not None else None
             if self._config.receipts and not ask.force and len(log.index):
                 try:
-                    self._note(log, request, window, built, built.view)
+                    built = replace(built, receipt=self._note(log, request, window, built, built.view))
                 except ValueError as refused:
                     logger.warning("a view leaves no receipt: %s", refused)
         error = self._store_plan(log, window) if built.compaction is not None else ""
@@ -210,7 +210,7 @@ class ViewService:
         self._side.move_to_end(name)
         return window
 
-    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> None:
+    def _note(self, log: Log, request: ViewRequest, window: Window, built: ViewResult, view: list[Message]) -> bytes:
         """Queue the receipt of a view for the next append, and its head text if the log lacks it."""
         head = ""
         if request.head_text is not None:
@@ -243,7 +243,9 @@ class ViewService:
             bound=built.bound,
             unbound=built.unbound,
         )
-        self._history.defer(receipt.encode())
+        record = receipt.encode()
+        self._history.defer(record)
+        return record
 
     def _store_plan(self, log: Log, window: Window) -> str:
         """Append the plan to the log. If that fails, the plan is used all the same, and the reason is returned.

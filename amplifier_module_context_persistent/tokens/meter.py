@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 PLAUSIBLE = (0.5, 3.0)
 DOUBTS = 3
 OVERFLOW_ERROR = "ContextLengthError"
+_DOUBT = 1.15
+"""How much larger than predicted a view may be once reports were learned from."""
 OVERFLOW_SHARE = 0.9
 """What of a view that a provider refused as too long the next one may come to; it is planned well below that."""
 
@@ -131,6 +133,22 @@ class Meter:
         continues = line == self._lines.get((provider, self._models.get(provider, "")))
         predicted = known.predict(counted, continues=continues)
         self._handed = _Handed(provider, counted, predicted, continues, line)
+
+    def may_exceed(self, provider: str, counted: int, budget_tokens: int) -> bool:
+        """Whether a view may be larger than a true budget, as far as predictions go: the first ones may be far off."""
+        known = self._calibration(provider)
+        doubt = _DOUBT if known.observations else PLAUSIBLE[1]
+        return self._enabled and known.predict(counted, continues=False) * doubt > budget_tokens
+
+    def take_count(self, provider: str, model: str, counted: int, actual: int, most: int) -> bool:
+        """Take in what a provider counted of a view before it is sent; whether that is more than the most it takes."""
+        model = self._models.setdefault(provider, model)
+        known = self._known.get((provider, model), Calibration())
+        self._known[provider, model] = known.observe(counted, actual, continues=False)
+        if actual > most:
+            fits = max(1, counted * most // actual)
+            self._limits[provider] = min(fits, self._limits.get(provider, fits))
+        return actual > most
 
     def answered(self) -> None:
         """Note that the next assistant message was added: later reports belong to something else."""

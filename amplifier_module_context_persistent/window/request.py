@@ -113,6 +113,8 @@ class ViewResult:
     """Why the item that the plan before showed, or one that arrived, is not shown."""
     plan_error: str = ""
     """Why the plan could not be stored."""
+    receipt: bytes = b""
+    """The record of the view that goes to the log with the next append."""
 
     @property
     def counted_tokens(self) -> int:
