@@ -30,7 +30,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 PURE = {"messages", "view", "compaction", "search"}
 """No file, no event loop, no log but its record limits."""
 
-EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api"}
+EVENT_LOOP = {"session", "demo", "__init__", "log.group_commit", "replay.api", "replay.policies"}
 """Rooms and modules that may import asyncio or aiofiles."""
 
 HOST = {"session", "demo", "__init__", "replay.policies", "messages.secrets"}

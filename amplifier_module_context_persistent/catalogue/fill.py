@@ -22,7 +22,7 @@ from ..log.record import CONTROL_HEAD, Message, decode, name_of
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
-from ..messages.usage import ReportedUsage
+from ..messages.usage import ReportedUsage, usage_of_message
 from .database import FIGURE_TABLES
 from .requests import Request, RequestFinder
 
@@ -119,15 +119,18 @@ class RecordPass:
             "UPDATE requests SET uncached_tokens = NULL WHERE id = ?", [(row,) for row in rows]
         )  # what the message tells itself counts
         for request in requests:
-            usage = request.usage
-            tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h, request.output_tokens)
-            answer = (request.is_estimate, _text(request.message_id), _microseconds(request.time))
-            self._connection.execute(
-                "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
-                " written_1h_tokens, output_tokens, is_output_estimated, answer_id, time_us, is_answered)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                (self._session, _text(usage.provider), _text(usage.model), *tokens, *answer),
-            )
+            self._add_answered(request, _microseconds(request.time))
+
+    def _add_answered(self, request: Request, time_us: int | None) -> None:
+        usage = request.usage
+        tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h, request.output_tokens)
+        answer = (request.is_estimate, _text(request.message_id), time_us)
+        self._connection.execute(
+            "INSERT INTO requests (session, provider, model, uncached_tokens, cached_tokens, written_tokens,"
+            " written_1h_tokens, output_tokens, is_output_estimated, answer_id, time_us, is_answered)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (self._session, _text(usage.provider), _text(usage.model), *tokens, *answer),
+        )
 
     def _take_report(self, record: Message, usage: ReportedUsage | None) -> None:
         """Take what a provider reported; `usage` is None where a fork copied it, or it says nothing of tokens."""
@@ -167,6 +170,9 @@ class RecordPass:
             "SELECT 1 FROM plans WHERE session = ? AND plan = ?", (self._session, _text(name))
         ).fetchone():
             return  # a rewind writes the plan in force again
+        native = record.get("native")
+        if isinstance(native, dict) and (usage := usage_of_message(native)) is not None:
+            self._add_answered(Request(usage, usage.output or 0, is_estimate=False, message_id=""), self._made_us)
         summary = {key: record.get(key) for key in ("id", "strategy", "step")}
         summary |= {key: _count_or_none(record.get(key)) for key in PLAN_COUNTS}
         summary["shortened"] = len(cuts) if isinstance(cuts, dict) else 0
@@ -360,23 +366,18 @@ def cut(connection: sqlite3.Connection, session: int, live: Sequence[int]) -> No
     )
     for turn, first, messages, check in rows:
         if first + messages > len(live) or crc32(array("I", live[first : first + messages]).tobytes()) != check:
-            _cut_from(connection, session, turn, first)
+            for table in ("turns", "shares", "large"):
+                connection.execute(f"DELETE FROM {table} WHERE session = ? AND turn >= ?", (session, turn))
+            connection.execute(
+                "DELETE FROM calls WHERE session = ? AND ifnull(position, result_position) >= ?", (session, first)
+            )
+            connection.execute(
+                "UPDATE calls SET (result_position, answered_us, failed, result_tokens) = (NULL, NULL, 0, 0)"
+                " WHERE session = ? AND result_position >= ?",
+                (session, first),
+            )
+            connection.execute("UPDATE requests SET turn = NULL WHERE session = ? AND turn >= ?", (session, turn))
             return
-
-
-def _cut_from(connection: sqlite3.Connection, session: int, turn: int, first: int) -> None:
-    """Take out a turn, whose first message is at a position, and all after it."""
-    for table in ("turns", "shares", "large"):
-        connection.execute(f"DELETE FROM {table} WHERE session = ? AND turn >= ?", (session, turn))
-    connection.execute(
-        "DELETE FROM calls WHERE session = ? AND ifnull(position, result_position) >= ?", (session, first)
-    )
-    connection.execute(
-        "UPDATE calls SET (result_position, answered_us, failed, result_tokens) = (NULL, NULL, 0, 0)"
-        " WHERE session = ? AND result_position >= ?",
-        (session, first),
-    )
-    connection.execute("UPDATE requests SET turn = NULL WHERE session = ? AND turn >= ?", (session, turn))
 
 
 def _count_or_none(value: Any) -> int | None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..config import NATIVE, Config
 from ..messages.message import Message
 from ..view.arrangement import INTERRUPTED, Arrangement, Item
 from ..view.entry import INSTRUCTING, Entry
-from ..view.native_item import NativeItem
+from ..view.native_item import NativeItem, counts_in
 from ..view.plan import Plan
-from ..view.rules import tool_groups
+from ..view.rules import last_human, tool_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class Offer:
     seed: str
     stands_for: tuple[str, ...]
 
-    def item(self, message: Message, tokens: int, provider: str, model: str) -> Ready:
+    def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> Ready:
         """What came of it."""
         return Ready(
-            NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for),
+            NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for, counts_in(usage)),
             self.first_kept,
             self.basis,
         )
@@ -75,21 +76,27 @@ LETS_GO = NativeTurn(lambda _item: "compaction_strategy is another one")
 def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
     """The position of the first item that stays, with at least the newest `protected_recent` of the target.
 
-    None where there is no such place, or an item would free too little.
+    It is before what a person said last, where an item of that frees enough; else in the turn that runs. None where
+    there is no such place either.
     """
     items, kept = arrangement.items, 0
+    in_turn: int | None = None
     recent = int(config.protected_recent * config.target_usage * budget_tokens)
     open_from = next((at for at, item in enumerate(items) if _waits(item)), len(items))
     last_person = max((at for at, item in enumerate(items) if item.entry is not None and item.entry.human), default=0)
+    least = max(1, int(config.compact_min_gain * budget_tokens))
     for at in range(len(items) - 1, 0, -1):
         kept += items[at].tokens
-        if at > last_person or at >= open_from or kept < recent or not _parts(items[at - 1], items[at]):
+        if at >= open_from or kept < recent or not _parts(items[at - 1], items[at]):
             continue
-        after = fixed_tokens + kept + config.native_max_tokens
+        is_in_turn = at > last_person
+        after = fixed_tokens + kept + config.native_max_tokens + (items[last_person].tokens if is_in_turn else 0)
         freed = fixed_tokens + arrangement.tokens - after
-        least = max(1, int(config.compact_min_gain * budget_tokens))
-        return at if freed >= least and after + least < config.native_start * budget_tokens else None
-    return None
+        is_enough = freed >= least and after + least < config.native_start * budget_tokens
+        if not is_in_turn:
+            return at if is_enough else in_turn
+        in_turn = at if is_enough and in_turn is None else in_turn
+    return in_turn
 
 
 def _waits(item: Item) -> bool:
@@ -131,12 +138,14 @@ def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
 
 
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
-    """What stays of a view's entries: from the first kept one on, and before it system text and what is pinned."""
+    """What stays of a view's entries: from the first kept one on; before it system text, pins, what was asked last."""
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
         return []
     older = tool_groups(entries[:at])
     held = {e.ordinal for group in older for e in group.entries() if any(one.pinned for one in group.entries())}
+    if not any(entry.human for entry in entries[at:]) and (last := last_human(older)) is not None:
+        held |= {entry.ordinal for entry in older[last].entries()}
     stays = (entry for entry in entries[:at] if _still_holds(entry) or entry.ordinal in held)
     return [*stays, *entries[at:]]
 

@@ -1,4 +1,4 @@
-"""A stand-in for a provider that is asked for summaries: it answers with excerpts.
+"""A stand-in for a provider that is asked for summaries, or to compact by itself: it answers with excerpts.
 
 It repeats what the assistant said, the first line of each message, the newest that fit; a model's summary would say
 more. So the tokens of request and answer can be measured and billed; the quality of the answer cannot.
@@ -32,6 +32,14 @@ class Excerpts:
 
     async def complete(self, request: Any) -> Any:
         """Answer a `ChatRequest`."""
+        return SimpleNamespace(content=self._answer(request), tool_calls=None)
+
+    def take(self) -> list[Asked]:
+        """The requests since the last call."""
+        taken, self._asked = self._asked, []
+        return taken
+
+    def _answer(self, request: Any) -> str:
         messages = [message.model_dump(exclude_unset=True) for message in request.messages]
         lines: list[str] = []
         room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
@@ -44,9 +52,22 @@ class Excerpts:
                 lines.append(line)
         answer = "\n".join(reversed(lines)) or "nothing was said"
         self._asked.append(Asked(messages, answer))
-        return SimpleNamespace(content=answer, tool_calls=None)
+        return answer
 
-    def take(self) -> list[Asked]:
-        """The requests since the last call."""
-        taken, self._asked = self._asked, []
-        return taken
+
+class ExcerptItems(Excerpts):
+    """A provider's module that compacts: its items are excerpts, too (docs/compaction.md has the convention)."""
+
+    name, model = "stand-in", "excerpts"
+
+    def supports_native_compaction(self) -> bool:
+        """It does."""
+        return True
+
+    def validate_compacted_context(self, _message: Message) -> bool:
+        """It takes back what it made."""
+        return True
+
+    async def compact_context(self, request: Any) -> dict[str, Any]:
+        """Make an item of the beginning of a view."""
+        return {"kind": "native", "message": {"role": "user", "content": self._answer(request)}}

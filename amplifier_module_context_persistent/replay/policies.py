@@ -2,7 +2,8 @@
 
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
   manager, over a temporary log;
-- `summarize`: that strategy, with a stand-in for the provider (`excerpt_summarizer`), whose requests are billed too;
+- `summarize`, `native`: likewise, with a stand-in for the provider (`excerpt_summarizer`), whose requests are billed
+  too;
 - `none`, `stateless`, `sliding`: baselines to compare with (`baselines`).
 
 Watermarks are those of the configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
@@ -12,6 +13,7 @@ says how views are made.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +30,7 @@ from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Sliding, Stateless, Whole
-from .excerpt_summarizer import Asked, Excerpts
+from .excerpt_summarizer import Asked, ExcerptItems, Excerpts
 from .term_finder import TermFinder
 
 Message = dict[str, Any]
@@ -87,12 +89,18 @@ Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
 class Managed:
     """A context manager of the package, over a log that ends with it."""
 
-    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        budget_tokens: int,
+        counter: TokenCounter,
+        options: Mapping[str, Any],
+        provider: Excerpts | None = None,
+    ) -> None:
         settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **options}
         self._log = TemporaryLog()
         self._manager = PersistentContextManager(log=self._log, **settings)
         self._recalls = self._manager.config.recall
-        self._provider: Excerpts | None = None
+        self._provider = provider
 
     async def add(self, message: Message) -> None:
         """Take in a message; the request that it answers is the one that was played."""
@@ -109,9 +117,11 @@ class Managed:
     async def view(self) -> list[Message] | None:
         """Ask for the view of a request, as an orchestrator does."""
         try:
-            return await self._manager.get_messages_for_request(provider=self._provider)
+            view = await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
             return None
+        await asyncio.sleep(0)  # what the stand-in compacts beside the conversation is there at the next request
+        return view
 
     def asked(self) -> list[Asked]:
         """The requests that the stand-in got."""
@@ -136,27 +146,19 @@ class Managed:
         await self._manager.close()
 
 
-class Summarized(Managed):
-    """The strategy `summarize`, with a stand-in for the provider."""
-
-    def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
-        super().__init__(budget_tokens, counter, {**options, "compaction_strategy": SUMMARIZE})
-        self._provider = Excerpts()
-
-
 def strategy(name: str) -> Open:
     """A `compaction_strategy` as a policy."""
-    if name == SUMMARIZE:
-        return Summarized
-    return lambda budget, counter, options: Managed(budget, counter, {**options, "compaction_strategy": name})
+    provider = _STAND_INS.get(name)
+    return lambda budget, counter, options: Managed(
+        budget, counter, {**options, "compaction_strategy": name}, provider() if provider else None
+    )
 
 
+_STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
 BASELINES: dict[str, Open] = {"none": Whole, "stateless": Stateless, "sliding": Sliding}
 """What the strategies are compared with, by name; no session can be configured to use them."""
 
-_PLAYED = [name for name in STRATEGIES if name != NATIVE]  # a replay has no provider that could compact
-
-POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in _PLAYED}}
+POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
 """All policies by name."""
 
 
@@ -173,7 +175,7 @@ class Chosen:
     options: Mapping[str, Any]
 
 
-NAMES = ("none", "default", *_PLAYED, "stateless", "sliding")
+NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
 """What `policy_of` knows."""
 
 _NOT_PLAYED = {

@@ -21,6 +21,7 @@ from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.session_rebuild import Rebuilder
 from ..transcript.transcript import Progress, Transcript
 from ..transcript.view_rebuild import Noted, Rebuilt
+from ..view.native_item import counts_in
 from .as_seen import AsSeen, seen_json
 from .body import Bodies
 from .history import History, time_ms
@@ -197,6 +198,9 @@ class RequestReader:
         compaction = {"plan": noted.receipt.plan, "request": row["number"], "place": row["place"], **fields}
         cuts = record.get("cuts")
         compaction["cuts"] = len(cuts) if isinstance(cuts, dict) else 0
+        if isinstance(native := record.get("native"), dict):
+            compaction["item"] = {key: n for key in ("covers", "tokens") if type(n := native.get(key)) is int}
+            compaction["item"] |= counts_in(native.get("usage"))
         if before is not None and after is not None:
             taken = lost(before, after, tokens_before=0, tokens_after=0)
             for name in ("elided", "dropped", "summarised"):

@@ -109,7 +109,7 @@ class NativeCompaction:
             await self.tell_fallback(str(error))
             return
         tokens = item_tokens(message, usage, count)
-        self._ready = offer.item(message, tokens, facts.name, facts.model)
+        self._ready = offer.item(message, tokens, facts.name, facts.model, usage)
         payload = {"provider": facts.name, "model": facts.model, "covered_messages": offer.covers}
         sizes = {"request_tokens": offer.tokens, "item_tokens": tokens, "seconds": round(time.monotonic() - started, 3)}
         reported = {key: n for key in ("input_tokens", "output_tokens") if isinstance(n := usage.get(key), int)}

@@ -10,7 +10,7 @@ follow stays valid (`readers.ACCEPT_OWN_ITEMS`), the chain of a view (`bound`) m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..messages.message import Message
@@ -33,6 +33,8 @@ class NativeItem:
     """The hash of tools and system text that it was made with."""
     stands_for: tuple[str, ...] = ()
     """The chains of what it took the place of; several where an earlier item is in it."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """What the provider reported of the request that made it."""
 
     def is_for(self, provider: str, model: str) -> bool:
         """Whether a reader is the one who made it."""
@@ -48,6 +50,7 @@ class NativeItem:
             "covers": self.covers,
             "seed": self.seed,
             "stands_for": list(self.stands_for),
+            **({"usage": dict(self.usage)} if self.usage else {}),
         }
 
     @classmethod
@@ -68,4 +71,13 @@ class NativeItem:
             covers=int(record["covers"]),
             seed=str(record["seed"]),
             stands_for=tuple(map(str, record["stands_for"])),
+            usage=counts_in(record.get("usage")),
         )
+
+
+def counts_in(usage: Any) -> dict[str, int]:
+    """The numbers of tokens in what a provider reported."""
+    given = usage.items() if isinstance(usage, Mapping) else ()
+    return {
+        key: n for key, n in given if isinstance(key, str) and key.endswith("_tokens") and type(n) is int and n >= 0
+    }

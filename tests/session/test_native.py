@@ -11,6 +11,11 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.report.body import Bodies
+from amplifier_module_context_persistent.report.requests import RequestReader
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.rewind import rewind_session
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
 from tests.support.native_sessions import play
@@ -119,6 +124,25 @@ async def test_no_reasoning_stays_where_no_documentation_says_so(tmp_path: Path)
         view = await turn(manager, provider)
         assert "openai:reasoning_items" in [m for m in view if m["role"] == "assistant"][-1]["metadata"]
     assert not provider.refusals
+
+
+@MODULES
+async def test_a_long_turn_is_compacted_within(tmp_path: Path, module: type[NativeModule]) -> None:
+    """What its person asked stays whole, right after the item; no request is refused."""
+    provider, asked = module(), {"role": "user", "content": "Find the leak in the pool. " * 20}
+    async with opened(tmp_path / "log.jsonl") as manager:
+        await manager.add_message(asked)
+        for number in range(60):
+            view = await manager.get_messages_for_request(provider=provider)
+            call = {"id": f"c{number}", "tool": "read", "arguments": {"path": f"{number}.py"}}
+            await manager.add_message({**provider.send(view), "tool_calls": [call]})
+            await manager.add_message({"role": "tool", "tool_call_id": call["id"], "content": "line " * 120})
+            await asyncio.sleep(0.01)
+            if item_of(view) is not None:
+                break
+        else:
+            raise AssertionError("no item was shown")
+        assert [m["content"] for m in view[:2]] == ["Native compacted conversation.", asked["content"]]
 
 
 @MODULES
@@ -294,3 +318,26 @@ def test_generated_sessions_keep_the_rules() -> None:
     assert not faults
     assert counts["with an item"]
     assert counts["items gone"]
+
+
+async def test_what_an_item_cost_is_told(tmp_path: Path) -> None:
+    """By `stats`, as a request that was paid for, and by the report, with what the item took the place of."""
+    path, provider, host = tmp_path / "log.jsonl", ClaudeModule(), Events()
+    async with opened(path, host) as manager:
+        await until_item(manager, provider)
+        await turn(manager, provider)
+    (made,) = host.of("context:native_compaction")
+    with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
+        query = "SELECT uncached_tokens, output_tokens FROM requests WHERE session = ? AND model = ? AND is_answered"
+        assert figures.rows(query, provider.default_model) == [(made["input_tokens"], made["output_tokens"])]
+        found = RequestReader(transcript, 0, len(transcript.reader.index.live), Bodies()).read(
+            "all", {}, lambda *_: None
+        )
+    assert [one["item"] for one in found.compactions] == [
+        {
+            "covers": made["covered_messages"],
+            "tokens": made["item_tokens"],
+            "input_tokens": made["input_tokens"],
+            "output_tokens": made["output_tokens"],
+        }
+    ]

@@ -56,7 +56,7 @@ class GeneratedSession:
         self.providers = [ClaudeModule(), OpenAIModule(), ClaudeModule("claude-mythos-5-2")]
         self.provider: NativeModule = self.random.choice(self.providers)
         self.prompt = "Be exact."
-        self.item = ""
+        self.item = self.asked = ""
         self.host, self.path = Events(), directory / "s0.jsonl"
         self.manager = self._opened()
 
@@ -117,16 +117,17 @@ class GeneratedSession:
         self.told.append(json.dumps(message.get("content")))
 
     async def _turn(self, *, calls: bool) -> None:
-        await self._add(
-            {"role": "user", "content": f"question {len(self.told)} " + "words " * self.random.randrange(160)}
-        )
-        if calls:
+        question = f"question {len(self.told)} " + "words " * self.random.randrange(160)
+        await self._add({"role": "user", "content": question})
+        self.asked = json.dumps(question)
+        for _ in range(self.random.choice((1, 2, 12)) if calls else 0):
             ids = [f"c{len(self.told)}-{number}" for number in range(self.random.randrange(1, 4))]
-            await self._request()
             made = [{"id": call_id, "tool": "read", "arguments": {"path": "a.py"}} for call_id in ids]
-            await self._add({"role": "assistant", "content": "Let me look.", "tool_calls": made})
+            said = await self._request() or {"role": "assistant", "content": "Let me look."}
+            await self._add({**said, "tool_calls": made})
             for call_id in ids:
                 await self._add({"role": "tool", "tool_call_id": call_id, "name": "read", "content": "line " * 200})
+            await asyncio.sleep(self.random.choice((0, 0.001)))
         answer = await self._request()
         if answer is not None:
             await self._add(answer)
@@ -151,6 +152,11 @@ class GeneratedSession:
         if len(set(self.host.reasons[before:])) != len(self.host.reasons[before:]):
             self.faults.append(f"told twice: {self.host.reasons[before:]}")
         self.item = shown
+        shown_last = [m["content"] for m in view if m["role"] == "user" and str(m["content"]).startswith("question ")][
+            -1:
+        ]
+        if json.dumps(shown_last) != f"[{self.asked}]":
+            self.faults.append("what a person said last is not shown")
         try:
             return self.provider.send(view)
         except Exception as refused:

@@ -160,6 +160,9 @@ function compactionRow(number) {
   else if (compaction.dropped || compaction.cuts) facts.push(`${count(compaction.dropped || 0)} dropped and ${count(compaction.cuts)} cut by its plan`);
   if (!compaction.request) facts.push("made by the agent from which the session was imported");
   else if (compaction.strategy) facts.push(compaction.strategy);
+  const { item } = compaction;
+  if (item) facts.push(`the provider made ${counted(item.covers ?? 0, "message")} an item of ${counted(item.tokens ?? 0, "token")}`);
+  if (item?.input_tokens) facts.push(`for that it read ${count(item.input_tokens)} and wrote ${count(item.output_tokens ?? 0)}`);
   row.append(make("span", "", facts.join(" · ")));
   if (compaction.request) row.append(button("quiet", () => showRequest(compaction.at), `What request ${compaction.request} saw`));
   return row;
