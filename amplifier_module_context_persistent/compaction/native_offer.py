@@ -180,6 +180,7 @@ def plan_with(
         plan,
         cuts=cuts,
         silent=before.silent & named,
+        hidden=before.hidden,
         media={key: numbers for key, numbers in before.media.items() if key in named},
         closed={key: calls for key, calls in before.closed.items() if key in named},
         gaps=gaps,

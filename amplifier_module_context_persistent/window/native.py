@@ -9,11 +9,12 @@ from ..compaction.native_offer import Offer, cut_of, kept_after, offered, plan_w
 from ..compaction.planner import Compaction
 from ..config import Config
 from ..log.base import Log
+from ..log.index import USER
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
 from ..view.bound import BoundViews
 from ..view.plan import Plan
-from .plan_state import KeptEntries, mark
+from .plan_state import KeptEntries, PlanState, mark
 from .request import ViewRequest
 
 _OTHER_READER = "the provider or its model is another one"
@@ -26,6 +27,15 @@ def refused_item(request: ViewRequest, plan: Plan | None) -> str:
     if not plan.native.is_for(request.provider_name, request.model):
         return _OTHER_READER
     return request.native.refuses(plan.native.message)
+
+
+def hides_in_item(log: Log, state: PlanState) -> bool:
+    """Whether a turn was hidden that the item in force stands for."""
+    index, plan = log.index, state.plan
+    if not index.hidden or plan is None or plan.native is None:
+        return False
+    known = {entry.ordinal for entry in state.entries} | {*index.find_all(plan.hidden).values()}
+    return any(index.roles[ordinal] == USER for ordinal in index.hidden - known)
 
 
 def cut_now(config: Config, request: ViewRequest, arrangement: Arrangement, tokens: int, basis: Hashable) -> int | None:

@@ -26,7 +26,7 @@ from ..view.arrangement import Arrangement, Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
 from ..view.plan import Plan, is_plan_for, kept_ordinals, live_positions
 from ..view.render import shorten
-from ..view.rules import Group, last_human, tool_groups
+from ..view.rules import Group, last_human, late_results, tool_groups
 from .cold_start import ClassifyAll, group_around, near_and_older
 from .message_source import MessageSource
 from .request import ViewRequest
@@ -202,6 +202,8 @@ class KeptEntries:
         """The entries of the log's plan, when it was taken up."""
         self._logged = ""
         """The id of the log's plan that is known here, whether it is followed or not."""
+        self.lost_item = False
+        """Whether that plan shows what a provider compacted, and cannot be followed."""
         self._taken = 0
         """How much of `index.live` the entries cover."""
         self._far_budget = 0
@@ -281,10 +283,11 @@ class KeptEntries:
         self.state, self.followed, self._taken, self._far_budget = PlanState([]), [], 0, 0
         if record is None:
             return
-        self._logged = str(record.get("id"))
+        known, self._logged = self._logged, str(record.get("id"))
         try:
             self.state = self._follow_stored(log, record)
         except ValueError as error:
+            self.lost_item = "native" in record and known != self._logged
             logger.warning("the stored plan cannot be followed (%s); a new one is made when it is needed", error)
             return
         self.followed = list(self.state.entries)
@@ -389,3 +392,9 @@ class KeptEntries:
         plan, covers = state.as_plan(plan_id, self.last(log)), self._after_last(log)
         self.state = replace(state, plan=plan, entries=end_chains(state.entries), covers=covers)
         self._dropped -= ordinals
+
+
+def without_late(state: PlanState, entries: list[Entry], retained: frozenset[int]) -> list[Entry]:
+    """The entries without results that came late: their stand-ins stay until the next plan."""
+    late = {e.ordinal for e in late_results(entries) if e.ordinal >= state.covers} - retained
+    return [entry for entry in entries if entry.ordinal not in late] if late else entries

@@ -32,12 +32,12 @@ from ..view.plan import Plan, plan_record
 from ..view.readers import NOBODY, Reader, family_of
 from ..view.receipts import Chain
 from ..view.render import render
-from ..view.rules import last_human, late_results, tool_groups
+from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .gc_pause import collector_paused
 from .message_source import Extras, MessageSource
-from .native import cut_now, offer, refused_item, show_item
-from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden
+from .native import cut_now, hides_in_item, offer, refused_item, show_item
+from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
 from .thresholds import ReplanThrottle, for_cold_cache, worth_it
@@ -87,7 +87,7 @@ class Window:
     @property
     def _shows_item(self) -> bool:
         """Whether the plan in force shows what a provider compacted."""
-        return self._kept.plan is not None and self._kept.plan.native is not None
+        return self.plan is not None and self.plan.native is not None
 
     def measure(self, log: Log, request: ViewRequest) -> tuple[int, int]:
         """Count the tokens and the messages of the current view."""
@@ -111,6 +111,8 @@ class Window:
         fallback, swapped = self._settle_native(log, request) if compacts or self._shows_item else ("", None)
         if shown and basis[0] != self._kept.basis[0] and not self._shows_item:
             fallback = "the history that it stands for was replaced"
+        if self._kept.lost_item:
+            fallback, self._kept.lost_item = "the stored plan that shows it cannot be followed", False
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins | log.index.hidden)
@@ -132,10 +134,12 @@ class Window:
         if is_due or (not waits and self._may_grow(request, arrangement)):
             if request.sums_up:
                 return replace(result, is_due=True, span=self._span(log, request, arrangement))
+            hid = hides_in_item(log, self._kept.state)
             planned, floor = self._plan_within_bytes(log, request, tokens, messages)
             arrangement = planned.arrangement if planned is not None else arrangement
             is_due, floor = is_due or planned is not None, floor if is_due else None
-            result = replace(result, is_due=is_due, compaction=planned or made, floor=floor)
+            fallback = "a turn that it stands for was hidden" if hid and not self._shows_item else fallback
+            result = replace(result, is_due=is_due, compaction=planned or made, floor=floor, fallback=fallback)
         view = self._render(log, arrangement, request)
         return replace(
             result,
@@ -331,11 +335,6 @@ class Window:
         unbound = frozenset(e.id for e in planned if e.bond is not None and e.id in set(made.plan.keep))
         return follow(replace(made.plan, silent=made.plan.silent | unbound))
 
-    def _without_late(self, entries: list[Entry], retained: frozenset[int]) -> list[Entry]:
-        """The entries without results that came late: their stand-ins stay until the next plan."""
-        late = {e.ordinal for e in late_results(entries) if e.ordinal >= self._kept.state.covers} - retained
-        return [entry for entry in entries if entry.ordinal not in late] if late else entries
-
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
         """The ids of messages of finished turns with reasoning: a new plan is made as if it showed none of it.
 
@@ -441,7 +440,7 @@ class Window:
             return bool(self._hidden_before(log, hidden=False))
         entries = self._kept.entries(log, has_factory=request.has_factory)
         _, gone = without_hidden(mark(entries, pins=log.index.pins, retained=request.retained), log.index.hidden)
-        return bool(gone or self._hidden_before(log, hidden=False))
+        return bool(gone or self._hidden_before(log, hidden=False) or hides_in_item(log, self._kept.state))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
         """What the plan in force left out as hidden, that is hidden still, or is not any more: ordinals by id."""
@@ -478,7 +477,7 @@ class Window:
             entries = self._kept.entries(log, has_factory=request.has_factory)
         reader, wire = NOBODY, TAKES_ALL
         if self._for_reader:
-            entries = self._without_late(entries, request.retained)
+            entries = without_late(self._kept.state, entries, request.retained)
             reader, wire = Reader.of(request.provider_name, request.model), self._wire(log, request)
         how = Presentation.of(self.plan, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.record import encode_control
 from amplifier_module_context_persistent.report.body import Bodies
 from amplifier_module_context_persistent.report.requests import RequestReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.rewind import rewind_session
+from amplifier_module_context_persistent.view.plan import kept_ordinals
+from tests.support.logs import append_bodies
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule
 from tests.support.native_sessions import play
 from tests.support.purges import purged, redact
@@ -62,6 +67,11 @@ async def turn(manager: PersistentContextManager, provider: NativeModule, text: 
     await manager.add_message(provider.send(view))
     await asyncio.sleep(0.01)  # a compaction that runs beside it arrives
     return view
+
+
+def plans_of(path: str) -> list[dict[str, Any]]:
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.startswith('{"_record":"plan"')]
 
 
 def item_of(view: list[Message]) -> Message | None:
@@ -253,6 +263,55 @@ async def test_another_strategy_lets_go_of_the_item(tmp_path: Path) -> None:
             assert item_of(await turn(manager, provider)) is None
         assert host.reasons == ["compaction_strategy is another one"]
     assert not provider.refusals
+
+
+async def test_a_hidden_turn_takes_the_item_along_that_stands_for_it(tmp_path: Path) -> None:
+    """No later item is made of one that knows the turn: the next plan is our own, over what is not hidden."""
+    provider, host = ClaudeModule(), Events()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        await turn(manager, provider, "secret plan ")
+        await until_item(manager, provider)
+        asked, made = len(provider.compacted), len(host.of("context:compaction"))
+        await manager.hide(1)
+        while len(host.of("context:compaction")) == made:
+            await turn(manager, provider)
+        assert len(provider.compacted) == asked
+        assert host.of("context:compaction")[-1]["strategy"] == "truncate"
+        assert host.reasons == ["a turn that it stands for was hidden"]
+        view = await until_item(manager, provider)
+        assert "secret plan" not in json.dumps(view)
+        assert "secret plan" not in str(provider.compacted[asked:])
+    assert not provider.refusals
+
+
+async def test_a_stored_item_that_cannot_be_followed_is_told_once(tmp_path: Path) -> None:
+    """As another version or another hand may have written it; our own engine plans over the whole log."""
+    provider, host, path = ClaudeModule(), Events(), str(tmp_path / "s.jsonl")
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await until_item(manager, provider)
+    plan = plans_of(path)[-1]
+    altered = {**plan, "id": "another", "native": {**plan["native"], "message": "no message"}}
+    with closing(FileLog(path)) as log:
+        log.follow()
+        append_bodies(log, encode_control("plan", **{key: altered[key] for key in altered if not key.startswith("_")}))
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        for _ in range(3):
+            await turn(manager, provider)
+        assert host.reasons == ["the stored plan that shows it cannot be followed"]
+    assert not provider.refusals
+
+
+async def test_a_version_that_does_not_know_items_makes_a_plan_of_its_own(tmp_path: Path) -> None:
+    """It finds nothing that the plan keeps: so it never shows the kept part as if nothing stood before it."""
+    path = str(tmp_path / "s.jsonl")
+    async with opened(tmp_path / "s.jsonl") as manager:
+        await until_item(manager, ClaudeModule())
+    plan = plans_of(path)[-1]
+    with closing(FileLog(path)) as log:
+        log.follow()
+        assert kept_ordinals(log.index, plan)
+        with pytest.raises(ValueError, match="no list of runs"):
+            kept_ordinals(log.index, {key: value for key, value in plan.items() if key != "native"})
 
 
 async def test_a_rewind_into_what_an_item_stands_for_leaves_it_to_our_own_engine(tmp_path: Path) -> None:
