@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_305, "tests": 30_052}
-MOST_FILES = {PACKAGE: 299, "tests": 424}
+MOST_STATEMENTS = {PACKAGE: 23_305, "tests": 30_070}
+MOST_FILES = {PACKAGE: 299, "tests": 425}
 
 
 def statements_in(source: Path) -> int:

@@ -243,6 +243,21 @@ async def test_no_request_waits_for_an_item(tmp_path: Path) -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
+async def test_an_item_for_a_history_that_changed_meanwhile_is_not_shown(tmp_path: Path) -> None:
+    """It would bring back what was cleared."""
+    provider, host = ClaudeModule(), Events()
+    async with opened(tmp_path / "s.jsonl", host) as manager:
+        provider.gate = asyncio.Event()
+        while not provider.compacted:
+            await turn(manager, provider)
+        await manager.clear()
+        provider.gate.set()
+        for _ in range(3):
+            assert item_of(await turn(manager, provider, "after ")) is None
+        assert host.reasons == ["the history or its plan changed before the item arrived"]
+    assert not provider.refusals
+
+
 async def test_a_timeout_is_a_fallback(tmp_path: Path) -> None:
     """The event says how long was waited."""
     provider, host = ClaudeModule(), Events()
