@@ -92,6 +92,7 @@ def test_the_program_prints_a_table_and_writes_json(tmp_path, capsys, monkeypatc
         "sliding",
         "truncate",
         "summarize",
+        "native",
         "sliding_window",
         "importance",
     ]
