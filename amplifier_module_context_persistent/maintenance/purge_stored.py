@@ -18,6 +18,7 @@ from ..log.location import Location, location_of, parse_location, split_location
 from ..log.open import not_there
 from ..log.postgres.new_log import NewStoredLog
 from ..log.postgres.reader import PostgresReader
+from ..log.postgres.rows import Head
 from ..log.record import MAX_RECORD_BYTES, encode_control
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import ChainedLines, Rewrite, check_written
@@ -33,7 +34,7 @@ def plan_stored_purge(location: str, purge: Purge) -> PurgeCounts:
         PurgeError: this log cannot be purged so.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    with _opened(parse_location(location)) as reader:
+    with _opened(parse_location(location)) as (reader, _):
         counts = _begin(reader, purge)
         if not purge.is_torn_only:
             Rewrite(reader, purge, counts, lambda _body: None, lambda _line: None, time="").run()
@@ -51,7 +52,7 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
     """
     parsed = parse_location(location)
     beside = location_of(split_location(location)[0], parsed.name + _BESIDE)
-    with _opened(parsed, lock_timeout_s) as reader:
+    with _opened(parsed, lock_timeout_s) as (reader, held):
         index, counts, written = reader.index, _begin(reader, purge), now()
         if purge.is_torn_only:
             return counts
@@ -62,8 +63,8 @@ def purge_stored(location: str, purge: Purge, *, now: Callable[[], str], lock_ti
                 rewrite.run()
             if counts.is_nothing:
                 return counts
-            end, held = reader.scanner.offset, reader.known()
-            reader.follow(new.connection, lock=True)
+            end = reader.scanner.offset
+            reader.take_in(new.connection, lock=True)
             if reader.index is not index:
                 raise PurgeError(_PURGED_MEANWHILE)
             rewrite.take_appended(reader.whole_lines(end))
@@ -86,13 +87,13 @@ def _refusing_other_purges() -> Iterator[None]:
 
 
 @contextmanager
-def _opened(location: Location, timeout_s: float = 10.0) -> Iterator[PostgresReader]:
+def _opened(location: Location, timeout_s: float = 10.0) -> Iterator[tuple[PostgresReader, Head]]:
     reader = PostgresReader(location, timeout_s=timeout_s, max_record_bytes=MAX_RECORD_BYTES, trusting=False)
     try:
-        reader.ask(reader.follow)
+        reader.follow()
         if reader.head is None:
             raise not_there(location.shown)
-        yield reader
+        yield reader, reader.head
     finally:
         reader.close()
 

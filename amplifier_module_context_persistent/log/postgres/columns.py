@@ -28,13 +28,6 @@ def scan_line(scanner: Scanner, line: bytes) -> None:
         scanner.feed(line + b"\n")
 
 
-def new_rows(lines: Sequence[bytes], after: Scanner) -> list[Row]:
-    """The rows of lines of our own, without LF, that are not stored yet; `after` stands where they begin, and stays."""
-    scanner = Scanner(after.max_record_bytes)
-    scanner.go_on(after)
-    return [row_of(line, scanner) for line in lines]
-
-
 def row_of(line: bytes, scanner: Scanner) -> Row:
     """The row of a line, without LF: it is scanned, after those that were taken before, since that says what it is."""
     at = scanner.offset

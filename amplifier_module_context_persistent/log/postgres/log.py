@@ -24,14 +24,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
-from ..base import LogDescription, Outcome, Prepare
+from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
-from ..index import Index
 from ..location import parse_location
-from ..read_back import parsed
-from ..record import MAX_RECORD_BYTES, Message, seal
+from ..record import MAX_RECORD_BYTES, seal
+from ..scanner import Scanner
 from . import rows
-from .columns import new_rows
+from .columns import row_of
 from .reader import PostgresReader
 from .rows import Head, Row
 from .server import FIRST_SHARE, PAUSE_S, ServerError, is_refusal
@@ -54,8 +53,8 @@ class _Sent:
     outcomes: list[Outcome]
 
 
-class PostgresLog:
-    """A log in a PostgreSQL database.
+class PostgresLog(PostgresReader):
+    """A log in a PostgreSQL database: what `PostgresReader` reads, and appends at its end.
 
     Args:
         location: `postgresql://…#NAME` or `service=… #NAME`; see `location`.
@@ -78,11 +77,8 @@ class PostgresLog:
         max_record_bytes: int = MAX_RECORD_BYTES,
         trusting: bool = True,
     ) -> None:
-        self._reader = PostgresReader(
-            parse_location(location),
-            timeout_s=lock_timeout_s,
-            max_record_bytes=max_record_bytes,
-            trusting=trusting,
+        super().__init__(
+            parse_location(location), timeout_s=lock_timeout_s, max_record_bytes=max_record_bytes, trusting=trusting
         )
         self._durable = durability == "fsync"
         self._sent: _Sent | None = None
@@ -91,56 +87,9 @@ class PostgresLog:
         """What an earlier append sent that ended without a verdict."""
 
     @property
-    def index(self) -> Index:
-        """The index of what is known; another object after the log was read anew."""
-        return self._reader.index
-
-    def describe(self) -> LogDescription:
-        """Describe the log as it was when last looked at."""
-        reader = self._reader
-        return LogDescription(
-            reader.shown, reader.head is not None, reader.scanner.offset, lost_messages=reader.lost_messages
-        )
-
-    @property
     def waits_for_storage(self) -> bool:
         """It waits for the server."""
         return True
-
-    def follow(self) -> None:
-        """Take in what others appended since.
-
-        Raises:
-            LogUnreadableError: the server cannot be asked, or the log was removed.
-        """
-        self._reader.ask(self._reader.follow)
-
-    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh, in the given order; what is no longer what was read is an error."""
-        return parsed(self.index, self._reader.lines(ordinals), self._reader.shown)
-
-    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines as they were written, without LF, in the given order."""
-        return self._reader.lines(ordinals)
-
-    def records(self) -> Iterator[bytes]:
-        """Give the line of every record that was taken in, oldest first, each with its LF."""
-        return (line.content + b"\n" for line in self._reader.whole_lines())
-
-    def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the file that this log was copied from, or would be, line by line."""
-        stored, end = self._reader.bytes, self._reader.scanner.offset
-        last = stored.starts[-1] if stored.lacks_newline() else end
-        yield from stored.lines(last)
-        yield from (line[:-1] for line in stored.lines(end, last))
-
-    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Let the server find the records, of some, whose lines may hold bytes."""
-        return self._reader.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
-
-    def close(self) -> None:
-        """Let the connection go and forget what was read; a later call opens the log again."""
-        self._reader.close()
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one statement; the whole of a reset is in one.
@@ -155,18 +104,17 @@ class PostgresLog:
             LogUnreadableError: the log cannot be read, or was removed.
         """
         if not wait:
-            raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self._reader.shown)
+            raise BlockingIOError(errno.EWOULDBLOCK, "a server is to be waited for", self.shown)
         return append_in_parts(batch, self._append_part, wait=wait)
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
         """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
-        reader = self._reader
-        end = time.monotonic() + reader.timeout_s
-        deadline = end - reader.timeout_s * (1 - FIRST_SHARE)
+        end = time.monotonic() + self.timeout_s
+        deadline = end - self.timeout_s * (1 - FIRST_SHARE)
         lock, self._sent = self._unresolved is not None, None
         while True:
             try:
-                with reader.server.connected(deadline) as connection:
+                with self._server.connected(deadline) as connection:
                     done = self._attempt(connection, batch, lock=lock)
                 if done is not None:
                     return done.outcomes
@@ -177,10 +125,10 @@ class PostgresLog:
     def _attempt(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
         """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
         connection.is_unreplicated = False  # type: ignore[attr-defined]
-        if self._reader.head is None:  # before the transaction, which may be rolled back: what is known of stays
-            self._reader.follow(connection, create=True)
+        if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
+            self.take_in(connection, create=True)
         if lock:
-            rows.begin(connection, limit_s=self._reader.timeout_s)
+            rows.begin(connection, limit_s=self.timeout_s)
         before, sent = self._sent, self._send(connection, batch, lock=lock)
         if lock:
             # a refused end of a transaction that only found it stored says nothing of what is stored
@@ -193,27 +141,26 @@ class PostgresLog:
         return sent
 
     def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _Sent | None:
-        reader = self._reader
         if lock:
-            reader.follow(connection, lock=True)
+            self.take_in(connection, lock=True)
         if self._sent is not None and self._is_stored(connection, self._sent):
             return self._sent
         self._sent = None
-        part = prepare_part(batch, self.index, reader.max_record_bytes)
+        part = prepare_part(batch, self.index, self.max_record_bytes)
         if not part.bodies and not lock:  # no statement will say whether the log is still as known: look
-            reader.follow(connection)
-            part = prepare_part(batch, self.index, reader.max_record_bytes)
-        known, lines, seed = reader.known(), list[bytes](), reader.scanner.seed
+            self.take_in(connection)
+            part = prepare_part(batch, self.index, self.max_record_bytes)
+        known, new, scanner = self._known(), list[Row](), Scanner(self.max_record_bytes)
+        scanner.go_on(self.scanner)
         for body in part.bodies:
-            line, seed = seal(body, seed)
-            lines.append(line[:-1])
-        new, schema = new_rows(lines, reader.scanner), reader.location.schema
+            line, _ = seal(body, scanner.seed)
+            new.append(row_of(line[:-1], scanner))
         sent = _Sent(known, new, part.outcomes(len(self.index)))
         if not new:
             return sent
         self._sent = sent
         with self._forgetting_refused():
-            if rows.append(connection, schema, known, new, durable=self._durable):
+            if rows.append(connection, self.location.schema, known, new, durable=self._durable):
                 return sent
         self._sent = None
         return None
@@ -234,12 +181,12 @@ class PostgresLog:
         Raises:
             LogFailedError: nobody knows, since the log was purged.
         """
-        reader, first = self._reader, sent.after.head
-        if reader.known().generation != sent.after.generation:
+        first = sent.after.head
+        if self._known().generation != sent.after.generation:
             reason = "the log was purged before it was known whether this is stored"
-            raise LogFailedError(errno.EIO, reason, reader.shown)
+            raise LogFailedError(errno.EIO, reason, self.shown)
         stop = first + len(sent.rows)
-        found = rows.read_lines(connection, reader.location.schema, sent.after.log_id, first, stop)
+        found = rows.read_lines(connection, self.location.schema, sent.after.log_id, first, stop)
         return list(found) == [row.line for row in sent.rows]
 
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _Sent) -> None:
@@ -247,16 +194,15 @@ class PostgresLog:
 
         That one is settled once the log has moved on: before, the server may still be about to store it.
         """
-        reader = self._reader
         if self._unresolved is not None and sent.rows:
             try:
                 became = "is stored" if self._is_stored(connection, self._unresolved) else "was not stored"
             except LogFailedError:
                 became = "may have been stored: the log was purged since"
-            logger.warning("%s: the append that ended without an answer %s", reader.shown, became)
+            logger.warning("%s: the append that ended without an answer %s", self.shown, became)
             self._unresolved = None
-        if sent.rows and reader.lines_known == sent.after.head:
-            reader.take_stored(sent.rows)
+        if sent.rows and self._lines_known == sent.after.head:
+            self._take_stored(sent.rows)
         self._sent = None
 
     def _after_failure(self, error: ServerError, end: float) -> None:
@@ -266,7 +212,7 @@ class PostgresLog:
             AppendError: the server refused what was sent, or nothing was sent until the deadline.
             LogFailedError: the deadline passed, and nobody knows whether it is stored.
         """
-        shown = self._reader.shown
+        shown = self.shown
         refused = error.is_refusal and error.sqlstate not in _RETRIED
         if not refused and time.monotonic() < end:
             time.sleep(PAUSE_S)

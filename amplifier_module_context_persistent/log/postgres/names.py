@@ -120,7 +120,8 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
         statement = f"""
             insert into {location.schema}.glance (log_id, size, told, line)
             select log.log_id, log.size, new.told, (
-                       select seq from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)
+                       select seq from {location.schema}.record
+                        where record.log_id = log.log_id and record.at = new.at order by seq limit 1)
               from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
               join {location.schema}.log on log.name = new.name and log.size = new.size
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line

@@ -15,14 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError
-from ..index import Index
 from ..location import parse_location
 from ..record import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of
 from .rows import Head
-from .server import PAUSE_S, ServerError, using
+from .server import ServerError, using
 
 if TYPE_CHECKING:
     import psycopg
@@ -46,21 +45,15 @@ class NewStoredLog:
 
     def __init__(self, location: str, *, timeout_s: float = 10.0, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self.location, self._timeout_s = parse_location(location), timeout_s
+        self.path = self.location.shown
+        """Its location, without a password."""
         self._scanner = Scanner(max_record_bytes)
+        self.index = self._scanner.index
+        """What a reader finds in the lines that were stored."""
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._count = 0
         self._digest = hashlib.sha256()
         self._lacks_newline = False
-
-    @property
-    def path(self) -> str:
-        """Its location, without a password."""
-        return self.location.shown
-
-    @property
-    def index(self) -> Index:
-        """What a reader finds in the lines that were stored."""
-        return self._scanner.index
 
     def __enter__(self) -> NewStoredLog:
         with ExitStack() as stack:
@@ -93,7 +86,8 @@ class NewStoredLog:
     def write(self, line: bytes) -> None:
         """Add a line; only the last one may lack its LF."""
         self._lacks_newline = not line.endswith(b"\n")
-        self._waiting.append(line if self._lacks_newline else line[:-1])
+        self._waiting.append(content := line if self._lacks_newline else line[:-1])
+        self._digest.update(b"%d:" % len(content) + content)
         self._waiting_bytes += len(line)
         if len(self._waiting) >= _BLOCK_ROWS or self._waiting_bytes >= _BLOCK_BYTES:
             self.flush()
@@ -106,8 +100,6 @@ class NewStoredLog:
             new[-1] = replace(new[-1], columns=last._replace(flags=last.flags | rows.NO_NEWLINE))
         if new:
             rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
-        for line in self._waiting:
-            self._digest.update(b"%d:" % len(line) + line)
         self._count += len(new)
         self._waiting, self._waiting_bytes = [], 0
 
@@ -162,18 +154,17 @@ class NewStoredLog:
 
     def _was_done(self, name: str) -> bool:
         """Whether the log that has the name is ours."""
-        end = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                with self._server.connected(end) as connection:
-                    rows.begin(connection, limit_s=self._timeout_s)
-                    head = rows.read_head(connection, self.location.schema, name, lock=True)
-                    return head is not None and head.log_id == self._log_id
-            except ServerError as error:
-                if time.monotonic() >= end:
-                    reason = f"the server did not say whether it is done ({error}); look before trying again"
-                    raise LogFailedError(errno.EIO, reason, self.location.shown) from error
-            time.sleep(PAUSE_S)
+
+        def is_ours(connection: psycopg.Connection[Any]) -> bool:
+            rows.begin(connection, limit_s=self._timeout_s)
+            head = rows.read_head(connection, self.location.schema, name, lock=True)
+            return head is not None and head.log_id == self._log_id
+
+        try:
+            return self._server.ask(is_ours, self._timeout_s)
+        except ServerError as error:
+            reason = f"the server did not say whether it is done ({error}); look before trying again"
+            raise LogFailedError(errno.EIO, reason, self.location.shown) from error
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:

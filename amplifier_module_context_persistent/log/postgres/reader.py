@@ -11,23 +11,24 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
+from ..base import LogDescription
 from ..format_version import check_readable
 from ..index import Index
 from ..location import Location
-from ..read_back import NumberedLine, checked, numbered_lines
+from ..read_back import NumberedLine, checked, numbered_lines, parsed
 from ..reader import count_lost
+from ..record import Message
 from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
-from .server import FIRST_SHARE, PAUSE_S, Server, ServerError, give_back, take_server
+from .server import Server, ServerError, give_back, take_server
 
 if TYPE_CHECKING:
     import psycopg
@@ -42,7 +43,7 @@ _MOST_ROWS = 10_000  # of the columns of so many are read at once
 
 
 class PostgresReader:
-    """What is known of a log in PostgreSQL.
+    """Reads a log in PostgreSQL.
 
     Args:
         location: the server, the schema and the name of the log.
@@ -63,7 +64,7 @@ class PostgresReader:
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
-        self._server: Server | None = None
+        self._taken: Server | None = None
         self._trusting = trusting
         self._was_removed = False
         """Whether it was there and is gone: then nobody begins it anew before it is closed."""
@@ -73,8 +74,7 @@ class PostgresReader:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.bytes = RowBytes(self.location, self.ask, lambda: self.known().log_id)
-        self._last_line = b""
+        self.bytes = RowBytes(self.location, self._ask, lambda: self._known().log_id)
         self._reading: Head | None = None
         """The row of the log that is being read, whose lines a purge may delete meanwhile."""
 
@@ -84,18 +84,18 @@ class PostgresReader:
         return self.scanner.index
 
     @property
-    def lines_known(self) -> int:
+    def _lines_known(self) -> int:
         """How many lines were taken in."""
         return len(self.bytes.starts)
 
     @property
-    def server(self) -> Server:
-        """The shared connection; another one after a fork of the process."""
-        if self._server is None or self._server.pid != os.getpid():
-            self._server = take_server(self.location)
-        return self._server
+    def _server(self) -> Server:
+        """The connections of this process; others after a fork."""
+        if self._taken is None or self._taken.pid != os.getpid():
+            self._taken = take_server(self.location)
+        return self._taken
 
-    def known(self) -> Head:
+    def _known(self) -> Head:
         """The log's row.
 
         Raises:
@@ -105,34 +105,40 @@ class PostgresReader:
             raise LogUnreadableError(errno.ENOENT, "there is no such log", self.shown)
         return self.head
 
+    def describe(self) -> LogDescription:
+        """Describe the log as it was when last looked at."""
+        return LogDescription(self.shown, self.head is not None, self.scanner.offset, lost_messages=self.lost_messages)
+
     def close(self) -> None:
-        """Let the connection go and forget what was read."""
-        server, self._server = self._server, None
+        """Let the connection go and forget what was read; a later call opens the log again."""
+        server, self._taken = self._taken, None
         if server is not None:
             give_back(server)
         self._was_removed = False
         self._forget()
 
-    def ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Call a function that only reads; a broken connection is made anew until the deadline.
+    def _ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Call a function that only reads.
 
         Raises:
             LogUnreadableError: the server cannot be asked, or refuses.
         """
-        end = time.monotonic() + self.timeout_s
-        deadline = end - self.timeout_s * (1 - FIRST_SHARE)
-        while True:
-            try:
-                with self.server.connected(deadline) as connection:
-                    return function(connection)
-            except ServerError as error:
-                if error.is_refusal or time.monotonic() >= end:
-                    reason = f"the log cannot be read from the server: {error}"
-                    raise LogUnreadableError(errno.EIO, reason, self.shown) from error
-            time.sleep(PAUSE_S)
-            deadline = end
+        try:
+            return self._server.ask(function, self.timeout_s)
+        except ServerError as error:
+            raise LogUnreadableError(
+                errno.EIO, f"the log cannot be read from the server: {error}", self.shown
+            ) from error
 
-    def follow(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
+    def follow(self) -> None:
+        """Take in what others appended since.
+
+        Raises:
+            LogUnreadableError: the server cannot be asked, or the log was removed.
+        """
+        self._ask(self.take_in)
+
+    def take_in(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
         """Take in what is new; a log that is purged while it is read is read anew.
 
         Args:
@@ -145,15 +151,15 @@ class PostgresReader:
         """
         for _ in range(_MOST_PURGES):
             try:
-                return self._follow(connection, create=create, lock=lock)
+                return self._take_in(connection, create=create, lock=lock)
             except LogUnreadableError:
                 head = rows.read_head(connection, self.location.schema, self.location.name)
                 if head is None or self._reading is None or head.log_id == self._reading.log_id:
                     raise
                 self._forget()
-        return self._follow(connection, create=create, lock=lock)
+        return self._take_in(connection, create=create, lock=lock)
 
-    def _follow(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
+    def _take_in(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
         schema = self.location.schema
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
         if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
@@ -176,12 +182,12 @@ class PostgresReader:
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
-        while self._trusting and head.head - self.lines_known > _FEW_ROWS:
-            stop = min(head.head, self.lines_known + _MOST_ROWS)
-            if not self._take_columns(connection, head.log_id, self.lines_known, stop):
+        while self._trusting and head.head - self._lines_known > _FEW_ROWS:
+            stop = min(head.head, self._lines_known + _MOST_ROWS)
+            if not self._take_columns(connection, head.log_id, self._lines_known, stop):
                 break
-        while self.lines_known < head.head:
-            self._take(self.bytes.block(connection, schema, head.log_id, self.lines_known, head.head))
+        while self._lines_known < head.head:
+            self._take(self.bytes.block(connection, schema, head.log_id, self._lines_known, head.head))
         self.head = head
         check_readable(self.index, self.shown)
         if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
@@ -193,27 +199,24 @@ class PostgresReader:
         for line in lines:
             self.bytes.starts.append(self.scanner.offset)
             scan_line(self.scanner, line)
-        self._last_line = lines[-1]
-        self.bytes.keep(dict(enumerate(lines, self.lines_known - len(lines))))
+        self.bytes.keep(dict(enumerate(lines, self._lines_known - len(lines))))
 
     def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
         """Take in rows by their columns; False, and nothing done, if these do not fit together."""
         columns = rows.read_columns(connection, self.location.schema, log_id, start, stop)
-        wanted = [*lines_to_read(columns), stop - start - 1]
+        wanted = lines_to_read(columns)
         lines = rows.read_chosen(connection, self.location.schema, log_id, [start + place for place in wanted])
-        if len(columns) < stop - start or any(start + place not in lines for place in wanted):
+        if len(columns) < stop - start or len(lines) < len(wanted):
             return False
-        self._last_line = lines[stop - 1]
-        self._take_rows(columns, {place: lines[start + place] for place in wanted[:-1]})
+        self._take_rows(columns, {place: lines[start + place] for place in wanted})
         return True
 
-    def take_stored(self, new: Sequence[Row]) -> None:
+    def _take_stored(self, new: Sequence[Row]) -> None:
         """Take in rows of our own that were stored after what is known."""
         columns = [row.columns for row in new]
-        self.bytes.keep({number: row.line for number, row in enumerate(new, self.lines_known)})
+        self.bytes.keep({number: row.line for number, row in enumerate(new, self._lines_known)})
         self._take_rows(columns, {place: new[place].line for place in lines_to_read(columns)})
-        self._last_line = new[-1].line
-        self.head = self.known().after(new)
+        self.head = self._known().after(new)
 
     def _take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
         """Take in rows that stand in the log after what is known, with the lines of some, by their places."""
@@ -234,14 +237,32 @@ class PostgresReader:
                 self._forget()
             raise
 
+    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
+        """Parse records afresh, in the given order; what is no longer what was read is an error."""
+        return parsed(self.index, self.lines(ordinals), self.shown)
+
+    def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Let the server find the records, of some, whose lines may hold bytes."""
+        return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
+
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
         """Give the lines that were taken in, from an offset on, in their order."""
         return numbered_lines(self.bytes.lines(self.scanner.offset, start), start)
 
+    def records(self) -> Iterator[bytes]:
+        """Give the line of every record that was taken in, oldest first, each with its LF."""
+        return (line.content + b"\n" for line in self.whole_lines())
+
+    def stored_bytes(self) -> Iterator[bytes]:
+        """Give the bytes of the file that this log was copied from, or would be, line by line."""
+        last = self.bytes.starts[-1] if self.bytes.lacks_newline() else self.scanner.offset
+        yield from self.bytes.lines(last)
+        yield from (line[:-1] for line in self.bytes.lines(self.scanner.offset, last))
+
     def _continues(self, connection: psycopg.Connection[Any], head: Head) -> bool:
         """Whether a log still holds what is known of it."""
         if self.head is None or not self.head.head:
-            return self.lines_known == 0
+            return self._lines_known == 0
         last = self.head.head - 1
-        found = rows.read_block(connection, self.location.schema, head.log_id, last, last + 1)
-        return head.head > last and found == [self._last_line]
+        found = rows.read_columns(connection, self.location.schema, head.log_id, last, last + 1)
+        return head.head > last and [row.crc for row in found] == [self.head.crc]

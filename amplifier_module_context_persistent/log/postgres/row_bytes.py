@@ -110,4 +110,5 @@ class RowBytes:
 
     def lacks_newline(self) -> bool:
         """Whether the last line had no LF in the file that it was copied from."""
-        return bool(self.starts) and bool(self._query(rows.has_no_newline, len(self.starts) - 1))
+        last = len(self.starts) - 1
+        return any(row.flags & rows.NO_NEWLINE for row in self._query(rows.read_columns, last, last + 1))

@@ -86,10 +86,10 @@ class Head:
 def begin(connection: Connection, *, limit_s: float) -> None:
     """Begin a transaction that ends by itself, should this process vanish or wait for another one for ever."""
     connection.execute(b"begin")
-    limit = f"{round(1000 * limit_s) + 1000}ms"
     connection.execute(
-        b"select set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
-        [limit, limit],
+        b"select set_config(name, %s, true)"
+        b" from unnest(array['lock_timeout', 'idle_in_transaction_session_timeout']) as limits (name)",
+        [f"{round(1000 * limit_s) + 1000}ms"],
     )
 
 
@@ -183,13 +183,6 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
     """
     found = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall()
     return [line for number, (line, seq) in enumerate(found, start) if seq == number]
-
-
-def has_no_newline(connection: Connection, schema: str, log_id: int, number: int) -> bool:
-    """Whether the line with a number was copied from a file in which it had no LF."""
-    statement = f"select flags from {schema}.record where log_id = %s and seq = %s"
-    row = connection.execute(statement.encode(), [log_id, number]).fetchone()
-    return row is not None and bool(row[0] & NO_NEWLINE)
 
 
 def read_lines(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> Iterator[bytes]:

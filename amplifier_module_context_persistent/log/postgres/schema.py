@@ -54,7 +54,7 @@ create table if not exists {s}.record (
     id_hash bigint not null,
     length bigint not null,
     line bytea not null,
-    primary key (log_id, seq) include (at, kind, crc, role, flags, id_hash, length)
+    primary key (log_id, seq) include (crc, id_hash, length, kind, role, flags)
 );
 create table if not exists {s}.glance (
     log_id bigint primary key references {s}.log on delete cascade,

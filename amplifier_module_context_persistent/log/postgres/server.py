@@ -16,10 +16,10 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
 from ..location import Location
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import psycopg
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MOST_CONNECTIONS = 6
 """For each location and process."""
@@ -68,10 +70,6 @@ _NO_PREPARED_STATEMENT = "26000"
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
-class DeadlineError(Exception):
-    """The server did not answer in time; what was sent may still be done."""
-
-
 class ServerError(Exception):
     """What came in place of an answer.
 
@@ -101,14 +99,14 @@ def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any
     """Pass a wait for the server on, and end it at `deadline` (of `time.monotonic`).
 
     Raises:
-        DeadlineError: the deadline passed first.
+        TimeoutError: the deadline passed first.
     """
     try:
         wanted = next(generator)
         while True:
             ready = yield wanted
             if time.monotonic() > deadline:
-                raise DeadlineError
+                raise TimeoutError
             wanted = generator.send(ready)
     except StopIteration as done:
         return done.value
@@ -164,12 +162,30 @@ class Server:
         finally:
             self._slots.release()
 
+    def ask(self, function: Callable[[psycopg.Connection[Any]], T], limit_s: float) -> T:
+        """Call a function that only reads; a broken connection is made anew until the time is over.
+
+        Raises:
+            ServerError: the server refused, or did not answer.
+        """
+        end = time.monotonic() + limit_s
+        deadline = end - limit_s * (1 - FIRST_SHARE)
+        while True:
+            try:
+                with self.connected(deadline) as connection:
+                    return function(connection)
+            except ServerError as error:
+                if error.is_refusal or time.monotonic() >= end:
+                    raise
+            time.sleep(PAUSE_S)
+            deadline = end
+
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
         """Turn what goes wrong on a connection into a `ServerError`; one of which nobody knows is closed."""
         try:
             yield
-        except DeadlineError as error:
+        except TimeoutError as error:
             raise ServerError(f"it did not answer in time{self._give_up(connection)}") from error
         except Exception as error:
             if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
@@ -205,7 +221,7 @@ class Server:
         connection.deadline = now + max(0.0, deadline - now) / 3
         try:
             connection.execute(b"select 1")
-        except (DeadlineError, _import_psycopg().Error):
+        except (TimeoutError, _import_psycopg().Error):
             connection.pgconn.finish()
             return False
         return True
