@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -130,6 +131,8 @@ class CuttingProxy:
     """Called before the client learns that it was cut."""
     accepted: int = 0
     """Connections that clients made."""
+    delay_s: float = 0.0
+    """By which an answer comes later, as from a server far away or one that waits for its disk."""
 
     def __post_init__(self) -> None:
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -188,4 +191,6 @@ class CuttingProxy:
                         self.cut_after = limit - len(data)
                     elif limit is not None:
                         self.cut_answers_after = limit - len(data)
+                    if ready is server and self.delay_s:
+                        time.sleep(self.delay_s)
                     other.sendall(data)

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MOST_CONNECTIONS = 6
+MOST_CONNECTIONS = 8
 """For each location and process."""
 
 FIRST_SHARE = 1 / 3
