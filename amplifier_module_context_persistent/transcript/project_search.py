@@ -188,9 +188,10 @@ def may_match_there(sessions: Sequence[SessionFile], storage: str, pattern: Patt
     """
     from ..log.postgres.names import logs_with_word  # its driver is an extra
 
-    if not (word := word_of_matches(pattern)):
+    word, ignores_case = word_of_matches(pattern)
+    if not word:
         return list(sessions)
-    names = logs_with_word(storage, word, ESCAPED)
+    names = logs_with_word(storage, word, ESCAPED, ignores_case=ignores_case)
     return [session for session in sessions if stored_name(str(session.path)) in names]
 
 

@@ -130,13 +130,23 @@ def search(
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
     """Words in lower case that the line of a call holds if the call matches as text; none crosses a JSON boundary."""
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
-    words = {word.lower() for term in terms for word in _WORD.findall(term.needle)}
-    return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word not in b"infinity"]
+    return [word.lower() for term in terms for word in _lasting_words(term.needle)]
 
 
-def word_of_matches(pattern: Pattern | AllWords) -> bytes:
-    """A word in lower case that the line of every match holds, in some case, unless it holds `ESCAPED`; else empty."""
-    return max(_words_of(pattern), key=len, default=b"") if pattern.needle else b""
+def _lasting_words(needle: bytes) -> list[bytes]:
+    """The words of some bytes but for what JSON may write in another way."""
+    words = set(_WORD.findall(needle))
+    return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word.lower() not in b"infinity"]
+
+
+def word_of_matches(pattern: Pattern | AllWords) -> tuple[bytes, bool]:
+    """A word that the line of every match holds, unless it holds `ESCAPED`, or an empty one; and whether in any case.
+
+    One in any case is given in small letters.
+    """
+    if isinstance(pattern, Pattern) and not pattern.ignores_case:
+        return max(_lasting_words(pattern.needle), key=len, default=b""), False
+    return max(_words_of(pattern), key=len, default=b"") if pattern.needle else b"", True
 
 
 def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:

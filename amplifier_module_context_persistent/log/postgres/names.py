@@ -61,37 +61,28 @@ def stored_logs(storage: str, project: str | None = None) -> list[tuple[str, flo
         return connection.execute(statement.encode(), [beginning, beginning]).fetchall()
 
 
-def logs_with_word(storage: str, word: bytes, unless: bytes) -> set[str]:
-    """The names of the logs of which a message holds a word of small ASCII letters, in any case, or the bytes `unless`.
+def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
+    """The names of the logs of which a message holds a word of ASCII letters, or the bytes `unless`.
 
     And of those with a line that is no message of which the columns say all. The server reads all lines there are, with
-    as many processes as it gives to one question.
+    as many processes as it gives to one question. With `ignores_case` the word is in small letters, and it takes twice
+    as long.
 
     Raises:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked.
     """
+    asked, line = rows.compared("%b::bytea", ignores_case=ignores_case)
     with _asking(storage, SEARCH_S) as (connection, location):
-        from psycopg.errors import CharacterNotInRepertoire
-
-        try:
-            return _logs_with_word(connection, location.schema, "convert_from(line, 'SQL_ASCII')", word, unless)
-        except CharacterNotInRepertoire:  # a line is no text in the database's encoding: escaped, it is; that is slow
-            return _logs_with_word(connection, location.schema, "encode(line, 'escape')", word, unless)
-
-
-def _logs_with_word(
-    connection: psycopg.Connection[Any], schema: str, text: str, word: bytes, unless: bytes
-) -> set[str]:
-    statement = f"""
-        with found as materialized (  -- so that several processes of the server may share the work
-            select distinct log_id from {schema}.record
-             where kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
-                   position(%s::text in lower({text} collate "C")) > 0 or position(%b::bytea in line) > 0)
-        )
-        select name from found join {schema}.log using (log_id)
-    """
-    return {name for (name,) in connection.execute(statement.encode(), [word.decode("ascii"), unless]).fetchall()}
+        statement = f"""
+            with found as materialized (  -- so that several processes of the server may share the work
+                select distinct log_id from {location.schema}.record
+                 where kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
+                       position({asked} in {line}) > 0 or position(%b::bytea in line) > 0)
+            )
+            select name from found join {location.schema}.log using (log_id)
+        """
+        return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
 
 
 def kept_glances(storage: str) -> dict[str, tuple[str, bytes]]:

@@ -211,14 +211,8 @@ def read_chosen(connection: Connection, schema: str, log_id: int, numbers: Seque
 def find_bytes(
     connection: Connection, schema: str, log_id: int, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
 ) -> set[int]:
-    """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others.
-
-    With `ignores_case` both are compared in the server's notation of ASCII characters only. That keeps every line that
-    holds the bytes, and now and then one that does not.
-    """
-    asked, line = "%(needle)b::bytea", "line"
-    if ignores_case:
-        asked, line = (f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, line))
+    """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others."""
+    asked, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
     escaped = "" if needle.isascii() else " or position(%(mark)b::bytea in line) > 0"
     statement = f"""
         select seq from {schema}.record
@@ -226,3 +220,14 @@ def find_bytes(
     """
     values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
+
+
+def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
+    """Bytes that are asked for, and a line, as they are compared.
+
+    With `ignores_case` both are in the server's notation of ASCII characters only. That keeps every line that holds the
+    bytes, and now and then one that does not.
+    """
+    if not ignores_case:
+        return asked, "line"
+    return tuple(f"""lower(encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]

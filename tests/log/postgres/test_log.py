@@ -185,18 +185,21 @@ def test_a_column_that_is_not_what_its_line_says_is_found(server: TestServer, lo
     assert [found.kind for found in report.damage] == ["columns"]
 
 
-def test_a_line_that_is_no_text_ends_no_search(server: TestServer, location: str) -> None:
-    """The server finds the logs with a word, in any case, whatever bytes somebody put into a line."""
+@pytest.mark.parametrize("is_text", [True, False], ids=["text", "no text"])
+def test_the_server_finds_the_logs_with_a_word(server: TestServer, location: str, is_text: bool) -> None:
+    """In any case or as it is written, whatever bytes somebody put into a line."""
     log = PostgresLog(location)
     append(log, 1, 2)
     append_bodies(log, body(3, text="a Zyzzyva"))
     log.close()
     storage, name = split_location(location)
-    assert logs_with_word(storage, b"zyzzyva", b"nowhere") == {name}
-    assert logs_with_word(storage, b"missing", b"nowhere") == set()
-    server.execute(f"update {schema_of(location)}.record set line = line || '\\xff00'::bytea where seq = 0")
-    assert logs_with_word(storage, b"zyzzyva", b"nowhere") == {name}
-    assert logs_with_word(storage, b"missing", b"nowhere") == set()
+    if not is_text:
+        server.execute(f"update {schema_of(location)}.record set line = line || '\\xff00'::bytea where seq = 0")
+    assert logs_with_word(storage, b"zyzzyva", b"nowhere", ignores_case=True) == {name}
+    assert logs_with_word(storage, b"missing", b"nowhere", ignores_case=True) == set()
+    assert logs_with_word(storage, b"Zyzzyva", b"nowhere", ignores_case=False) == {name}
+    assert logs_with_word(storage, b"zyzzyva", b"nowhere", ignores_case=False) == set()
+    assert logs_with_word(storage, b"zyzzyva", b"Zyzz", ignores_case=False) == {name}
 
 
 def test_a_row_that_is_missing_is_found(server: TestServer, location: str) -> None:
