@@ -26,6 +26,7 @@ from ..view.wire import late_system_of
 from ..window.message_source import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
+from .kept_glance import keep_glance
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
 from .view_service import ViewService
@@ -157,6 +158,8 @@ class Store:
                 await self._commit.append(history.control(waiting), unstored=lambda: history.defer(*waiting))
             except LogError as error:
                 logger.warning("records that waited for the next append are not stored: %s", error)
+        if self._acknowledged:
+            await self._commit.run(keep_glance)
         await self._commit.close()
         if self._session is not None:
             self._session.requests.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli import list_
 from amplifier_module_context_persistent.cli import search as search_module
 from amplifier_module_context_persistent.log.location import location_of, parse_location, without_password
@@ -307,6 +308,20 @@ async def test_what_list_says_is_kept_in_the_database(storage: str, both: str, m
     assert run("purge", "s1", "--everything", "--yes", "--storage", both).exit_code == 0
     purged = listed()
     assert (len(opened), purged["messages"], purged["first_line"]) == (1, 0, "")
+
+
+async def test_a_session_that_closes_keeps_what_list_says_of_it(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first list opens nothing, and says what one says that looks."""
+    for session in ("one", "two"):
+        async with PersistentContextManager(storage=storage, session_id=session) as manager:
+            await manager.add_message({"role": "user", "content": f"Begin {session}."})
+    opened: list[str] = []
+    opens = overview.Transcript
+    monkeypatch.setattr(overview, "Transcript", lambda path, **how: opened.append(str(path)) or opens(path, **how))
+    kept = run("list", "--all", "--json", "--storage", storage).stdout
+    assert ("Begin one." in kept, "Begin two." in kept, opened) == (True, True, [])
+    assert run("list", "--all", "--json", "--no-catalogue", "--storage", storage).stdout == kept
+    assert len(opened) == 2
 
 
 @pytest.mark.parametrize(
