@@ -8,7 +8,7 @@ Rules of this package:
 
 Where things are done:
 - a message becomes a record: `record`, with `plain_json`; the kinds of control records: `record_kinds`;
-- callers that wait are written together and synced once: `group_commit`, which calls `file`; `file_writer` writes;
+- callers that wait are written together and synced once: `group_commit`, which calls `file`;
 - a torn tail is saved and cut: `torn_tail`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;

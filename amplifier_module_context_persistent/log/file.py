@@ -12,27 +12,27 @@ Rules:
   (on Linux a second sync after a failed one proves nothing: https://lwn.net/Articles/752063/).
 - A torn tail is saved aside and synced before it is cut.
 
-These classes block and are not safe for concurrent calls; `group_commit.GroupCommit` serialises calls to one of them.
+Its calls block and are not safe for concurrent use; `group_commit.GroupCommit` serialises them.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from ..errors import LogFailedError, LogUnreadableError
-from .base import LogDescription, Outcome, Prepare, Snapshots
+from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
+from .base import Outcome, Prepare, Snapshots
 from .batch import append_in_parts, prepare_part, reset_parts
-from .file_writer import FileWriter
-from .filesystem import FileSystem, check_can_sync, check_trust
+from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_read_only
 from .format_version import check_may_append
-from .index import Index
+from .index import TornTail
 from .lock import LogLock
-from .read_back import parsed
 from .reader import LogReader
-from .record import MAX_RECORD_BYTES, Message, seal
+from .record import MAX_RECORD_BYTES, seal
+from .torn_tail import save_torn_tail
 
 APPENDED_BYTES = 64 << 20
 """A snapshot is taken after so much was appended: a resume after SIGKILL scans at most that."""
@@ -40,8 +40,8 @@ CLOSE_BYTES = 64 << 10
 """Likewise as the log is closed."""
 
 
-class FileLog:
-    """A log in one file.
+class FileLog(LogReader):
+    """A log in one file: what `LogReader` reads, and appends at its end.
 
     Args:
         path: the file; its last component is never followed if it is a link.
@@ -62,23 +62,14 @@ class FileLog:
         max_record_bytes: int = MAX_RECORD_BYTES,
         snapshots: Snapshots | None = None,
     ) -> None:
-        self._reader = LogReader(
-            path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots
-        )
+        super().__init__(path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots)
         self._durable, self._lock_timeout_s = durability == "fsync", lock_timeout_s
-        self._writer = FileWriter(self._reader)
+        self._failure = ""
+        """Why the state of the file is unknown; empty as long as it is known."""
         self._checked: tuple[int, int] | None = None
         """The file whose owner was looked at; None as long as there was none."""
-
-    @property
-    def path(self) -> str:
-        """The file's absolute path."""
-        return self._reader.path
-
-    @property
-    def index(self) -> Index:
-        """The index of what is known; another object after the log was scanned anew."""
-        return self._reader.index
+        self._named: tuple[int, int] | None = None
+        """The file of which the directory entries that lead to it are on the disk."""
 
     @property
     def waits_for_storage(self) -> bool:
@@ -91,36 +82,16 @@ class FileLog:
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
-        if not self._writer.failure:
-            self._reader.follow()
+        if not self._failure:
+            super().follow()
             self._check_file()
-
-    def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh from their bytes, in the given order."""
-        return parsed(self.index, self.lines(ordinals), self.path)
-
-    def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines as they were written, without LF, in the given order."""
-        return self._reader.lines(ordinals)
-
-    def records(self) -> Iterator[bytes]:
-        """Give the line of every record, oldest first, each with its LF."""
-        return self._reader.records()
-
-    def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the file line by line, a torn tail too."""
-        return self._reader.stored_bytes()
-
-    def describe(self) -> LogDescription:
-        """Describe the log as it was when last looked at."""
-        return self._reader.describe()
 
     def close(self) -> None:
         """Close the file; `follow` and `append` open it anew, also after a failure."""
-        if not self._writer.failure:
-            self._reader.keep_snapshot(CLOSE_BYTES, waits=True)
-        self._reader.close()
-        self._writer = FileWriter(self._reader)
+        if not self._failure:
+            self._keep_snapshot(CLOSE_BYTES, waits=True)
+        super().close()
+        self._failure, self._named = "", None
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
@@ -139,96 +110,167 @@ class FileLog:
         """
         return append_in_parts(batch, self._append_part, wait=wait)
 
-    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
-        """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
-        log, writer = self._reader, self._writer
-        if failure := writer.failure:
-            raise LogFailedError(errno.EIO, f"{failure}; close() and initialize() read the log anew", self.path)
-        if not wait and log.file.fd is None:
-            raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
-        log.open()
-        self._check_file()
-        if self._durable and writer.unsynced_directories is None:
-            check_can_sync(self.path, exists=log.file.fd is not None)
-        if log.file.fd is None:
-            part = prepare_part(batch, self.index, log.max_record_bytes)
-            if not part.bodies:
-                return part.outcomes(0)
-            writer.create()
-        with LogLock(log, timeout_s=self._lock_timeout_s, wait=wait):
-            self._check_file()
-            index = self.index
-            check_may_append(index, self.path)
-            if torn := log.torn:
-                if not wait:
-                    raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
-                writer.repair(torn)
-            first = len(index)
-            part = prepare_part(batch, index, log.max_record_bytes)
-            if part.bodies:
-                self._write_records(part.bodies)
-            return part.outcomes(first)
-
     def repair(self) -> None:
         """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
 
         Raises:
             LogError: as `append`; nothing was removed that is not saved.
         """
-        log = self._reader
-        log.follow()
-        if log.file.fd is None:
+        self.follow()
+        if self.file.fd is None:
             raise LogUnreadableError(errno.ENOENT, "there is no log", self.path)
-        with LogLock(log, timeout_s=self._lock_timeout_s):
+        with LogLock(self, timeout_s=self._lock_timeout_s):
             check_may_append(self.index, self.path)
-            if torn := log.torn:
-                self._writer.repair(torn)
-            elif log.lacks_newline:
-                self._writer.write(b"\n")
+            if torn := self.torn:
+                self._cut(torn)
+            elif self.lacks_newline:
+                self._write(b"\n")
             else:
                 return
-            self._writer.sync()
-            log.take_in()
+            self._sync()
+            self.take_in()
+
+    def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
+        """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
+        if self._failure:
+            raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
+        if not wait and self.file.fd is None:
+            raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
+        self._open()
+        self._check_file()
+        if self._durable and self._named is None:
+            check_can_sync(self.path, exists=self.file.fd is not None)
+        if self.file.fd is None:
+            part = prepare_part(batch, self.index, self.max_record_bytes)
+            if not part.bodies:
+                return part.outcomes(0)
+            self._create()
+        with LogLock(self, timeout_s=self._lock_timeout_s, wait=wait):
+            check_may_append(self.index, self.path)
+            if torn := self.torn:
+                if not wait:
+                    raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be repaired first", self.path)
+                self._cut(torn)
+            first = len(self.index)
+            part = prepare_part(batch, self.index, self.max_record_bytes)
+            if part.bodies:
+                self._write_records(part.bodies)
+            return part.outcomes(first)
 
     def _check_file(self) -> None:
         """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
 
-        Its directory is synced with the next append: who put it there may have died before that.
-
         Raises:
             LogUnreadableError: it was there and is no more, or somebody else may have made it up.
         """
-        log, before = self._reader, self._checked
-        if log.file.fd is None:
-            if before is None:
+        if self.file.fd is None:
+            if self._checked is None:
                 return
             reason = "the log was removed since this session opened it; put it back, or begin a new session"
-            raise LogUnreadableError(errno.ENOENT, reason, log.path)
-        if log.file.identity == before:
+            raise LogUnreadableError(errno.ENOENT, reason, self.path)
+        if self.file.identity == self._checked:
             return
-        if status := log.file.opened_status:
+        if status := self.file.opened_status:
             try:
-                check_trust(status, log.path)
+                check_trust(status, self.path)
             except LogUnreadableError:
-                log.close()
+                self._let_go()
                 raise
-        self._checked = log.file.identity
-        if before is not None and self._writer.unsynced_directories is not None:
-            self._writer.unsynced_directories.append(os.path.dirname(self.path))
+        self._checked = self.file.identity
+
+    def _create(self) -> None:
+        """Create the log, and the directories that lead to it.
+
+        Raises:
+            LogCreateError: that cannot be done.
+            LogUnreadableError: it is there by now and cannot be read.
+        """
+        try:
+            make_directories(self.file.files, os.path.dirname(self.path))
+            self._open(create=True)
+        except LogUnreadableError:
+            raise
+        except OSError as error:
+            reason = f"no log can be created here: {error.strerror}"
+            raise LogCreateError(error.errno or errno.EIO, reason, self.path) from error
+        self._check_file()
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
-        log, writer, seed = self._reader, self._writer, self._reader.scanner.seed
-        lines: list[bytes] = []
+        seed, lines = self.scanner.seed, list[bytes]()
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
-        if log.lacks_newline:
+        if self.lacks_newline:
             lines[0] = b"\n" + lines[0]
         start = 0
         for stop in (*reset_parts(bodies), len(lines)) if self._durable else (len(lines),):
-            writer.write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
+            self._write(lines[start] if stop - start == 1 else b"".join(lines[start:stop]))
             if self._durable:
-                writer.sync()
+                self._sync()
             start = stop
-        log.take_written(b"".join(lines).removeprefix(b"\n"))
-        log.keep_snapshot(APPENDED_BYTES)
+        self._take_written(b"".join(lines).removeprefix(b"\n"))
+        self._keep_snapshot(APPENDED_BYTES)
+
+    def _write(self, data: bytes) -> None:
+        """Write at the end of the file: all or nothing.
+
+        Raises:
+            AppendError: the write was refused; the file is as it was.
+            LogFailedError: it was refused, and the file could not be cut back.
+        """
+        files, fd, before = self.file.files, self.file.descriptor, self.size
+        try:
+            written = files.write(fd, data)
+            if written == len(data):
+                return
+            error = OSError(errno.ENOSPC, f"no space left on the device: it took {written} of {len(data)} bytes")
+        except OSError as refused:
+            error = refused
+        try:
+            if files.fstat(fd).st_size != before:
+                files.truncate(fd, before)
+        except OSError as stuck:
+            self._fail(f"a write was refused ({error}) and the log could not be cut back ({stuck})", stuck)
+        is_read_only = error.errno == errno.EBADF  # a log that cannot be opened for writing is opened for reading
+        why = why_read_only(self.path) if is_read_only else error.strerror
+        reason = f"the write was refused ({why}); nothing was stored"
+        raise AppendError(error.errno or errno.EIO, reason, self.path) from error
+
+    def _sync(self) -> None:
+        """Bring what was written to the disk, and once for each file the directory entries that lead to it.
+
+        Raises:
+            LogFailedError: nobody knows what is there.
+        """
+        files = self.file.files
+        try:
+            files.sync(self.file.descriptor)
+            if self._named != self.file.identity:  # who put another file in its place may have died before that
+                for directory in reversed(directories_above(self.path)):
+                    files.sync_directory(directory)
+        except OSError as error:
+            self._fail(f"the sync failed ({error})", error)
+        self._named = self.file.identity
+
+    def _cut(self, torn: TornTail) -> None:
+        """Save the bytes after the last whole record aside, sync the copy, and cut them (I2).
+
+        Raises:
+            AppendError: they cannot be saved, so they were not cut.
+            LogFailedError: they cannot be cut.
+        """
+        files, fd = self.file.files, self.file.descriptor
+        try:
+            save_torn_tail(files, fd, self.path, torn)
+        except OSError as error:
+            reason = f"the torn tail at byte {torn.offset} could not be saved aside ({error.strerror})"
+            raise AppendError(error.errno or errno.EIO, f"{reason}; nothing was stored", self.path) from error
+        try:
+            files.truncate(fd, torn.offset)
+        except OSError as error:
+            self._fail(f"the torn tail could not be cut ({error})", error)
+        self._take_written(b"")
+
+    def _fail(self, reason: str, cause: OSError) -> NoReturn:
+        self._failure = f"the log has failed: {reason}; whether the last records are stored is unknown"
+        raise LogFailedError(cause.errno or errno.EIO, self._failure, self.path) from cause

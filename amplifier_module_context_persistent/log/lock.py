@@ -99,7 +99,7 @@ def _unlock(log: LogReader, lock: int) -> None:
         log.file.files.unlock(lock)
     except OSError:
         with contextlib.suppress(OSError):
-            log.close()
+            log.file.close()
 
 
 def _timeout(log: LogReader, timeout_s: float) -> LogError:

@@ -44,9 +44,6 @@ _END_BYTES = 32  # enough to hold a record's checksum
 class LogReader:
     """A log's file and its index.
 
-    15 public methods: eight of the contract, `whole_lines`, two that tell of the file's end (`torn`, `lacks_newline`),
-    and four for who writes (`open`, `take_in`, `take_written`, `keep_snapshot`).
-
     Args:
         path: the file; its last component is never followed if it is a link.
         files: the system calls, for tests to replace.
@@ -101,7 +98,7 @@ class LogReader:
         """Whether the last record is whole but for its LF."""
         return self.scanner.offset > self.size
 
-    def open(self, *, create: bool = False) -> bool:
+    def _open(self, *, create: bool = False) -> bool:
         """Open and scan the log if it is there, or create it; False if it is open.
 
         A process that forked opens anew: a lock belongs to the open file, which it shares with its parent.
@@ -111,7 +108,7 @@ class LogReader:
             OSError: it is not there and cannot be created.
         """
         if self._pid != os.getpid():
-            self.close()
+            self._let_go()
             self._pid = os.getpid()
         if self.file.fd is not None:
             return False
@@ -123,6 +120,9 @@ class LogReader:
 
     def close(self) -> None:
         """Close the file and forget what was read; `follow` opens it again."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._keeping is not None:
             self._keeping.join()
             self._keeping = None
@@ -139,11 +139,11 @@ class LogReader:
         Raises:
             LogUnreadableError: the log cannot be read, or was removed while it was open.
         """
-        if self.open() or self.take_in():
+        if self._open() or self.take_in():
             return
         logger.warning("%s was replaced; reading the new file", self.path)
-        self.close()
-        self.open()
+        self._let_go()
+        self._open()
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
         """Take in what the open file holds by now; False, and nothing done, if the path names another file.
@@ -168,7 +168,7 @@ class LogReader:
             self._load(None)
         return True
 
-    def take_written(self, lines: bytes) -> None:
+    def _take_written(self, lines: bytes) -> None:
         """Take note that the file ends with what is known and with lines, perhaps none, that were just written."""
         self.scanner.feed(lines)
         self.size = self.scanner.offset
@@ -206,7 +206,7 @@ class LogReader:
         torn_bytes = torn.torn_bytes if (torn := self.torn) else 0
         return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
 
-    def keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
+    def _keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
         """Have what is known kept, if at least so many bytes of it are not; on another thread, unless this one waits.
 
         Whatever fails is tried again only after as much was added once more.
@@ -262,7 +262,7 @@ class LogReader:
             restored = snapshots.load(self.file, self.max_record_bytes) if snapshots is not None else None
             self.size = self.file.size() if size is None else size
         except BaseException:
-            self.close()
+            self._let_go()
             raise
         if restored is not None and restored.offset <= self.size:
             self.scanner, self._is_restored = restored, True
@@ -282,7 +282,7 @@ class LogReader:
         if torn:
             told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
             logger.warning(told, self.path, torn.torn_bytes, torn.offset)
-        self.keep_snapshot(SCANNED_BYTES)
+        self._keep_snapshot(SCANNED_BYTES)
 
     def _scan_or_close(self) -> None:
         """Scan to the size known; after an error, a half-read log must not be taken for the whole."""
@@ -293,7 +293,7 @@ class LogReader:
             known = min(self.scanner.offset, self.size)
             self.known_end = self._end if known == self.size else self.file.before(known, _END_BYTES)
         except BaseException:
-            self.close()
+            self._let_go()
             raise
 
     def _goes_on(self, size: int) -> bool:

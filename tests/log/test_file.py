@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -266,14 +267,21 @@ def test_a_failed_read_at_opening_never_cuts_what_was_not_read(path: str, nth: i
     assert stored_numbers(path) == list(range(20_001))
 
 
-def test_a_log_that_may_only_be_read_refuses_appends_and_serves_reads(path: str) -> None:
-    """A refused write that left nothing behind does not make the log fail."""
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [(0, "may only read it; change its mode or owner"), (os.ST_RDONLY, "it lies on a read-only file system")],
+)
+def test_a_log_that_may_only_be_read_refuses_appends_and_serves_reads(
+    path: str, monkeypatch: pytest.MonkeyPatch, flags: int, told: str
+) -> None:
+    """A refused write that left nothing behind does not make the log fail; the words say what to do."""
     append(FileLog(path), 0)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
     files = FakeFiles()
     files.fail("open", code=errno.EACCES)
     log = FileLog(path, files=files)
     for _ in range(2):
-        with pytest.raises(AppendError):
+        with pytest.raises(AppendError, match=told):
             append(log, 1)
         assert numbers(log) == [0]
 

@@ -403,11 +403,13 @@ def test_a_huge_line_is_scanned_in_bounded_memory(path: str) -> None:
 def test_a_child_process_opens_its_own_file(path: str) -> None:
     """After a fork the child does not share its parent's open file, on which the lock lies."""
     write_file(path, b"".join(lines(2)))
-    reader = opened(path)
-    parent_fd = reader.file.descriptor
+    files = FakeFiles()
+    reader = opened(path, files=files)
+    parent_fd, opens = reader.file.descriptor, files.count("open_readonly")
 
     def child() -> bool:
-        return reader.open() and numbers(reader) == [0, 1]
+        reader.follow()
+        return files.count("open_readonly") == opens + 1 and numbers(reader) == [0, 1]
 
     assert in_a_fork(child)
     assert (reader.file.descriptor, numbers(reader)) == (parent_fd, [0, 1])
