@@ -26,16 +26,16 @@ from rich.console import Console
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.chart import svg
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
-from amplifier_module_context_persistent.cli.request_panel import RequestPanel
+from amplifier_module_context_persistent.cli.replay import RequestPanel
 from amplifier_module_context_persistent.cli.show import show_outline
 from amplifier_module_context_persistent.cli.view import show_difference
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
+from amplifier_module_context_persistent.replay.api import timeline
 from amplifier_module_context_persistent.replay.evidence import Session
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.replay.policies import CachedCounter
-from amplifier_module_context_persistent.replay.timeline import timeline
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.transcript.outline import outline

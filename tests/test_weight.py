@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_274, "tests": 30_024}
-MOST_FILES = {PACKAGE: 299, "tests": 424}
+MOST_STATEMENTS = {PACKAGE: 23_273, "tests": 30_024}
+MOST_FILES = {PACKAGE: 282, "tests": 424}
 
 
 def statements_in(source: Path) -> int:

@@ -1,4 +1,4 @@
-"""`context-persistent compact`: make the next plan now, see what it would take out, or go back to the one before.
+"""`context-persistent compact`, `hide` and `show-again`: change from outside what the model sees of a session.
 
 Exit codes: 0 done, or there was nothing to do; 2 nothing was done.
 """
@@ -10,7 +10,9 @@ import json
 import click
 
 from ..tokens.on_demand import named_counter
-from ..transfer.compact import Compacted, compact_session
+from ..transcript.transcript import Transcript
+from ..transfer.compact import Compacted, compact_session, hide_turn
+from .fork import turn_or_id
 from .session_argument import session_argument
 from .terminal import counted, say, unusable
 
@@ -63,3 +65,55 @@ def _show(done: Compacted) -> None:
 
 def _tokens(fewer: int) -> str:
     return f"{counted(abs(fewer), 'token')} {'fewer' if fewer >= 0 else 'more'}"
+
+
+_NEXT_PLAN = "the next plan; `compact` makes one now"
+
+
+class _TurnLast(click.Command):
+    """With `--last` the one argument is TURN; click would take it for the first, SESSION."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        if "--last" not in arguments:
+            return super().parse_args(context, arguments)
+        params, context.params["session"] = self.params, None
+        self.params = [one for one in params if one.name != "session"]
+        try:
+            return super().parse_args(context, arguments)
+        finally:
+            self.params = params
+
+
+@click.command(cls=_TurnLast)
+@session_argument
+@click.argument("turn", type=turn_or_id)
+@click.option("--reason", default="", help="Why; the log keeps it.")
+def hide(path: str, turn: int | str, *, reason: str) -> None:
+    """Keep TURN of SESSION out of what the model sees, from the next plan on.
+
+    TURN is a turn's number in `show --outline`, or the id of one of its messages. The whole turn goes, but for system
+    text and pins. History keeps it, and `search` and the model's `recall` find it. The turn in progress cannot be
+    hidden.
+    """
+    _set(path, turn, hidden=True, reason=reason)
+
+
+@click.command(cls=_TurnLast)
+@session_argument
+@click.argument("turn", type=turn_or_id)
+def show_again(path: str, turn: int | str) -> None:
+    """Show a hidden TURN of SESSION to the model again.
+
+    From the next plan on, as far as there is room.
+    """
+    _set(path, turn, hidden=False)
+
+
+def _set(path: str, turn: int | str, *, hidden: bool, reason: str = "") -> None:
+    with unusable(path):
+        Transcript(path).close()  # a log that is not there is no new one
+        is_new = hide_turn(path, turn, hidden=hidden, reason=reason)
+    if not is_new:
+        say(f"Nothing to do: turn {turn} is {'hidden' if hidden else 'shown'} already.")
+    else:
+        say(f"Turn {turn} {'is hidden from' if hidden else 'may be shown again in'} views from {_NEXT_PLAN}.")

@@ -10,8 +10,7 @@ import shlex
 
 import click
 
-from ..transfer.fork import Fork, fork_session
-from ..transfer.rewind import Rewind, rewind_session
+from ..transfer.fork import Fork, Rewind, fork_session, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .progress import progress
 from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument

@@ -9,7 +9,6 @@ from typing import Any
 
 from .elide import Cut
 from .message import Message, text_of
-from .reminder import REMINDER_PREFIX
 
 COMPACTION_SOURCE = "context-compaction"
 REPAIR_SOURCE = "context-repair"
@@ -140,3 +139,21 @@ def given_id(message: Mapping[str, Any]) -> str | None:
     """The message id that a message brings along."""
     message_id = metadata_of(message).get("message_id")
     return message_id if isinstance(message_id, str) and message_id else None
+
+
+REMINDER_PREFIX = "<system-reminder"
+_OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
+
+
+def as_reminder(message: Message) -> Message:
+    """A system message (in accepted form) as a user's message that says in its text what it is; a new object.
+
+    A text that is a reminder by itself is wrapped no second time.
+    """
+    content = message["content"]
+    if text_of(message).lstrip().startswith(REMINDER_PREFIX):
+        return {**message, "role": "user"}
+    if isinstance(content, str):
+        return {**message, "role": "user", "content": f"{_OPENS}\n{content}\n{_CLOSES}"}
+    opens, closes = ({"type": "text", "text": tag} for tag in (_OPENS, _CLOSES))
+    return {**message, "role": "user", "content": [opens, *content, closes]}

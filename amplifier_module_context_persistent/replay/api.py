@@ -13,26 +13,25 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from ..messages.message import Message
+from ..messages.metadata import instant_of, timestamp_of
 from ..tokens.counter import count_message, open_counter
-from ..transcript.session_rebuild import Rebuilder
 from ..transcript.sessions import SessionNameError, find_session
-from ..transcript.transcript import Progress, Transcript, Turn
-from ..transcript.view_rebuild import Noted, Rebuilt
-from .annotated_view import PastPositions, marker_of
-from .evidence import Session, far_evidence
+from ..transcript.transcript import Placed, Progress, Transcript, Turn
+from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
+from .evidence import Session, far_evidence, with_id
 from .measures import Measures, Played, Prices
 from .player import Player
 from .policies import CachedCounter, Chosen, PolicyError, policy_of
-from .stored_messages import StoredMessages
-from .visibility import Compacted, Marker, Marks, Run, lost
+from .visibility import Compacted, Marker, Marks, PastPositions, Run, lost, marker_of
 
 __all__ = [
     "Compacted",
@@ -326,3 +325,85 @@ def _against(seen: Seen, before: Seen | None, *, tokens_before: int | None = Non
     tokens_before = was if tokens_before is None else tokens_before
     compaction = lost(earlier, seen.marks, tokens_before=tokens_before, tokens_after=seen.tokens)
     return dataclasses.replace(seen, compaction=compaction)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened: a message was added, or a request was made (`seen`) when there were `place` of them."""
+
+    turn: int
+    place: int
+    at: datetime | None
+    placed: Placed | None = None
+    seen: Seen | None = None
+
+
+def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen] = ()) -> Iterator[Step]:
+    """Merge the messages of turns, which follow one another, with requests in the order of their positions.
+
+    A request comes before the message that answered it; those after the last message come at the end.
+    """
+    waiting = iter(seen)
+    request = next(waiting, None)
+    number = 0
+    for turn in turns:
+        number = turn.number
+        for position, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
+            while request is not None and request.place <= position:
+                yield Step(number, request.place, instant_of(request.time), seen=request)
+                request = next(waiting, None)
+            yield Step(number, position, instant_of(timestamp_of(placed.message)), placed=placed)
+    while request is not None:
+        yield Step(number, request.place, instant_of(request.time), seen=request)
+        request = next(waiting, None)
+
+
+class Pace:
+    """How long to wait before each step, so that a session is played as it happened.
+
+    Args:
+        speed: how many times faster.
+        max_pause_s: no pause is longer; None for no limit.
+    """
+
+    def __init__(self, speed: float = 1.0, max_pause_s: float | None = None) -> None:
+        self._speed, self._max_pause_s = speed, max_pause_s
+        self._before: datetime | None = None
+
+    def pause_s(self, step: Step) -> float:
+        """The pause before a step: the time since the message before; none before a request, which follows at once."""
+        before, at = self._before, step.at
+        if at is None or step.placed is None:
+            return 0.0
+        self._before = at if before is None else max(before, at)
+        passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0
+        return max(0.0, passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s))
+
+
+class StoredMessages(Sequence[Message]):
+    """The live messages of a transcript, each with an id, parsed afresh whenever it is asked for."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def __len__(self) -> int:
+        return len(self._transcript)
+
+    def __iter__(self) -> Iterator[Message]:
+        for position, message in enumerate(self._transcript.messages()):
+            yield with_id(self._transcript.path, position, message)
+
+    @overload
+    def __getitem__(self, position: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[Message]: ...
+
+    def __getitem__(self, position: int | slice) -> Message | list[Message]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        at = position if position >= 0 else len(self) + position
+        if not 0 <= at < len(self):
+            raise IndexError("there is no such message")
+        (message,) = self._transcript.messages(at, at + 1)
+        return with_id(self._transcript.path, at, message)

@@ -5,26 +5,30 @@
   upper watermark, as engines do that keep no plan.
 - `sliding`: the newest whole tool groups that fit, and the first and the last human message. The window moves at the
   upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
+
+Where a policy asks a provider, a stand-in answers with excerpts: it repeats what the assistant said, the first line of
+each message, the newest that fit; a model's summary would say more. So the tokens of request and answer can be measured
+and billed; the quality of the answer cannot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import compact
 from ..config import Config
 from ..errors import FloorError
+from ..messages.message import Message, text_of
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, arrange
 from ..view.entry import Entry, classify
 from ..view.render import render
 from ..view.rules import Group, first_human, last_human, tool_groups
 from ..window.thresholds import needs_plan
-from .excerpt_summarizer import Asked
-
-Message = dict[str, Any]
 
 
 class Whole:
@@ -150,3 +154,64 @@ class Sliding(Whole):
 
 def _tokens(group: Group) -> int:
     return sum(entry.tokens for entry in group.entries())
+
+
+_LINE_CHARS = 200
+_CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for a summary, and the answer."""
+
+    messages: list[Message]
+    answer: str
+
+
+class Excerpts:
+    """Answers requests for summaries, and keeps them until they are taken."""
+
+    def __init__(self) -> None:
+        self._asked: list[Asked] = []
+
+    async def complete(self, request: Any) -> Any:
+        """Answer a `ChatRequest`."""
+        return SimpleNamespace(content=self._answer(request), tool_calls=None)
+
+    def take(self) -> list[Asked]:
+        """The requests since the last call."""
+        taken, self._asked = self._asked, []
+        return taken
+
+    def _answer(self, request: Any) -> str:
+        messages = [message.model_dump(exclude_unset=True) for message in request.messages]
+        lines: list[str] = []
+        room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
+        for message in reversed(messages[:-1] or messages):
+            line = text_of(message).strip().partition("\n")[0][:_LINE_CHARS]
+            if line and (message["role"] == "assistant" or len(messages) == 1):
+                room -= len(line) + 1
+                if room < 0:
+                    break
+                lines.append(line)
+        answer = "\n".join(reversed(lines)) or "nothing was said"
+        self._asked.append(Asked(messages, answer))
+        return answer
+
+
+class ExcerptItems(Excerpts):
+    """A provider's module that compacts: its items are excerpts, too (docs/compaction.md has the convention)."""
+
+    name, model = "stand-in", "excerpts"
+
+    def supports_native_compaction(self) -> bool:
+        """It does."""
+        return True
+
+    def validate_compacted_context(self, _message: Message) -> bool:
+        """It takes back what it made."""
+        return True
+
+    async def compact_context(self, request: Any) -> dict[str, Any]:
+        """Make an item of the beginning of a view."""
+        return {"kind": "native", "message": {"role": "user", "content": self._answer(request)}}

@@ -13,9 +13,8 @@ from ..config import Config
 from ..tokens.counter import TokenCounter, count_message
 from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
-from .baselines import Whole
+from .baselines import Asked, Whole
 from .evidence import Progress, Said, Session, said
-from .excerpt_summarizer import Asked
 from .measures import Measures, Played
 from .policies import Managed, Message, Open, Policy
 from .reader_measures import Reader, Reading

@@ -2,7 +2,7 @@
 
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
   manager, over a temporary log;
-- `summarize`, `native`: likewise, with a stand-in for the provider (`excerpt_summarizer`), whose requests are billed
+- `summarize`, `native`: likewise, with a stand-in for the provider (in `baselines`), whose requests are billed
   too;
 - `none`, `stateless`, `sliding`: baselines to compare with (`baselines`).
 
@@ -29,8 +29,7 @@ from ..log.temporary import TemporaryLog
 from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
-from .baselines import Sliding, Stateless, Whole
-from .excerpt_summarizer import Asked, ExcerptItems, Excerpts
+from .baselines import Asked, ExcerptItems, Excerpts, Sliding, Stateless, Whole
 from .term_finder import TermFinder
 
 Message = dict[str, Any]

@@ -1,17 +1,25 @@
-"""What a view shows of a history, message by message: kept as it was, elided, dropped, or covered by a summary. No I/O.
+"""What a view shows of a history, message by message: kept as it was, elided, dropped, or covered by a summary.
 
 It is told from the view's messages alone, by their ids and by what they say; so it holds for every policy, and for a
-view that was made again from its receipt.
+view that was made again from its receipt. `pieces` puts a view beside its history for people to read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 
+from ..log.index import Index
 from ..messages.message import Message, text_of
 from ..messages.metadata import COMPACTION_SOURCE, metadata_of
+from ..messages.text import full_text
+from ..search.tool_names import tools_of
+from ..transcript.calls import CallLookup
+from ..transcript.transcript import Placed, Transcript
+from ..transcript.view_rebuild import Noted
 from .evidence import parts_of
 
 KEPT, ELIDED, DROPPED, SUMMARISED = "kept", "elided", "dropped", "summarised"
@@ -145,3 +153,133 @@ def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: 
         start, stop = max(before, default=-1) + 1, min(later, default=total)
         if start < stop:
             yield start, stop
+
+
+INSERTED = "inserted"
+"""The mark of a message that the history does not hold: a head text, a notice, a summary, a stand-in for a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message of a view. Its number is that in the history as it was then, from 1; 0 if the history lacks it."""
+
+    placed: Placed
+    mark: str
+    """`kept`, `elided` or `inserted`."""
+    shown_chars: int
+    original_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Neighbouring messages of the history that a view leaves out: `first` to `last`, from 1; dropped or summarised."""
+
+    first: int
+    last: int
+    mark: str
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+
+class PastPositions:
+    """Where messages stood in a history as it was, by their ids; those of views that overlap are looked up once.
+
+    Args:
+        live: the history, as ordinals of the index.
+        index: knows the messages' ids.
+    """
+
+    def __init__(self, live: Sequence[int], index: Index) -> None:
+        self._live, self._index = live, index
+        self._known: dict[str, int | None] = {}
+        self._by_ordinal: dict[int, int] | None = None
+
+    def learn(self, view: Sequence[Message]) -> None:
+        """Look up the messages of a view, all that are new together; others are forgotten."""
+        ids = [str(metadata_of(message).get("message_id", "")) for message in view]
+        known = {message_id: self._known[message_id] for message_id in ids if message_id in self._known}
+        new = [message_id for message_id in dict.fromkeys(ids) if message_id and message_id not in known]
+        ordinals = self._index.find_all(new)
+        self._known = known | {message_id: self.at(ordinals.get(message_id)) for message_id in new}
+
+    def of(self, message_id: str) -> int | None:
+        """The position of a message, from 0; None where the history did not hold it."""
+        return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
+
+    def at(self, ordinal: int | None) -> int | None:
+        """The position of a record."""
+        if ordinal is None:
+            return None
+        position = bisect_left(self._live, ordinal)  # right wherever no reset changed the order
+        if position < len(self._live) and self._live[position] == ordinal:
+            return position
+        if self._by_ordinal is None:
+            self._by_ordinal = {ordinal: position for position, ordinal in enumerate(self._live)}
+        return self._by_ordinal.get(ordinal)
+
+
+def marker_of(transcript: Transcript, noted: Noted, index: Index) -> tuple[Marker, PastPositions]:
+    """A marker for the history that a request stood in, and where its messages stood."""
+    live, positions = noted.live, PastPositions(noted.live, index)
+    return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
+
+
+def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | Gap]:
+    """Say of each message of a request's view where it is from, and between them what is left out.
+
+    Args:
+        transcript: the session.
+        number: the request's number, from 1.
+        view: its view, as `Transcript.view` rebuilt it.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    found_request = transcript.request(number)
+    noted, live = found_request.noted, found_request.noted.live
+    marker, positions = marker_of(transcript, noted, found_request.book.index)
+    positions.learn(view)
+    upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
+    marks = marker.mark(view, upto + 1 if upto is not None else 0)
+    calls = CallLookup(transcript.reader)
+    found: list[ShownMessage | Gap] = []
+    reached = 0
+    for message in view:
+        position = positions.of(str(metadata_of(message).get("message_id", "")))
+        if position is None or position not in marks.shown:
+            found.append(ShownMessage(Placed(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
+            continue
+        found += _gaps(marks, reached, position)
+        reached = max(reached, position + 1)
+        placed = Placed(
+            position + 1,
+            message,
+            partial(tools_of, transcript.reader, live, position, message),
+            partial(calls.ending, live, position, message),
+        )
+        (original,) = transcript.reader.read([live[position]])
+        lengths = len(full_text(message)[0]), len(full_text(original)[0])
+        found.append(ShownMessage(placed, marks.shown[position], *lengths))
+    return [*found, *_gaps(marks, reached, marks.total)]
+
+
+def shortening(shown: ShownMessage) -> str:
+    """What a view shows of a message, if that is not all of it."""
+    if shown.mark == ELIDED and shown.shown_chars < shown.original_chars:
+        return f"ELIDED: {shown.shown_chars:,} of {shown.original_chars:,} characters"
+    return shown.mark.upper() if shown.mark in (INSERTED, ELIDED) else ""
+
+
+def _gaps(marks: Marks, start: int, stop: int) -> Iterator[Gap]:
+    """What is left out between two positions; a few messages between them may be shown elsewhere in the view."""
+    if start >= stop:
+        return
+    few = range(start, stop) if stop - start < len(marks.shown) else marks.shown
+    shown = {position for position in few if start <= position < stop and position in marks.shown}
+    edges = {start, stop, *shown, *(position + 1 for position in shown)}
+    edges.update(edge for span in marks.summaries for edge in span if start < edge < stop)
+    runs = [(first, last, marks.of(first)) for first, last in pairwise(sorted(edges)) if first not in shown]
+    for mark, neighbours in groupby(runs, key=lambda run: run[2]):
+        joined = list(neighbours)
+        yield Gap(joined[0][0] + 1, joined[-1][1], mark)

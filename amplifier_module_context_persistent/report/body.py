@@ -2,20 +2,25 @@
 
 A part is a list whose first item names its kind: `["t", text]`, `["k", thinking]`, `["c", call id, tool, arguments]`
 with the arguments as JSON text, and `["i", media type, base64]`. Images above the cap are named in the text only.
+
+In all texts what does not print is written as JSON escapes it, so that nothing hides or turns round. Colours of
+terminals are left out; joiners within words and emoji stay.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+from unicodedata import category
 
 from ..messages.message import Message
 from ..messages.secrets import OwnForms, redact_text, redact_value
 from ..messages.text import parts_of
-from .visible import visible
 
 IMAGE_BYTES = 2_000_000
 """The largest image that is shown, in characters of base64."""
@@ -106,3 +111,27 @@ def _image_of(block: Mapping[str, Any]) -> tuple[str, str] | None:
     if isinstance(url, str) and (found := _DATA_ADDRESS.match(url)):
         return found[1].lower(), url[found.end() :]
     return None
+
+
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+_PLAIN = re.compile(r"[ -~\n\t]*\Z")
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    """Escape what does not print; line breaks are all of one kind."""
+    if _PLAIN.match(text):
+        return text
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    strange = {ord(c): escape for c in set(text) if (escape := _escape(c))}
+    return text.translate(strange) if strange else text
+
+
+@lru_cache(maxsize=4096)
+def _escape(character: str) -> str:
+    if character.isprintable() or character in "\n\t" or character in _JOINERS or category(character) == "Zs":
+        return ""
+    return json.dumps(character)[1:-1]

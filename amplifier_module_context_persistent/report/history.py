@@ -2,13 +2,21 @@
 
 One pass over the messages; their bodies go to the blocks as they come. Numbers are positions in what the page shows,
 counted from 0. A column is a list with one item a message (or call), so that it compresses well.
+
+A block is JSON, compressed by gzip, written in base64; each can be decoded by itself, with `base64 -d | gunzip`. The
+same values give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import gzip
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, Self
+
+import orjson
 
 from ..messages.message import Message, calls_of, result_id_of
 from ..messages.metadata import given_id, instant_of, is_human, is_repair, metadata_of, timestamp_of
@@ -17,7 +25,6 @@ from ..messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome
 from ..tokens.counter import TokenCounter
 from ..transcript.cost import NOTHING, Bills, RequestBill
 from ..transcript.transcript import Progress, Transcript, Turn
-from .blocks import BodyBlocks
 from .body import Bodies
 
 UNANSWERED = "unanswered"
@@ -206,3 +213,65 @@ def time_ms(text: str) -> int:
         return max(0, round(instant.timestamp() * 1000)) if instant else 0
     except (OverflowError, ValueError, OSError):
         return 0
+
+
+BLOCK_BYTES = 1 << 20
+"""A block of messages is closed when its JSON has so many bytes."""
+
+_LEVEL = 6  # 9 saves 2 % more and takes twice as long
+
+
+def encode_block(value: Any) -> bytes:
+    """Encode a value as one block."""
+    return pack(orjson.dumps(value))
+
+
+def pack(json_bytes: bytes) -> bytes:
+    """Encode what is JSON already."""
+    return base64.b64encode(gzip.compress(json_bytes, _LEVEL, mtime=0))
+
+
+class BodyBlocks:
+    """The bodies of messages, block by block in their order; add them one after the other, then `finish`.
+
+    The blocks lie in a temporary file, which is removed at the end of the `with` statement: the page begins with what
+    is known only after the last of them.
+    """
+
+    def __init__(self, block_bytes: int = BLOCK_BYTES) -> None:
+        self._block_bytes = block_bytes
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._count = 0
+        self._file = TemporaryFile(prefix="context-")  # noqa: SIM115 - closed at the end of the `with` statement
+        self._sizes: list[int] = []
+        self.starts: list[int] = []
+        """The number of the first message of each block, from 0."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def blocks(self) -> Iterator[bytes]:
+        """Read the blocks that are closed."""
+        self._file.seek(0)
+        return map(self._file.read, self._sizes)
+
+    def add(self, body: Any) -> None:
+        """Add the next message's body."""
+        encoded = orjson.dumps(body)
+        if not self._waiting:
+            self.starts.append(self._count)
+        self._waiting.append(encoded)
+        self._waiting_bytes += len(encoded)
+        self._count += 1
+        if self._waiting_bytes >= self._block_bytes:
+            self.finish()
+
+    def finish(self) -> None:
+        """Close the block that was begun."""
+        if self._waiting:
+            self._sizes.append(self._file.write(pack(b"[" + b",".join(self._waiting) + b"]")))
+            self._waiting, self._waiting_bytes = [], 0

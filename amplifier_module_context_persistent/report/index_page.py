@@ -18,8 +18,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from ..log.atomic_file import NewFile
+from .body import visible
 from .shell import moment, page_text, policy_hash
-from .visible import visible
 
 INDEX_NAME = "index.html"
 

@@ -2,6 +2,8 @@
 
 A plan is appended to the log as a session's own: sessions that have the log open follow it with their next request, and
 history does not change. It is made as after the session's last request: for its model and budget, with its system text.
+
+A turn is hidden from views, or shown again, in the same way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from ..log.open import open_log
 from ..log.record import Message, encode_object, name_of
 from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
+from ..session.hidden_turns import hide_record
 from ..tokens.counter import TokenCounter, count_message
 from ..transcript.history_at import following_plan
 from ..transcript.transcript import Transcript
@@ -33,7 +36,7 @@ from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.thresholds import matters, needs_plan
 from ..window.window import Window
-from .copy_messages import append_all
+from .copy_log import append_all
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 """The strategies that ask nobody for a summary."""
@@ -241,3 +244,48 @@ def _append(log: Log, record: bytes, known: tuple[int, str]) -> None:
         return [record]
 
     append_all(log, prepare)
+
+
+def hide_turn(
+    path: str | Path,
+    turn: int | str,
+    *,
+    hidden: bool = True,
+    reason: str = "",
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+) -> bool:
+    """Keep a turn out of views from the session's next plan on, or show it again from then on.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        turn: the turn's number, from 1, or the id of one of its messages.
+        hidden: whether it is hidden.
+        reason: why; the log keeps it.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Returns:
+        Whether that was new.
+
+    Raises:
+        PinError: there is no such turn, or it is the one in progress.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    log, record_id, time = open_log(str(path), lock_timeout_s=lock_timeout_s), new_id(), now()
+    appended: list[bytes] = []
+
+    def prepare(index: Index) -> list[bytes]:
+        record = hide_record(index, log.read, turn, hidden=hidden, record_id=record_id, reason=reason, time=time)
+        appended[:] = [] if record is None else [record]
+        return appended
+
+    try:
+        (outcome,) = log.append([prepare])
+    finally:
+        log.close()
+    if isinstance(outcome, Exception):
+        raise outcome
+    return bool(appended)

@@ -25,7 +25,7 @@ from ..tokens.estimate import estimate_tokens
 from ..tokens.meter import Calibration, actual_tokens
 from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
-from .copy_messages import Carried
+from .copy_log import Carried
 from .importers.account import Account
 from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
 from .importers.fields import UNKNOWN_TOOL, iso_time, result, total

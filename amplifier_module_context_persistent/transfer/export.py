@@ -30,7 +30,7 @@ from ..messages.metadata import without_bound
 from ..messages.secrets import REDACTED, OwnForms, redact_value
 from ..transcript.transcript import Transcript
 from ..view.entry import INSTRUCTING
-from .copy_messages import unread_lines
+from .copy_log import unread_lines
 from .exporters.atif import trajectory
 from .exporters.otlp import spans
 from .exporters.request_bodies import anthropic_body, openai_body

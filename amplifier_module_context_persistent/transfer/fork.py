@@ -5,13 +5,17 @@ origin with the keys that the host's session fork uses (`parent_id`, `forked_fro
 views followed at that message, and what was learned of providers' token counts. So the first request of the fork
 sends the bytes that the origin sent there, and the provider's prompt cache still has them. Calls without a result
 at the end of the copied history stay open; views insert stand-ins for their results, as for any interrupted turn.
+
+A rewind ends the history of the same log at an earlier place. Nothing is erased: it is a reset that keeps the history
+up to there, under one lock of the log, and sessions that have the log open follow it with their next call. The plan
+that views followed at that place is written again after it, for the same reason.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,19 +23,21 @@ from uuid import uuid4
 
 from .. import clock
 from ..config import Config
-from ..errors import ConfigError
+from ..errors import ConfigError, ContextPersistentError
+from ..log.base import Log
 from ..log.filesystem import FileSystem
-from ..log.index import USER
+from ..log.index import USER, Index
 from ..log.location import location_of, split_location, stored_name
-from ..log.open import check_is_free, shown
+from ..log.open import check_is_free, open_log, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
+from ..log.reset_record import ids_in, reset_bodies
 from ..messages.metadata import given_id
 from ..paths import LOG_NAME, REMOTE, log_name, log_path
 from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript, session_id_in
 from ..view.wire import header_marks
-from .copy_messages import Carried, NewLog, carry, refused_messages
-from .host_files import write_host_files
+from .copy_log import Carried, NewLog, append_all, carry, refused_messages
+from .host_files import update_host_files, write_host_files
 from .importers.account import Loss
 
 
@@ -219,3 +225,112 @@ def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> 
     if origin.name == LOG_NAME and origin.parent.name == session_id_in(transcript):
         return origin.parents[1] / session_id / LOG_NAME
     return usual
+
+
+class RewindError(ContextPersistentError, ValueError):
+    """The session cannot be rewound as it was asked for; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What a rewind does: what stays live, what it hides, and by which message that can be had again."""
+
+    path: str
+    message_id: str
+    """The last message that stays."""
+    turn: int
+    messages: int
+    hidden: int
+    hidden_to: str
+    """The last message that is hidden: a fork at it has the history as it was. Empty where none is."""
+    plan: str = ""
+    """The id of the plan that stays in force."""
+    host_files: Sequence[str] = ()
+    """The host's files that were brought in step; the old ones are kept beside them."""
+    host_files_because: str = ""
+    """Why the host's files stay as they are, if there are any."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report in plain JSON types."""
+        return {
+            "path": self.path,
+            "message_id": self.message_id,
+            "turn": self.turn,
+            "messages": self.messages,
+            "hidden": self.hidden,
+            "hidden_to": self.hidden_to or None,
+            "plan": self.plan or None,
+            **({"host_files": list(self.host_files)} if self.host_files else {}),
+            **({"host_files_because": self.host_files_because} if self.host_files_because else {}),
+        }
+
+
+def rewind_session(
+    path: str | Path,
+    to: int | str,
+    *,
+    dry_run: bool = False,
+    lock_timeout_s: float = 10.0,
+    now: Callable[[], str] = clock.utc_now,
+    new_id: Callable[[], str] = clock.new_id,
+) -> Rewind:
+    """Let a session's history end at an earlier place; what came after it stays in the log, hidden.
+
+    The host's own `transcript.jsonl` beside the log is cut too, unless the session is open.
+
+    Args:
+        path: the session's log (a file, or a location in a database), which may be in use.
+        to: the number of the last turn that stays, from 1; or the id of the last message that stays.
+        dry_run: only say what would be done.
+        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+        new_id: gives unique ids.
+
+    Raises:
+        PlaceError: the history has no such place.
+        RewindError: the history changed meanwhile, or the message is hidden already.
+        LogError: the log is not there, cannot be read, or took nothing.
+    """
+    with Transcript(path) as transcript:
+        past = history_at(transcript, to)
+        live = transcript.reader.index.live
+        if live[: len(past)] != past.ordinals:
+            raise RewindError("this message is hidden; a fork at it has the history that it was part of")
+        plan = following_plan(transcript.book, past.ordinals)
+        ends = [live[0], live[len(past) - 1], live[-1]]
+        first, _, last = (given_id(message) or "" for message in transcript.reader.read(ends))
+        hidden = len(live) - len(past)
+        found = transcript.path
+    done = Rewind(
+        path=found,
+        message_id=past.message_id,
+        turn=past.turn,
+        messages=len(past),
+        hidden=hidden,
+        hidden_to=last if hidden else "",
+        plan=str(plan.get("id")) if plan is not None else "",
+    )
+    if not hidden or dry_run:
+        return done
+    reset_id, time = new_id(), now()
+    log = open_log(found, lock_timeout_s=lock_timeout_s)
+    append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
+    changed, because = update_host_files(found, time=time)
+    return replace(done, host_files=changed, host_files_because=because)
+
+
+def _reset(
+    log: Log, past: HistoryPrefix, first: str, plan: Message | None, *, reset_id: str, time: str
+) -> Callable[[Index], list[bytes]]:
+    def prepare(index: Index) -> list[bytes]:
+        if index.live[: len(past)] != past.ordinals or len(index.live) == len(past):
+            raise RewindError("the history was changed meanwhile; look at it, and rewind again")
+        ends = [index.find(first), index.find(past.message_id)]
+        if ends != [past.ordinals[0], past.ordinals[-1]]:
+            raise RewindError("two messages of this log have the same id, so its history cannot be cut there")
+        bodies = reset_bodies(
+            index.live, past.ordinals, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
+        )
+        return [*bodies, *([] if plan is None else [encode_object(plan)])]
+
+    return prepare

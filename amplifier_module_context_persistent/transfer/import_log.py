@@ -19,8 +19,7 @@ from ..log.open import open_log, shown, taken_error
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
-from .copy_log import copy_log
-from .copy_messages import append_all
+from .copy_log import append_all, copy_log
 from .host_files import write_host_files
 from .import_report import Import, ImportedSession
 from .importers.account import Account, Loss

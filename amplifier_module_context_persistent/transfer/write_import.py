@@ -27,7 +27,7 @@ from ..log.record import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.wire import header_marks
-from .copy_messages import NewLog, append_all
+from .copy_log import NewLog, append_all
 from .drafts import Draft, Drafts
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account

@@ -18,6 +18,7 @@ from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, texts_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
+    as_reminder,
     for_model,
     hook_of,
     is_human,
@@ -28,7 +29,6 @@ from ..messages.metadata import (
 )
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
-from ..messages.reminder import as_reminder
 from ..messages.tool_kinds import ToolKinds, Use
 from .readers import Bond, bond_of
 from .wire import Oddities, oddities_of

@@ -13,9 +13,8 @@ from dataclasses import replace
 from ..messages.elide import Cut, elide_message
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
-from ..messages.metadata import COMPACTION_SOURCE, for_model
+from ..messages.metadata import COMPACTION_SOURCE, as_reminder, for_model
 from ..messages.normalize import normalise
-from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item
 from .entry import Entry
 from .readers import without_bonds, without_chain, without_repeats

@@ -9,8 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE
-from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.cli.main import SECTIONS, TABLE, main
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
@@ -78,7 +77,7 @@ def test_who_asks_for_little_imports_little(code: str) -> None:
     modules = loaded(code)
     assert not modules & HEAVY
     ours = {name.partition(".")[2] for name in modules if name.startswith("amplifier_module_context_persistent.")}
-    assert ours <= {"errors", "cli", "cli.main", "cli.command_table", "cli.exit_codes"}
+    assert ours <= {"errors", "cli", "cli.main", "cli.exit_codes"}
 
 
 def test_the_package_imports_nothing_at_all() -> None:
@@ -123,7 +122,6 @@ sys.exit(main())
     [
         ("click", ["--help"]),
         ("amplifier_module_context_persistent.cli.main", ["--help"]),
-        ("amplifier_module_context_persistent.cli.command_table", ["--help"]),
         ("amplifier_module_context_persistent.cli.show", ["show", "log.jsonl"]),
         ("rich.console", ["show", "log.jsonl"]),
         ("amplifier_module_context_persistent.transcript.transcript", ["show", "--help"]),

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent import __version__
-from amplifier_module_context_persistent.cli.command_table import TABLE
-from amplifier_module_context_persistent.cli.main import main
+from amplifier_module_context_persistent.cli.main import TABLE, main
 from tests.support.sessions_of_a_home import log_of, write
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.command_table import TABLE
+from amplifier_module_context_persistent.cli.main import TABLE
 from tests.support.places import DOCS
 from tests.support.sessions_of_a_home import CONVERSATION, log_of, run, write
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from amplifier_module_context_persistent.cli.request_panel import RequestPanel, compaction_text, counts_text, strip
+from amplifier_module_context_persistent.cli.replay import RequestPanel, compaction_text, counts_text, strip
 from amplifier_module_context_persistent.replay import Seen, open_transcript, requests
 from amplifier_module_context_persistent.replay.visibility import DROPPED, ELIDED, KEPT, SUMMARISED
 from tests.support.replays import MESSAGES, record

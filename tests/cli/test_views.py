@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli import views
+from amplifier_module_context_persistent.cli import view as views
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.cli.terminal import escaped
 from amplifier_module_context_persistent.log.file import FileLog

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.cli.command_table import SECTIONS, TABLE
+from amplifier_module_context_persistent.cli.main import SECTIONS, TABLE
 from amplifier_module_context_persistent.cli.main import main as command
 from tests.support.places import DOCS
 

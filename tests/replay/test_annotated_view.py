@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.replay.annotated_view import Gap, ShownMessage, annotate, shortening
+from amplifier_module_context_persistent.replay.visibility import Gap, ShownMessage, annotate, shortening
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded

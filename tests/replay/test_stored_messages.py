@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript, player, whole_view
+from amplifier_module_context_persistent.replay.api import StoredMessages
 from amplifier_module_context_persistent.replay.evidence import Session, far_evidence, with_id
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
-from amplifier_module_context_persistent.replay.stored_messages import StoredMessages
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks import scale
 from tests.support.replays import MESSAGES, plain

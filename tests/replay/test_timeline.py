@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from amplifier_module_context_persistent.replay import Seen
-from amplifier_module_context_persistent.replay.timeline import Pace, Step, timeline
+from amplifier_module_context_persistent.replay.api import Pace, Step, timeline
 from amplifier_module_context_persistent.transcript.transcript import Placed, Turn
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.report.blocks import BodyBlocks
+from amplifier_module_context_persistent.report.history import BodyBlocks
 
 
 def test_blocks_lie_in_a_file_until_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

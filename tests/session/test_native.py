@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.report.body import Bodies
 from amplifier_module_context_persistent.report.requests import RequestReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from amplifier_module_context_persistent.transfer.rewind import rewind_session
+from amplifier_module_context_persistent.transfer.fork import rewind_session
 from amplifier_module_context_persistent.view.plan import kept_ordinals
 from tests.support.logs import append_bodies
 from tests.support.native_providers import ClaudeModule, Message, NativeModule, OpenAIModule

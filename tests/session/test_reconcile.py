@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.session.reconcile import CLOSING_TEXT, 
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.outline import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
-from amplifier_module_context_persistent.transfer.rewind import rewind_session
+from amplifier_module_context_persistent.transfer.fork import rewind_session
 from tests.support.checker import assert_valid
 from tests.support.host_repair import CLOSING, diagnose, repair
 from tests.support.messages import Message, user

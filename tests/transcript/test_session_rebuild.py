@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.transcript.session_rebuild import Rebuilder
-from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts, rebuild
+from amplifier_module_context_persistent.transcript.view_rebuild import Rebuilder, read_receipts, rebuild
 from tests.support.messages import Message, user
 from tests.support.recorded_sessions import Recorded
 

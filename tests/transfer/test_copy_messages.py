@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import seal
-from amplifier_module_context_persistent.transfer.copy_messages import (
+from amplifier_module_context_persistent.transfer.copy_log import (
     Loss,
     NewLog,
     carry,

@@ -13,10 +13,9 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.transfer import host_files
-from amplifier_module_context_persistent.transfer.fork import fork_session
+from amplifier_module_context_persistent.transfer.fork import fork_session, rewind_session
 from amplifier_module_context_persistent.transfer.host_files import host_copies, write_host_files
 from amplifier_module_context_persistent.transfer.import_ import import_session
-from amplifier_module_context_persistent.transfer.rewind import rewind_session
 from tests.support.messages import Message, user
 from tests.support.resumed_sessions import transcript_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ..copy_messages import Carried
+from ..copy_log import Carried
 from .account import Account
 from .source import Sample, Source
 

@@ -14,7 +14,7 @@ from itertools import count
 
 from ...log.reader import LogReader
 from ...log.record import ROLES
-from ..copy_messages import Carried, carry, refused_messages, torn_tail, unread_lines
+from ..copy_log import Carried, carry, refused_messages, torn_tail, unread_lines
 from .account import Account, Loss
 from .events import Event, SessionStart
 from .source import Sample, Source
