@@ -189,7 +189,7 @@ class Config:
         None,
         "text",
         lambda v: v is None or (isinstance(v, str) and v.strip() != ""),
-        "The prompt that the provider gets, instead of the one in `docs/compaction.md`.",
+        "The prompt that the provider gets, instead of the one in `docs/summaries.md`.",
     )
     summary_max_tokens: int = _option(2_000, "int ≥ 100", at_least(100), "The most tokens that a summary may have.")
     summary_timeout_s: float = _option(

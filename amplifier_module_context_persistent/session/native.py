@@ -1,6 +1,6 @@
 """Compaction by the provider, beside the conversation: one call in the background, and whether its item is taken back.
 
-The convention is that of Microsoft's provider modules (docs/compaction.md names the versions):
+The convention is that of Microsoft's provider modules (docs/native_compaction.md names the versions):
 `supports_native_compaction()`, `await compact_context(request)` and `validate_compacted_context(message)`.
 
 Whatever goes wrong in them is no error of the session: the next plan is one of our own engine, over the whole log.

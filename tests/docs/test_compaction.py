@@ -1,4 +1,4 @@
-"""What docs/compaction.md quotes; `python -m tests.docs.test_compaction` writes it anew."""
+"""What docs/compaction.md and docs/summaries.md quote; `python -m tests.docs.test_compaction` writes it anew."""
 
 import re
 
@@ -6,7 +6,7 @@ from amplifier_module_context_persistent.compaction.promises import PROMISES
 from amplifier_module_context_persistent.window.summary_request import PROMPT
 from tests.support.places import DOCS
 
-PAGE = DOCS / "compaction.md"
+PAGE, SUMMARIES = DOCS / "compaction.md", DOCS / "summaries.md"
 QUOTED = re.compile(r"(<!-- prompt -->\n).*(<!-- /prompt -->)", re.DOTALL)
 
 TABLE = re.compile(r"(<!-- promises -->\n).*(<!-- /promises -->)", re.DOTALL)
@@ -32,10 +32,11 @@ def test_the_promises_are_those_that_are_kept() -> None:
 
 def test_the_prompt_is_the_one_that_is_sent() -> None:
     """The page shows the built-in `summary_prompt` word for word."""
-    page = PAGE.read_text(encoding="utf-8")
+    page = SUMMARIES.read_text(encoding="utf-8")
     assert QUOTED.search(page)
     assert with_prompt(page) == page
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_promises(with_prompt(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
+    PAGE.write_text(with_promises(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    SUMMARIES.write_text(with_prompt(SUMMARIES.read_text(encoding="utf-8")), encoding="utf-8")
