@@ -200,7 +200,7 @@ class Excerpts:
 
 
 class ExcerptItems(Excerpts):
-    """A provider's module that compacts: its items are excerpts, too (docs/compaction.md has the convention)."""
+    """A provider's module that compacts: its items are excerpts, too (docs/native_compaction.md has the convention)."""
 
     name, model = "stand-in", "excerpts"
 
