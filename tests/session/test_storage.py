@@ -80,7 +80,7 @@ async def test_storage_and_a_path_exclude_each_other(storage: str, tmp_path: Pat
 
 async def test_a_server_that_is_away_is_no_empty_session(server: TestServer, storage: str) -> None:
     """The session does not continue in memory; it raises, and works once the server is back."""
-    manager = PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=3)
+    manager = PersistentContextManager(storage=storage, session_id="s", lock_timeout_s=1)
     await manager.add_message(user("one"))
     server.kill()
     with pytest.raises(OSError, match=r"server|stored"):

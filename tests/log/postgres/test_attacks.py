@@ -120,6 +120,7 @@ def test_a_vanished_holder_is_named_and_blocks_nobody_for_ever(
     server: TestServer, storage: str, log: PostgresLog
 ) -> None:
     """The append fails in time, says who holds the log, and leaves no process waiting on the server."""
+    log.timeout_s = 1
     with holding(server, storage) as holder:
         for _ in range(3):
             with pytest.raises((AppendError, LogFailedError), match=rf"process {holder.info.backend_pid} \(vanished"):
@@ -153,6 +154,7 @@ def test_a_connection_that_nobody_answers_is_given_up_early(server: TestServer, 
 def test_a_commit_that_no_replica_has_is_not_acknowledged(server: TestServer, log: PostgresLog, function: str) -> None:
     """Whether the wait for the replica is cancelled or its process ended; once there is one, the log goes on."""
     failures: list[Exception] = []
+    log.timeout_s = 1
 
     def try_it() -> None:
         try:
