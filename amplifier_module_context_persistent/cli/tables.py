@@ -23,8 +23,6 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     right: Collection[int] | None = None,
-    widths: Sequence[int] | None = None,
-    has_heads: bool = True,
 ) -> Table:
     """Make a table of texts, which are escaped.
 
@@ -32,14 +30,11 @@ def table(
         heads: the names of the columns.
         rows: the cells.
         right: the columns that are aligned to the right, from 0; by default those that hold no text.
-        widths: of the columns, in the place of those that fit.
-        has_heads: whether the names are shown.
     """
-    made = Table(box=None, pad_edge=False, header_style="bold", show_header=has_heads)
+    made = Table(box=None, pad_edge=False, header_style="bold")
     for at, head in enumerate(heads):
         is_right = at in right if right is not None else at > 0 and head not in TEXTS
-        width = widths[at] if widths else None
-        made.add_column(Text(head), justify="right" if is_right else "left", overflow="fold", width=width)
+        made.add_column(Text(head), justify="right" if is_right else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(escaped(one_line(cell))) for cell in row))
     return made

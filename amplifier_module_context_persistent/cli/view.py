@@ -3,17 +3,13 @@
 Messages are printed as `show` prints them, with what was shortened or left out, or what differs from the view before.
 
 Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is incomplete or has no receipt, 2 unusable.
-
-`views` prints its table while the requests are read: its first line does not wait for the last one. One that fits on
-some screens is as wide as what is in it. Of a longer one, the first rows decide how wide the columns are; what does not
-fit into one later is folded, in a pipe it stays on its line.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -25,9 +21,8 @@ from ..errors import LogError
 from ..messages.message import Message
 from ..messages.metadata import given_id
 from ..replay.visibility import KEPT, Gap, ShownMessage, annotate, shortening
-from ..transcript.request_list import ListedRequest, RequestList
 from ..transcript.transcript import Transcript
-from ..transcript.view_rebuild import Noted, Rebuilt, config_of
+from ..transcript.view_rebuild import Noted, Rebuilt, ReceiptLog, config_of
 from ..view.entry import classify
 from ..view.receipts import Receipt
 from ..view.rules import tool_groups
@@ -36,7 +31,7 @@ from .message_printer import MessagePrinter
 from .pager import paged
 from .session_argument import session_argument
 from .tables import table
-from .terminal import UnusableError, console, counted, escaped, open_transcript, reason
+from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, reason
 
 IMPORTED = (
     "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "
@@ -219,11 +214,9 @@ NO_RECEIPTS = (
     "no receipts: no view was requested here, or `receipts` is off. `view` shows what the source of an imported "
     "session gave its model, `replay --views` what a policy would"
 )
-_AT_ONCE = 200
-_GAP = 2
+_MOST_IN_A_TABLE = 1_000
 _NAMES = ("request", "time", "messages", "tokens", "plan", "provider", "reasoning", "whole")
 _RIGHT = (0, 2, 3)
-_LEAST = {"time": 16, "messages": 7, "tokens": 7, "plan": 17, "provider": 10, "reasoning": 9}
 
 
 @click.command()
@@ -238,12 +231,15 @@ def views(path: str, *, as_json: bool) -> None:
     """
     with open_transcript(path) as transcript:
         try:
-            listed = RequestList(transcript.reader)
+            book = transcript.book
             if as_json:
-                rows = [{"request": one.number, **receipt_json(one.receipt), "lacks": one.lacks} for one in listed]
-                click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": listed.malformed}))
+                rows = [
+                    {"request": number, **receipt_json(one.receipt), "lacks": book.lacks(one)}
+                    for number, one in enumerate(book.requests, 1)
+                ]
+                click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": book.malformed}))
             else:
-                print_requests(listed, console())
+                _print_requests(book, console())
         except (OSError, ValueError) as error:
             raise UnusableError(reason(error)) from error
 
@@ -268,59 +264,27 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def print_requests(listed: RequestList, output: Console) -> None:
+def _print_requests(book: ReceiptLog, output: Console) -> None:
     """Print the requests of a log, and how many receipts cannot be read."""
-    rows = map(_cells, listed)
-    first = list(islice(rows, _AT_ONCE))
-    following = next(rows, None)
-    if following is not None:
-        _print_long(first, following, rows, output, f"{listed.at_most:,}")
-    elif first:
-        output.print(table(_NAMES, first, right=_RIGHT))
-    else:
-        output.print(NO_RECEIPTS)
-    if listed.malformed:
-        output.print(f"{listed.malformed:,} receipts cannot be read")
-
-
-def _cells(one: ListedRequest) -> list[str]:
-    receipt = one.receipt
-    cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
-    named = map(escaped, [*cells, receipt.plan, receipt.provider])
-    reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
-    return [f"{one.number:,}", *named, reasoning, "no" if one.lacks else "yes"]
-
-
-def _print_long(
-    first: Sequence[list[str]], following: list[str], rows: Iterator[list[str]], output: Console, last_number: str
-) -> None:
-    """Print rows as they come, in columns that do not change."""
-    widths = _widths(first, output.width, last_number)
-    output.print(table(_NAMES, first, right=_RIGHT, widths=widths))
-    row: list[str] | None = following
-    while row is not None:
-        fits = all(len(cell) <= width and cell.isascii() for cell, width in zip(row, widths, strict=True))
-        if fits or not output.is_terminal:
-            aligned = [
+    rows = [_cells(number, one.receipt, book.lacks(one)) for number, one in enumerate(book.requests, 1)]
+    if len(rows) > _MOST_IN_A_TABLE:  # hundreds of thousands of rows are no table's work
+        widths = [max(map(len, cells)) for cells in zip(_NAMES, *rows, strict=True)]
+        for row in (_NAMES, *rows):
+            cells = (
                 cell.rjust(width) if at in _RIGHT else cell.ljust(width)
                 for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            output.file.write((" " * _GAP).join(aligned) + "\n")  # hundreds of thousands of rows are no table's work
-        else:
-            output.print(table(_NAMES, [row], right=_RIGHT, widths=widths, has_heads=False))
-        row = next(rows, None)
+            )
+            click.echo("  ".join(cells))
+    elif rows:
+        output.print(table(_NAMES, rows, right=_RIGHT))
+    else:
+        output.print(NO_RECEIPTS)
+    if book.malformed:
+        output.print(f"{book.malformed:,} receipts cannot be read")
 
 
-def _widths(rows: Sequence[Sequence[str]], most: int, last_number: str) -> list[int]:
-    """How wide the columns are, in which later rows most likely fit too."""
-    widths = {}
-    for name, cells in zip(_NAMES, zip(*rows, strict=True), strict=True):
-        widths[name] = max(len(name), _LEAST.get(name, 0), *map(len, cells))
-    widths["request"] = max(widths["request"], len(last_number))
-    fixed = sum(width for name, width in widths.items() if name not in ("plan", "provider"))
-    left = max(0, most - _GAP * (len(_NAMES) - 1) - fixed)
-    if widths["plan"] + widths["provider"] > left:
-        most_plan = min(left - len("provider"), max(left // 2, left - widths["provider"]))
-        widths["plan"] = max(len("plan"), min(widths["plan"], most_plan))
-        widths["provider"] = max(len("provider"), left - widths["plan"])
-    return [widths[name] for name in _NAMES]
+def _cells(number: int, receipt: Receipt, lacks: list[str]) -> list[str]:
+    cells = [receipt.time[:16].replace("T", " "), f"{receipt.messages:,}", f"{receipt.tokens:,}"]
+    named = [one_line(escaped(cell)) for cell in (*cells, receipt.plan, receipt.provider)]
+    reasoning = f"{receipt.unbound:,} out" if receipt.unbound else "valid"
+    return [f"{number:,}", *named, reasoning, "no" if lacks else "yes"]

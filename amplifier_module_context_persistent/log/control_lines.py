@@ -2,7 +2,7 @@
 
 The index says where every message lies; what lies between two of them are control records. So reading those costs what
 they hold, whatever the messages between them. Where the index does not say it for sure (lines were moved, something is
-damaged, the log is no file), all lines are read.
+damaged, the log is no file), nothing is given, and all lines are to be read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeGuard
 
 from .base import ReadableLog
 from .reader import LogReader
-from .record import CONTROL_HEAD
 
 _GAP_BYTES = 16 << 10  # control records closer than this are read together, with the messages between them
 _BLOCK = 4096
@@ -33,50 +32,30 @@ def has_known_places(reader: ReadableLog) -> TypeGuard[LogReader]:
     return isinstance(reader, LogReader) and not reader.index.damage
 
 
-def control_lines(reader: ReadableLog) -> Iterator[bytes]:
-    """Give the lines of a log's control records, without LF, oldest first.
+def control_lines(reader: LogReader) -> Iterator[ControlLine]:
+    """Give the control records of a log that `has_known_places`, oldest first.
 
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    if has_known_places(reader):
-        return (found.line for found in ControlPlaces(reader).forward())
-    return (line.removesuffix(b"\n") for line in reader.records() if line.startswith(CONTROL_HEAD))
+    yield from _ControlPlaces(reader).read()
 
 
-class ControlPlaces:
+class _ControlPlaces:
     """Where a log's control records lie: in the stretches between its messages.
 
     A stretch is named by the number of messages before it.
-
-    Args:
-        reader: a log that `has_known_places`.
     """
 
     def __init__(self, reader: LogReader) -> None:
         self._index, self._file = reader.index, reader.file
         self._count, self._end = len(reader.index), min(reader.scanner.offset, reader.size)
 
-    def forward(self, start: int = 0) -> Iterator[ControlLine]:
-        """Give the control records from a stretch on, oldest first.
-
-        Raises:
-            LogUnreadableError: the log cannot be read.
-        """
-        blocks = (self._stretches(first, first + _BLOCK) for first in range(start, self._count + 1, _BLOCK))
+    def read(self) -> Iterator[ControlLine]:
+        """Give them in order."""
+        blocks = (self._stretches(first, first + _BLOCK) for first in range(0, self._count + 1, _BLOCK))
         for group in self._groups(chain.from_iterable(blocks)):
             yield from self._read(group)
-
-    def backward(self, stop: int | None = None) -> Iterator[ControlLine]:
-        """Give the control records up to a stretch, or all, newest first.
-
-        Raises:
-            LogUnreadableError: the log cannot be read.
-        """
-        end = self._count + 1 if stop is None else stop + 1
-        blocks = (self._stretches(max(0, last - _BLOCK), last)[::-1] for last in range(end, 0, -_BLOCK))
-        for group in self._groups(chain.from_iterable(blocks)):
-            yield from reversed(list(self._read(group[::-1])))
 
     def _stretches(self, first: int, stop: int) -> list[int]:
         """The stretches from one to before another that hold any bytes."""
@@ -87,14 +66,13 @@ class ControlPlaces:
         return list(compress(range(first, stop), map(lt, begins, ends)))
 
     def _groups(self, stretches: Iterable[int]) -> Iterator[list[int]]:
-        """Put stretches together, in either order, that are near each other and not too much to be read at once."""
+        """Put stretches together that are near each other and not too much to be read at once."""
         most, group, bounds = _FIRST_BYTES, list[int](), self._bounds
         for one in stretches:
             begin, end = bounds(one)
             if group:
-                (first_begin, first_end), (last_begin, last_end) = bounds(group[0]), bounds(group[-1])
-                is_far = max(begin - last_end, last_begin - end) > _GAP_BYTES
-                if is_far or max(end, first_end) - min(begin, first_begin) > most:
+                is_far = begin - bounds(group[-1])[1] > _GAP_BYTES
+                if is_far or end - bounds(group[0])[0] > most:
                     yield group
                     most, group = min(2 * most, _MOST_BYTES), []
             group.append(one)

@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:  # what makes views again is half of all that a command loads,
     from .view_rebuild import Noted, Rebuilt, ReceiptLog
 
 _BATCH = 256
-_REQUESTED = 4
 
 Progress = Callable[[str, int, int], None]
 """Is called with the stage of some work, how much of it is done, and how much it is in all."""
@@ -130,8 +128,6 @@ class Transcript:
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
         location = shown(os.fspath(path))  # and still names it
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
-        self._requested: dict[int, FoundRequest] = {}
-        """Requests that were asked for last, by their numbers."""
         self.reader.follow()
         if not self.reader.describe().exists:
             raise not_there(self.path)
@@ -259,7 +255,7 @@ class Transcript:
         return self.reader.index.control_counts.get("view", 0) > 0
 
     def request(self, number: int) -> FoundRequest:
-        """One request by its number, from 1, or from -1 for the last one; most often without reading the whole log.
+        """One request by its number, from 1, or from -1 for the last one.
 
         An imported session has no receipts. Its requests are those of its source, one before each answer; what they
         were given is the history under the source's compactions, and their receipts have no hash.
@@ -268,21 +264,9 @@ class Transcript:
             IndexError: there is no such request.
             LogUnreadableError: the log cannot be read.
         """
-        from .find_request import FoundRequest, find_request, source_request
+        from .find_request import find_request
 
-        if number not in self._requested:
-            found = find_request(self.reader, number) if "book" not in self.__dict__ else None
-            if found is None:
-                count = len(self.book.requests)
-                wanted = number if number > 0 else count + 1 + number
-                if not count:
-                    found = source_request(self.reader, self.book, number)
-                elif number == 0 or not 1 <= wanted <= count:
-                    raise IndexError(f"there is no request {number:,}: the log has {count:,} receipts")
-                else:
-                    found = FoundRequest(wanted, count, self.book.requests[wanted - 1], self.book)
-            self._requested = {number: found, found.number: found, **dict(islice(self._requested.items(), _REQUESTED))}
-        return self._requested[number]
+        return find_request(self.reader, self.book, number)
 
     def view(self, request: int) -> Rebuilt:
         """Make the view of a request again; `request` counts from 1, or from -1 for the last one.

@@ -11,16 +11,18 @@ made the one before, from what was appended; it is believed only if the hash pro
 from __future__ import annotations
 
 import sys
+import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from ..config import Config
 from ..errors import ConfigError
 from ..log.base import LogDescription, Outcome, Prepare, ReadableLog
-from ..log.control_lines import ControlPlaces, has_known_places
+from ..log.control_lines import control_lines, has_known_places
 from ..log.index import DAMAGED, Index
-from ..log.record import Message, name_of
+from ..log.record import Message, decode, encode_object, name_of
 from ..log.record_kinds import control_of, kind_of
 from ..log.scanner import Scanner
 from ..messages.metadata import metadata_of
@@ -30,7 +32,6 @@ from ..view.wire import WIRE
 from ..window.message_source import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window
-from .request_list import PackedRecord, lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,27 @@ class Noted:
     """Message records before it."""
     resets: int
     """Resets before it."""
+
+
+_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRecord:
+    """The JSON of a record, compressed."""
+
+    packed: bytes
+    upto: str = ""
+    """Of a plan, the id of the last message that it was made for."""
+
+    @classmethod
+    def of(cls, record: Message) -> Self:
+        """Pack a record that was read."""
+        return cls(zlib.compress(encode_object(record) + b"}", _LEVEL), name_of(record.get("upto")))
+
+    def record(self) -> Message:
+        """Parse it afresh."""
+        return decode(zlib.decompress(self.packed))
 
 
 @dataclass(slots=True)
@@ -73,7 +95,14 @@ class ReceiptLog:
 
     def lacks(self, noted: Noted) -> list[str]:
         """Why a view cannot be shown in full; an empty list where it can."""
-        return lacks(noted.receipt, self.plans, self.heads)
+        receipt, reasons = noted.receipt, []
+        if receipt.extras:
+            reasons.append(f"{receipt.extras:,} of its messages stood in no log")
+        if receipt.plan and receipt.plan not in self.plans:
+            reasons.append(f"the log lacks its plan {receipt.plan}")
+        if receipt.head and receipt.head not in self.heads:
+            reasons.append(f"the log lacks its head text {receipt.head}")
+        return reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +125,7 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
     found = reader.index
     if has_known_places(reader) and not _has_resets(found):
         book = ReceiptLog(index=found)
-        for place in ControlPlaces(reader).forward():
+        for place in control_lines(reader):
             if (control := control_of(place.line)) is not None:
                 _take(book, *control, records=place.records)
         return book

@@ -73,26 +73,15 @@ async def test_requests_are_listed(session: Recorded) -> None:
     assert [line.rstrip().endswith("no") for line in rows] == [False, True, False]
 
 
-async def test_a_long_list_is_printed_as_it_is_read(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows after the first ones are aligned with them, and folded where they do not fit; all say the same."""
-    whole = without_colours(run("views", session.path, env=TERMINAL).output)
-    monkeypatch.setattr(views, "_AT_ONCE", 1)
-    done = run("views", session.path, env=TERMINAL)
-    assert done.exit_code == 0, done.output
-    shown = without_colours(done.output)
-    assert max(map(len, shown.splitlines())) <= 80
-    rows = [line for line in shown.splitlines() if line[:7].strip().isdigit()]
-    assert len({line.rindex(" no" if line.rstrip().endswith("no") else " yes") for line in rows}) == 1
-    assert sorted("".join(shown.split())) == sorted("".join(whole.split()))
-
-
-async def test_in_a_pipe_no_id_is_broken(session: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request is one line, with all of its plan and its provider, also where the list is printed as it is read."""
-    for at_once in (200, 1):
-        monkeypatch.setattr(views, "_AT_ONCE", at_once)
-        lines = run("views", session.path).output.splitlines()
-        assert len(lines) == 4
-        assert escaped(HOSTILE.replace("\n", " ")) in lines[1]
+@pytest.mark.parametrize("most", [1_000, 1])
+async def test_in_a_pipe_no_id_is_broken(session: Recorded, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request is one line, with all of its plan and its provider, also in a long list, which is no table."""
+    whole = run("views", session.path).output
+    monkeypatch.setattr(views, "_MOST_IN_A_TABLE", most)
+    lines = run("views", session.path).output.splitlines()
+    assert len(lines) == 4
+    assert escaped(HOSTILE.replace("\n", " ")) in lines[1]
+    assert [line.split() for line in lines] == [line.split() for line in whole.splitlines()]
 
 
 async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.transcript.request_list import PackedRecord
+from amplifier_module_context_persistent.transcript.view_rebuild import PackedRecord
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats(allow_nan=False) | st.text(),

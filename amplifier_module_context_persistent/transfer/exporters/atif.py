@@ -17,8 +17,7 @@ from ...messages.message import Message, result_id_of
 from ...messages.metadata import given_id, instant_of, metadata_of, timestamp_of
 from ...messages.text import block_text, blocks_without_calls, calls_with_arguments, to_json
 from ...messages.usage import CACHE_WRITES
-from ...transcript.request_list import PackedRecord
-from ...transcript.view_rebuild import Noted
+from ...transcript.view_rebuild import Noted, PackedRecord
 from ...view.plan import Plan, kept_ordinals
 from ..importers.fields import total
 from .session_view import SessionView, json_lines, model_of, session_name, tool_definitions

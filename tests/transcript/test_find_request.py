@@ -1,0 +1,126 @@
+"""The receipts of a log, read from its control records alone, against a pass over the whole log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.log.reader import LogReader
+from amplifier_module_context_persistent.log.record import CRC_TAIL_BYTES
+from amplifier_module_context_persistent.transcript import view_rebuild
+from amplifier_module_context_persistent.transcript.transcript import Transcript
+from amplifier_module_context_persistent.transcript.view_rebuild import read_receipts
+from tests.support.counted_reads import CountedReads
+from tests.support.logs import sealed, write_file
+from tests.support.messages import user
+from tests.support.recorded_sessions import Recorded, controls
+from tests.support.snapshots import always
+
+
+async def record(path: Path) -> Recorded:
+    """Plans, plans of smaller budgets, two head texts, something ephemeral."""
+    recorded = Recorded(path)
+    await recorded.head("one head")
+    await recorded.play(60)
+    await recorded.view(budget=2_000)
+    await recorded.add(user("aside", ephemeral=True))
+    await recorded.restart()
+    await recorded.head("another head")
+    await recorded.view()
+    await recorded.play(60, seed=4)
+    await recorded.view(budget=2_000)
+    return recorded
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    recorded = await record(tmp_path / "log.jsonl")
+    await recorded.manager.close()
+    assert controls(recorded.path, "plan")
+    assert controls(recorded.path, "side_plan")
+    return recorded.path
+
+
+def without(path: Path, kind: str) -> None:
+    """Write a log anew without the control records of a kind."""
+    lines = [line for line in path.read_bytes().splitlines() if f'"{kind}"'.encode() not in line[:30]]
+    write_file(path, b"".join(sealed([line[:-CRC_TAIL_BYTES] for line in lines])))
+
+
+@pytest.mark.parametrize("gone", ["", "plan", "side_plan", "system"])
+def test_control_records_alone_say_what_a_pass_over_the_log_says(
+    path: Path, gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Receipts, their places, and what their views lack, also where a plan stands after its receipt or nowhere."""
+    if gone:
+        without(path, gone)
+    reader = LogReader(path)
+    reader.follow()
+    quick = read_receipts(reader)
+    monkeypatch.setattr(view_rebuild, "has_known_places", lambda _: False)
+    book = read_receipts(reader)
+    assert [(one.receipt, one.records) for one in quick.requests] == [
+        (one.receipt, one.records) for one in book.requests
+    ]
+    lacking = [book.lacks(one) for one in book.requests]
+    assert [quick.lacks(one) for one in quick.requests] == lacking
+    assert any(lacking) == bool(gone)
+    reader.close()
+
+
+def test_a_receipt_that_cannot_be_read_is_counted(path: Path) -> None:
+    """The others keep their order, and are numbered without it."""
+    lines = path.read_bytes().splitlines()
+    at = [number for number, line in enumerate(lines) if line.startswith(b'{"_record":"view"')]
+    for number in at[1:3]:
+        lines[number] = b'{"_record":"view","id":7' + lines[number][-CRC_TAIL_BYTES:]
+    write_file(path, b"".join(sealed([line[:-CRC_TAIL_BYTES] for line in lines])))
+    reader = LogReader(path)
+    reader.follow()
+    book = read_receipts(reader)
+    assert len(book.requests) == len(at) - 2
+    assert book.malformed == 2
+    reader.close()
+
+
+def test_each_request_is_found(path: Path) -> None:
+    """By its number, counted from either end."""
+    with Transcript(path) as transcript:
+        count = len(transcript.requests())
+        for number, noted in enumerate(transcript.requests(), 1):
+            for named in (number, number - count - 1):
+                found = transcript.request(named)
+                assert (found.number, found.count, found.noted) == (number, count, noted)
+        for number in (0, count + 1, -count - 1):
+            with pytest.raises(IndexError, match="there is no request"):
+                transcript.request(number)
+
+
+async def test_views_before_a_reset_are_made_again(tmp_path: Path) -> None:
+    """Before it the history was another one; the views are the same."""
+    recorded = await record(tmp_path / "log.jsonl")
+    await recorded.manager.clear()
+    await recorded.play(20, seed=5)
+    await recorded.manager.close()
+    with Transcript(recorded.path) as transcript:
+        numbers = range(1, len(transcript.requests()) + 1)
+        assert [transcript.view(number).messages for number in numbers] == recorded.views
+
+
+async def test_a_view_does_not_read_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a snapshot, four times the messages cost far less than the 360 kB more that the log then has."""
+    always(monkeypatch)
+    read: dict[int, int] = {}
+    for turns in (50, 200):
+        recorded = Recorded(tmp_path / f"{turns}.jsonl", max_tokens=3_000)
+        for number in range(turns):
+            await recorded.add(user(f"question {number} " + "word " * 400))
+            if number > turns - 10:
+                await recorded.view()
+        await recorded.manager.close()
+        files = CountedReads()
+        with Transcript(recorded.path, files=files) as transcript:
+            transcript.view(-1)
+        read[turns] = files.bytes_read
+    assert read[200] < read[50] + 50_000
