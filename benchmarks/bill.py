@@ -25,7 +25,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.metadata import timestamp_of
 from amplifier_module_context_persistent.replay.policies import policy_of
 from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
-from amplifier_module_context_persistent.tokens.prices import Price, Prices
+from amplifier_module_context_persistent.tokens.prices import Price, PriceList
 from amplifier_module_context_persistent.window.thresholds import PromptCache
 
 MODELS = ("claude-opus-5-5", "claude-sonnet-4-6", "gpt-6.2-sol")
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="POLICY")
     given = parser.parse_args(arguments)
     options = [dict(policy_of(policy).options) for policy in given.policies]
-    prices = Prices()
+    prices = PriceList()
     for model in given.models:
         price, sums = prices.of(model), [0.0] * (1 + len(options))
         if price is None:

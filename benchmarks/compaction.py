@@ -41,7 +41,7 @@ from statistics import fmean
 from typing import Any
 
 from amplifier_module_context_persistent.config import Config
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures, reader_measures
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Message
@@ -103,7 +103,7 @@ async def play(player: Player, name: str, budget_tokens: int, options: Mapping[s
 
 
 def play_all(
-    played: Iterable[Session],
+    played: Iterable[PlayedSession],
     counter: TokenCounter,
     names: Sequence[str],
     budgets: Sequence[int],

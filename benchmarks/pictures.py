@@ -32,7 +32,7 @@ from amplifier_module_context_persistent.cli.view import show_difference
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay import compare, open_transcript, requests
 from amplifier_module_context_persistent.replay.api import timeline
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.replay.policies import CachedCounter
@@ -145,7 +145,7 @@ def session_picture() -> str:
     """Draw the tokens of a longer session's views, with and without compaction."""
     counter, config = CachedCounter(EstimateCounter()), Config.load()
     messages = generate_session(LONG_SEED, LONG_MESSAGES, mean_bytes=0)
-    player = Player(Session.of("session", messages, lambda message: count_message(message, counter)), counter)
+    player = Player(PlayedSession.of("session", messages, lambda message: count_message(message, counter)), counter)
     names = {"none": "the whole history", "truncate": "views by `truncate`"}
     series = {
         title: asyncio.run(player.play(name, PLAYED[name], LONG_BUDGET_TOKENS, {})).request_tokens

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from fixtures.generate import generate_session
 
 GENERATED = ((1, 300), (2, 450), (3, 600))
@@ -41,14 +41,14 @@ def write_session(path: str, messages: int, *, seed: int = 1) -> int:
     return write_log(path, generate_session(seed, messages))
 
 
-def sessions(transcripts: str, seeds: int, count: Callable[[dict[str, Any]], int]) -> Iterator[Session]:
+def sessions(transcripts: str, seeds: int, count: Callable[[dict[str, Any]], int]) -> Iterator[PlayedSession]:
     """The recorded sessions that there are, then the generated ones."""
     paths = sorted(glob.glob(os.path.join(transcripts, "*.jsonl")))
     if not paths:
         print(f"note: no transcripts in {transcripts}; only generated sessions are played")
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            yield Session.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
+            yield PlayedSession.of(os.path.basename(path).removesuffix(".jsonl"), map(json.loads, file), count)
     further = ((seed, 250 + 50 * seed) for seed in range(len(GENERATED) + 1, seeds + 1))
     for seed, messages in (*GENERATED[:seeds], *further):
-        yield Session.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)
+        yield PlayedSession.of(f"generated-{seed}", generate_session(seed, messages, mean_bytes=0), count)

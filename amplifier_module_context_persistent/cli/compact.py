@@ -11,7 +11,7 @@ import click
 
 from ..tokens.on_demand import named_counter
 from ..transcript.transcript import Transcript
-from ..transfer.compact import Compacted, compact_session, hide_turn
+from ..transfer.compact import CompactResult, compact_session, hide_turn
 from .fork import turn_or_id
 from .session_argument import session_argument
 from .terminal import counted, say, unusable
@@ -48,7 +48,7 @@ def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_ru
         say("Done.")
 
 
-def _show(done: Compacted) -> None:
+def _show(done: CompactResult) -> None:
     arrow = f" to {done.tokens_after:,}" if done.plan else ""
     say(
         f"{done.path}: the view goes from {done.tokens_before:,}{arrow} tokens "

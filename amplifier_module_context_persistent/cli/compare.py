@@ -21,7 +21,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
 from ..replay.measures import Prices, reader_measures
 from ..replay.policies import NAMES
-from ..tokens.prices import Prices as ListPrices
+from ..tokens.prices import PriceList
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
@@ -137,7 +137,7 @@ def compare(
 
 
 def _list_prices(model: str) -> Prices:
-    found = ListPrices().of(model)
+    found = PriceList().of(model)
     if found is None:
         raise UnusableError(f"{one_line(model)}: no list price of this model is known; give prices")
     return Prices(cached=found.cached, write=found.write)

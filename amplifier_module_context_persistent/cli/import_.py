@@ -14,7 +14,7 @@ import click
 
 from ..transfer.import_ import FORMATS, PLACES, ImportedFile, import_all, import_session, session_paths, standard_place
 from ..transfer.import_report import Import
-from ..transfer.importers.account import Account, Loss
+from ..transfer.importers.account import Account, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS
@@ -203,7 +203,7 @@ def _show_account(account: Account) -> None:
             say(f"    {title:<20}{number:>8,}  {kinds}".rstrip())
 
 
-def _show_losses(title: str, losses: Sequence[Loss], number: int) -> None:
+def _show_losses(title: str, losses: Sequence[LostLine], number: int) -> None:
     if losses:
         say(f"  {title}: {number:,}")
     for loss in losses[:_MOST_SHOWN]:

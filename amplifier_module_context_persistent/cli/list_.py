@@ -203,13 +203,13 @@ class _Matching:
 def _totals(sessions: Sequence[SessionFile]) -> Mapping[str, Total]:
     """What each session comes to, by its path."""
     from ..tokens.on_demand import named_counter  # most lists do not say it
-    from ..tokens.prices import Prices
+    from ..tokens.prices import PriceList
     from ..transcript.totals import totals
     from .many_sessions import gathering
 
     try:
         with gathering(sessions, named_counter("auto")) as found:
-            return totals(found, Prices(), "path")
+            return totals(found, PriceList(), "path")
     except UnusableError as error:
         click.echo(f"no costs: {error}", err=True)
         return {}

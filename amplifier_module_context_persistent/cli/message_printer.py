@@ -22,7 +22,7 @@ from ..log.record import Message
 from ..messages.message import result_id_of
 from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
-from ..messages.text import Part, arguments_text, parts_of
+from ..messages.text import TextPart, arguments_text, parts_of
 from ..tokens.counter import TokenCounter, open_counter
 from ..transcript.source import SourceCompaction
 from ..transcript.transcript import Placed
@@ -103,7 +103,7 @@ class MessagePrinter:
         if compaction.summary:
             self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
 
-    def _part(self, message: Message, part: Part, unanswered: frozenset[str]) -> None:
+    def _part(self, message: Message, part: TextPart, unanswered: frozenset[str]) -> None:
         if part.kind == "call":
             head = Text(f"-> {escaped(one_line(part.name))}", "bold")
             head.append(f"  {escaped(one_line(part.call_id))}", "not bold dim")

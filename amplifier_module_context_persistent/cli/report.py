@@ -15,7 +15,7 @@ import click
 
 from ..errors import ContextPersistentError
 from ..messages.secrets import OwnForms
-from ..tokens.prices import Prices
+from ..tokens.prices import PriceList
 from ..transcript.transcript import Transcript, session_id_in
 from .own_forms import own_forms_options
 from .parameters import Span, SpanType, chosen_turns
@@ -74,7 +74,7 @@ def report(
         page = output or _own_name(transcript)
         try:
             turns = chosen_turns(transcript.turns(), turn_span)
-            prices = Prices.load(table) if table else None
+            prices = PriceList.load(table) if table else None
             with stages() as tell:
                 made = make_report(
                     transcript,

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from ..tokens.on_demand import named_counter
-from ..tokens.prices import Prices
+from ..tokens.prices import PriceList
 from ..transcript.query import Answer, QueryError, add_views, ask
 from .exit_codes import UNUSABLE
 from .many_sessions import gathering, source_line, source_of
@@ -70,7 +70,7 @@ def sql(
     if as_json and as_csv:
         raise click.UsageError("give either --json or --csv")
     try:
-        prices = Prices.load(prices_path) if prices_path is not None else Prices()
+        prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         counter = named_counter(tokenizer)
     except ValueError as error:
         raise UnusableError(reason(error)) from error

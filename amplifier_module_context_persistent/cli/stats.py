@@ -21,7 +21,7 @@ from ..errors import LogError
 from ..log.base import ReadableLog
 from ..tokens.counter import TokenCounter
 from ..tokens.on_demand import named_counter
-from ..tokens.prices import PRICES_AS_OF, Prices
+from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Cost, cost_of, costs_by_turn
 from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
 from ..transcript.sessions import SessionFile
@@ -80,7 +80,7 @@ def stats(
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or --since, for many sessions")
     try:
         counter = named_counter(tokenizer)
-        prices = Prices.load(prices_path) if prices_path is not None else Prices()
+        prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         if path is None:
             sessions = all_sessions(everywhere=everywhere, since_s=since)
             show_many(sessions, counter, prices, by=by, since_s=since, as_json=as_json)
@@ -252,7 +252,7 @@ _UNKNOWN = "?"
 def show_many(
     sessions: Sequence[SessionFile],
     counter: TokenCounter,
-    prices: Prices,
+    prices: PriceList,
     *,
     by: str | None,
     since_s: float | None,

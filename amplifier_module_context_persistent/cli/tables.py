@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..tokens.prices import PRICES_AS_OF, Prices
+from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Bill, Cost
 from .terminal import counted, escaped, one_line
 
@@ -60,7 +60,7 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
     output.print(Text("; ".join(notes), "dim"))
 
 
-def cost_notes(cost: Cost, prices: Prices, hidden: float = 0.0) -> list[str]:
+def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
     """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
     notes = ["prices as given" if prices.has_own else f"list prices in US dollars as of {PRICES_AS_OF}; see --prices"]
     if cost.total.unpriced_requests:

@@ -20,7 +20,7 @@ from ..config import Config
 from ..errors import LogError
 from ..messages.message import Message
 from ..messages.metadata import given_id
-from ..replay.visibility import KEPT, Gap, ShownMessage, annotate, shortening
+from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import Noted, Rebuilt, ReceiptLog, config_of
 from ..view.entry import classify
@@ -39,7 +39,7 @@ IMPORTED = (
 )
 AFTERWARDS = "This is what the loop received; a loop may add to a view before it sends it."
 
-Piece = ShownMessage | Gap
+Piece = ShownMessage | UnseenRun
 
 
 @click.command()
@@ -200,7 +200,7 @@ def show_difference(transcript: Transcript, number: int, view: Sequence[Message]
 
 
 def _show(printer: MessagePrinter, piece: Piece) -> None:
-    if isinstance(piece, Gap):
+    if isinstance(piece, UnseenRun):
         printer.note(f"{counted(len(piece), 'message')} {piece.mark}: {_range(piece.first, piece.last)}")
     else:
         printer.show(piece.placed, note=shortening(piece) if piece.mark != KEPT else "")

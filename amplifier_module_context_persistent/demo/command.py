@@ -39,7 +39,7 @@ class DemoError(click.ClickException):
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedDemo:
     """What the two processes reported, and what the log's file held after each."""
 
     first: Told
@@ -103,7 +103,7 @@ def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
         raise DemoError("\n  ".join(["this must not happen:", *faults]))
 
 
-def play(directory: Path, storage: str | None = None) -> Played:
+def play(directory: Path, storage: str | None = None) -> PlayedDemo:
     """Run the session in a directory, kill it, run it again; with `storage`, its log is in that database.
 
     Raises:
@@ -116,7 +116,7 @@ def play(directory: Path, storage: str | None = None) -> Played:
     log_path = next(told["log_path"] for told in first if told["event"] == "mounted")
     stored_at_kill = read_messages(log_path, *where[1:])
     resumed, _ = play_part("resumed", *where)
-    return Played(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, *where[1:]))
+    return PlayedDemo(first, resumed, killed, log_path, stored_at_kill, read_messages(log_path, *where[1:]))
 
 
 def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
@@ -236,7 +236,7 @@ def _is_stand_in(message: Message) -> bool:
     return inserted and message["role"] == "tool"
 
 
-def _as_json(played: Played, faults: list[str], kept: str | None) -> dict[str, Any]:
+def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[str, Any]:
     view = played.messages("view")
     ignored: dict[str, Any] = next(iter(played.of("ignored", resumed=True)), {})
     return {
@@ -253,7 +253,7 @@ def _as_json(played: Played, faults: list[str], kept: str | None) -> dict[str, A
     }
 
 
-def _show(console: Console, played: Played, kept: str | None) -> None:
+def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
     before = played.acknowledged(resumed=False)
     recovered = played.messages("recovered")
     console.print("A session is killed in the middle of a turn", style="bold")

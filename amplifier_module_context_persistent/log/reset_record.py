@@ -23,7 +23,7 @@ _OWN_KEY = b',"own_crc":"'
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class KeptRun:
     """Messages in a row that stay live.
 
     `position` is how many new messages of the reset come before them; `first` and `last` are the ids of the first two
@@ -36,7 +36,7 @@ class Run:
     last: tuple[str, ...]
 
     @classmethod
-    def of(cls, position: int, ids: Sequence[str]) -> Run:
+    def of(cls, position: int, ids: Sequence[str]) -> KeptRun:
         """The run of messages with these ids."""
         return cls(position, len(ids), tuple(ids[:2]), tuple(ids[-2:]))
 
@@ -54,7 +54,7 @@ class Reset:
     """How many new messages belong to the reset."""
     live: int
     """How many messages are live after it."""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[KeptRun, ...] = ()
 
     def fields(self) -> dict[str, Any]:
         """The fields that its begin and its commit have in common; `parse` reads them."""
@@ -114,7 +114,7 @@ def reset_bodies(
     wanted = [ordinal for _, run in runs for ordinal in (*run[:2], *run[-2:])] + list(live[-1:])
     ids = dict(zip(wanted, ids_of(wanted), strict=True))
     described = tuple(
-        Run(position, len(run), tuple(ids[o] for o in run[:2]), tuple(ids[o] for o in run[-2:]))
+        KeptRun(position, len(run), tuple(ids[o] for o in run[:2]), tuple(ids[o] for o in run[-2:]))
         for position, run in runs
     )
     upto = ids[live[-1]] if live else ""
@@ -149,13 +149,13 @@ def parse(value: Mapping[str, Any]) -> Reset | None:
     return Reset(ident, reason, time, upto, count, live, tuple(run for run in parsed if run))
 
 
-def _parse_run(value: Any) -> Run | None:
+def _parse_run(value: Any) -> KeptRun | None:
     if not isinstance(value, dict) or not (_is_count(value.get("position")) and _is_count(value.get("count"))):
         return None
     ends = value.get("first"), value.get("last")
     if not all(isinstance(end, list) and 0 < len(end) <= 2 and all(isinstance(i, str) for i in end) for end in ends):
         return None
-    return Run(value["position"], value["count"], tuple(value["first"]), tuple(value["last"]))
+    return KeptRun(value["position"], value["count"], tuple(value["first"]), tuple(value["last"]))
 
 
 def _is_count(value: Any) -> bool:

@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import Any
 
 from .index import Index, id_hash_of
-from .reset_record import Reset, Run
+from .reset_record import KeptRun, Reset
 
 Report = Callable[[str], None]
 
@@ -190,7 +190,7 @@ class Resets:
     def _position_of(self, message_id: str) -> int | None:
         return find_position(self.index, self._as_written(), message_id) if message_id else None
 
-    def _find_run(self, run: Run, live: Sequence[int]) -> array[int]:
+    def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
         """The ordinals of a run in the live history; where both names of one end are lost, its count tells the end."""
         start, lost_first = _first_of([find_position(self.index, live, message_id) for message_id in run.first])
         end, lost_last = _first_of([find_position(self.index, live, message_id) for message_id in reversed(run.last)])

@@ -102,7 +102,7 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MediaSource:
     """Where the body of a medium is; a field is empty where the block does not have it."""
 
     kind: str
@@ -121,7 +121,7 @@ class Source:
         return f"data:{self.media_type};base64,{self.data}" if self.data else self.url
 
 
-def source_of(block: Mapping[str, Any]) -> Source | None:
+def source_of(block: Mapping[str, Any]) -> MediaSource | None:
     """Where the body of a medium is, in whatever form the block has; None for a block that is no medium."""
     if not _is_medium(block):
         return None
@@ -131,12 +131,12 @@ def source_of(block: Mapping[str, Any]) -> Source | None:
     body = next((value for key in _BODIES if isinstance(value := source.get(key), str)), "")
     if body.startswith(_ELSEWHERE) or not body:
         url = body or next((u for key in ("file_url", "url") if isinstance(u := source.get(key), str)), "")
-        return Source(medium.kind, medium.media_type, url=url, name=name)
+        return MediaSource(medium.kind, medium.media_type, url=url, name=name)
     if source.get("type") == "text":
-        return Source(medium.kind, medium.media_type or "text/plain", text=body, name=name)
+        return MediaSource(medium.kind, medium.media_type or "text/plain", text=body, name=name)
     data = body.partition(",")[2] if body.startswith("data:") else body
     kind = {"image": "image/png", "document": "application/pdf"}.get(medium.kind, "")
-    return Source(medium.kind, medium.media_type or kind, data, name=name)
+    return MediaSource(medium.kind, medium.media_type or kind, data, name=name)
 
 
 class _Walk:

@@ -40,7 +40,7 @@ def well_formed(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A piece of what a message says: `text`, `thinking`, or a `call` with its arguments as JSON."""
 
     kind: str
@@ -55,12 +55,12 @@ class Part:
         return f"[thinking]\n{self.text}" if self.kind == "thinking" else self.text
 
 
-def parts_of(message: Message) -> Iterator[Part]:
+def parts_of(message: Message) -> Iterator[TextPart]:
     """Give what a message says piece by piece: its text, then its blocks in order, then the calls beside them."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     if not isinstance(content, list | None):
-        yield Part("text", content if isinstance(content, str) else as_json(content))
+        yield TextPart("text", content if isinstance(content, str) else as_json(content))
     thinking = message.get("thinking_block")
     if thinking and not any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks):
         blocks = [thinking, *blocks]
@@ -90,16 +90,16 @@ def full_text(message: Message) -> tuple[str, int]:
     return "\n".join(part for part in [searched, *own] if part), len(searched)
 
 
-def _call_part(call: Any, names: Mapping[str, str]) -> Part:
+def _call_part(call: Any, names: Mapping[str, str]) -> TextPart:
     call_id = _call_id(call)
     name = names.get(call_id, "")
-    return Part("call", _arguments(call), name, call_id) if name else Part("text", as_json(call))
+    return TextPart("call", _arguments(call), name, call_id) if name else TextPart("text", as_json(call))
 
 
-def _block_part(block: Any) -> Part:
+def _block_part(block: Any) -> TextPart:
     if isinstance(block, dict) and block.get("type") == "thinking" and isinstance(text := block.get("thinking"), str):
-        return Part("thinking", text)
-    return Part("text", _block_text(block))
+        return TextPart("thinking", text)
+    return TextPart("text", _block_text(block))
 
 
 def _block_text(block: Any) -> str:

@@ -27,7 +27,7 @@ from ..tokens.counter import count_message, open_counter
 from ..transcript.sessions import SessionNameError, find_session
 from ..transcript.transcript import Placed, Progress, Transcript, Turn
 from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
-from .evidence import Session, far_evidence, with_id
+from .evidence import PlayedSession, far_evidence, with_id
 from .measures import Measures, Played, Prices
 from .player import Player
 from .policies import CachedCounter, Chosen, PolicyError, policy_of
@@ -161,7 +161,7 @@ def play(
     chosen = policy_of(policy)
     counter = CachedCounter(open_counter(tokenizer))
     messages = StoredMessages(transcript)
-    session = Session(transcript.path, messages, 0, {})
+    session = PlayedSession(transcript.path, messages, 0, {})
     measures = Measures(session.name, budget_tokens, chosen.name, 0)
     player = Player(session, counter)
     marker = Marker(player.positions.get, lambda wanted: (messages[position] for position in wanted))
@@ -228,7 +228,7 @@ def compare(
         tokens += count_message(message, counter)
         tell("reading", done, len(messages))
     found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
-    session, told = Session(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
+    session, told = PlayedSession(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
     player = Player(session, counter, progress=lambda done: told(done, len(messages)))
     whole = _play(player, policy_of("none"), budget_tokens, tell)
     replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]

@@ -137,7 +137,7 @@ class _Stands:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class PlayedSession:
     """A transcript to play."""
 
     name: str
@@ -152,7 +152,7 @@ class Session:
         messages: Iterable[Message],
         count: Callable[[Message], int],
         progress: Progress | None = None,
-    ) -> Session:
+    ) -> PlayedSession:
         """Take a transcript."""
         numbered = [with_id(name, position, message) for position, message in enumerate(messages)]
         return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered, progress))

@@ -14,10 +14,10 @@ from ..tokens.counter import TokenCounter, count_message
 from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
 from .baselines import Asked, Whole
-from .evidence import Progress, Said, Session, said
+from .evidence import PlayedSession, Progress, Said, said
 from .measures import Measures, Played
 from .policies import Managed, Message, Open, Policy
-from .reader_measures import Reader, Reading
+from .reader_measures import ViewReader, ViewReading
 from .whole_view import WholeView
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
@@ -45,9 +45,9 @@ class Player:
         progress: is told how many messages were added up for the policy `none`, before its first request.
     """
 
-    def __init__(self, session: Session, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
+    def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
         self.session, self._counter = session, counter
-        self._reader = Reader(session.messages)
+        self._reader = ViewReader(session.messages)
         self._is_stopped, self._progress = False, progress
         self._begin()
 
@@ -66,7 +66,7 @@ class Player:
 
     def _begin(self) -> None:
         """Forget the view before: another policy begins."""
-        self._before, self._reading = _Before(), Reading(self._reader)
+        self._before, self._reading = _Before(), ViewReading(self._reader)
 
     async def play(
         self,

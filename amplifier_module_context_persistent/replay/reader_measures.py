@@ -103,7 +103,7 @@ class _Edit:
     new: frozenset[str]
 
 
-class Reader:
+class ViewReader:
     """Knows one session, to read views of it; of its messages only what the measures need is kept.
 
     Args:
@@ -159,7 +159,7 @@ class Reader:
 
     def look(self, before: int, view: Sequence[Message], parts: Sequence[Said]) -> Looked:
         """Look at the view of a request after so many messages; `parts` are what its messages say."""
-        return Reading(self).look(before, view, parts, 0)
+        return ViewReading(self).look(before, view, parts, 0)
 
     def look_at_all(self, before: int) -> Looked:
         """What a view gives that shows everything."""
@@ -167,14 +167,14 @@ class Reader:
         return Looked(turns=turns, answered=turns)
 
 
-class Reading:
+class ViewReading:
     """Reads the views of a session in their order; of one that goes on, only what was appended.
 
     Args:
         reader: knows the session.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ViewReader) -> None:
         self._reader = reader
         self._clear()
 

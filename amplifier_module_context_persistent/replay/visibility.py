@@ -171,7 +171,7 @@ class ShownMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class UnseenRun:
     """Neighbouring messages of the history that a view leaves out: `first` to `last`, from 1; dropped or summarised."""
 
     first: int
@@ -225,7 +225,7 @@ def marker_of(transcript: Transcript, noted: Noted, index: Index) -> tuple[Marke
     return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
 
 
-def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | Gap]:
+def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | UnseenRun]:
     """Say of each message of a request's view where it is from, and between them what is left out.
 
     Args:
@@ -243,7 +243,7 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     upto = positions.of(noted.receipt.upto) if noted.receipt.upto else None
     marks = marker.mark(view, upto + 1 if upto is not None else 0)
     calls = CallLookup(transcript.reader)
-    found: list[ShownMessage | Gap] = []
+    found: list[ShownMessage | UnseenRun] = []
     reached = 0
     for message in view:
         position = positions.of(str(metadata_of(message).get("message_id", "")))
@@ -271,7 +271,7 @@ def shortening(shown: ShownMessage) -> str:
     return shown.mark.upper() if shown.mark in (INSERTED, ELIDED) else ""
 
 
-def _gaps(marks: Marks, start: int, stop: int) -> Iterator[Gap]:
+def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:
     """What is left out between two positions; a few messages between them may be shown elsewhere in the view."""
     if start >= stop:
         return
@@ -282,4 +282,4 @@ def _gaps(marks: Marks, start: int, stop: int) -> Iterator[Gap]:
     runs = [(first, last, marks.of(first)) for first, last in pairwise(sorted(edges)) if first not in shown]
     for mark, neighbours in groupby(runs, key=lambda run: run[2]):
         joined = list(neighbours)
-        yield Gap(joined[0][0] + 1, joined[-1][1], mark)
+        yield UnseenRun(joined[0][0] + 1, joined[-1][1], mark)

@@ -16,9 +16,9 @@ from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Item, arrange
 from ..view.entry import Entry, classify
 from ..view.render import render
-from .evidence import Progress, Session
+from .evidence import PlayedSession, Progress
 from .measures import Measures, Played
-from .reader_measures import Reader
+from .reader_measures import ViewReader
 
 Message = dict[str, Any]
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
@@ -81,7 +81,7 @@ class WholeView:
             self.inserted.append(self.inserted[-1] + inserted)
         return True
 
-    def play(self, session: Session, reader: Reader, measures: Measures) -> Iterator[Played]:
+    def play(self, session: PlayedSession, reader: ViewReader, measures: Measures) -> Iterator[Played]:
         """Play the session with views that leave out nothing, adding each request to the measures."""
         cached = 0
         for position, message in enumerate(session.messages):

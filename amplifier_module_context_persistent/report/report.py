@@ -16,7 +16,7 @@ from ..messages.normalize import tokens_of
 from ..messages.outcome import FAILED, REJECTED
 from ..messages.secrets import OwnForms
 from ..tokens.counter import EstimateCounter, TokenCounter
-from ..tokens.prices import PRICES_AS_OF, Prices
+from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Bills
 from ..transcript.source import relatives_of, source_compactions
 from ..transcript.transcript import Progress, Transcript, Turn
@@ -62,7 +62,7 @@ def report(
     redact: bool = True,
     own: OwnForms | None = None,
     counter: TokenCounter | None = None,
-    prices: Prices | None = None,
+    prices: PriceList | None = None,
     force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Made:
@@ -91,7 +91,7 @@ def report(
     shown = list(transcript.turns() if turns is None else turns)
     with NewFile(path, replace=force) as file, BodyBlocks() as blocks:
         bodies, counter = Bodies(redact=redact, own=own), counter or EstimateCounter()
-        bills = Bills(transcript.reader, prices or Prices(), partial(tokens_of, counter=counter))
+        bills = Bills(transcript.reader, prices or PriceList(), partial(tokens_of, counter=counter))
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.has_requests() and transcript.requests():

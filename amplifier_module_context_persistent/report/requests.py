@@ -293,7 +293,7 @@ Cut = list[list[Any] | None]
 
 
 @dataclass(slots=True)
-class Seen:
+class ViewTexts:
     """What a view says otherwise than its history."""
 
     cuts: dict[int, Cut] = field(default_factory=dict)
@@ -321,9 +321,9 @@ class AsSeen:
         marks: Marks,
         place_of: Callable[[str], int | None],
         originals: Callable[[Sequence[int]], Sequence[Message]],
-    ) -> Seen:
+    ) -> ViewTexts:
         """Tell what a view says otherwise, by positions in its history."""
-        seen, changed = Seen(), {}
+        seen, changed = ViewTexts(), {}
         waiting: list[tuple[str, int]] = []
         known, self._known = self._known, {}
         for message in view:
@@ -390,7 +390,7 @@ def _shared(most: int, is_shared: Callable[[int], bool]) -> int:
     return low
 
 
-def seen_json(seen: Seen, page_place: Mapping[int, int] | Callable[[int], int | None]) -> dict[str, Any]:
+def seen_json(seen: ViewTexts, page_place: Mapping[int, int] | Callable[[int], int | None]) -> dict[str, Any]:
     """For the page, whose positions are others."""
     at = page_place.get if isinstance(page_place, Mapping) else page_place
     return {

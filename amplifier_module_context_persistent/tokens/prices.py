@@ -136,7 +136,7 @@ DEFAULT_PRICES: Mapping[str, Price] = {
 }
 
 
-class Prices:
+class PriceList:
     """Prices by model.
 
     A model is found by its name, with or without what routers put before it (`anthropic/`, `us.anthropic.`) and with or
@@ -155,7 +155,7 @@ class Prices:
         self.has_own = bool(own)
 
     @classmethod
-    def load(cls, path: str | Path) -> Prices:
+    def load(cls, path: str | Path) -> PriceList:
         """Read a table: a JSON object of models, each with `input`, `output` and, if they differ, the others.
 
         Raises:
@@ -187,7 +187,7 @@ class Prices:
 @functools.cache
 def list_price(model: str) -> Price | None:
     """The list price of a model; None if it is not known."""
-    return Prices().of(model)
+    return PriceList().of(model)
 
 
 def _name(model: str) -> str:

@@ -16,7 +16,7 @@ from ..log.base import ReadableLog
 from ..log.record import Message
 from ..messages.metadata import given_id
 from ..messages.usage import ReportedUsage, usage_of_message
-from ..tokens.prices import Prices
+from ..tokens.prices import PriceList
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
 """The columns of a request that have prices."""
@@ -67,7 +67,7 @@ class Cost:
         }
 
 
-def sums_by_model(prices: Prices) -> tuple[str, str]:
+def sums_by_model(prices: PriceList) -> tuple[str, str]:
     """Columns that add requests up, and what to group them by so that all of a group have the same prices."""
     read = "uncached_tokens + cached_tokens + written_tokens"
     step = " + ".join(["0", *(f"({read} > {tokens})" for tokens in prices.steps)])
@@ -75,7 +75,7 @@ def sums_by_model(prices: Prices) -> tuple[str, str]:
     return f"model, count(*), max({read}), {sums}", f"model, {step}"
 
 
-def bill_of(prices: Prices, model: str, requests: int, read: int, *tokens: int) -> Bill:
+def bill_of(prices: PriceList, model: str, requests: int, read: int, *tokens: int) -> Bill:
     """The bill of requests as `sums_by_model` adds them up."""
     uncached, cached, written, _, output = tokens
     price = prices.of(model)
@@ -83,7 +83,7 @@ def bill_of(prices: Prices, model: str, requests: int, read: int, *tokens: int) 
     return Bill(requests, uncached, cached, written, output, cost, requests if price is None else 0)
 
 
-def cost_of(figures: Figures, prices: Prices) -> Cost:
+def cost_of(figures: Figures, prices: PriceList) -> Cost:
     """Say what the requests cost that a log's records tell of."""
     found = Cost()
     columns, group = sums_by_model(prices)
@@ -99,7 +99,7 @@ def cost_of(figures: Figures, prices: Prices) -> Cost:
     return found
 
 
-def costs_by_turn(figures: Figures, prices: Prices) -> dict[int, float]:
+def costs_by_turn(figures: Figures, prices: PriceList) -> dict[int, float]:
     """What the requests of each turn cost, by its number, as far as their models have prices."""
     costs: dict[int, float] = {}
     columns, group = sums_by_model(prices)
@@ -141,7 +141,7 @@ class Bills:
         count: counts a message's tokens, for the output of requests whose provider did not report it.
     """
 
-    def __init__(self, log: ReadableLog, prices: Prices, count: Callable[[Message], int]) -> None:
+    def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
         self._prices = prices
         self._by_id: dict[str, RequestBill] = {}
         index = log.index

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError
-from ..tokens.prices import Prices
+from ..tokens.prices import PriceList
 from .gathered import GatheredFigures
 
 try:
@@ -99,7 +99,7 @@ class Answer:
     is_cut: bool
 
 
-def add_views(found: GatheredFigures, prices: Prices) -> dict[str, list[str]]:
+def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]:
     """Add the views; their columns, by the names without versions."""
     connection = found.connection
     connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are

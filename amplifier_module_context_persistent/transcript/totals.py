@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..tokens.prices import Prices
+from ..tokens.prices import PriceList
 from .cost import Bill, bill_of, sums_by_model
 from .gathered import GatheredFigures
 
@@ -57,12 +57,12 @@ class Slow:
     duration_s: float
 
 
-def total_of(found: GatheredFigures, prices: Prices, since_s: float | None = None) -> Total:
+def total_of(found: GatheredFigures, prices: PriceList, since_s: float | None = None) -> Total:
     """What all come to, since a time."""
     return totals(found, prices, "", since_s).get("", Total())
 
 
-def totals(found: GatheredFigures, prices: Prices, by: str, since_s: float | None = None) -> Mapping[str, Total]:
+def totals(found: GatheredFigures, prices: PriceList, by: str, since_s: float | None = None) -> Mapping[str, Total]:
     """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
 
     Args:

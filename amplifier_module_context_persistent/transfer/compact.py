@@ -61,7 +61,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactResult:
     """A plan and what it changes; `plan` is empty where none is made, since it would free less than is worth it."""
 
     path: str
@@ -87,7 +87,7 @@ def compact_session(
     dry_run: bool = False,
     lock_timeout_s: float = 10.0,
     new_id: Callable[[], str] = clock.new_id,
-) -> Compacted:
+) -> CompactResult:
     """Compact a session's view down to its target, or go back to the plan before.
 
     Args:
@@ -180,11 +180,11 @@ class _Session:
 
     def report(
         self, path: str, plan: str, tokens_before: int, tokens_after: int, changes: Sequence[Change]
-    ) -> Compacted:
+    ) -> CompactResult:
         """What was done, or would be."""
         budget = self.request.budget_tokens
         target = int(self.config.target_usage * budget)
-        return Compacted(path, plan, budget, target, tokens_before, tokens_after, changes)
+        return CompactResult(path, plan, budget, target, tokens_before, tokens_after, changes)
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:

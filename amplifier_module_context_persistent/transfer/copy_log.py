@@ -34,7 +34,7 @@ from ..log.reader import LogReader
 from ..log.record import MAX_RECORD_BYTES, ROLES, decode, encode_plain, message_id_of, seal, to_plain
 from ..messages.metadata import given_id, timestamp_of
 from ..paths import LOG_NAME, log_name, session_id_of
-from .importers.account import Loss
+from .importers.account import LostLine
 
 _BATCH_BYTES = 4 << 20
 _LOST = frozenset({"unreadable", "oversized", "glued"})
@@ -98,7 +98,7 @@ def carry(
         yield Carried(ordinal, role, own, body, reason, timed, renamed, named)
 
 
-def refused_messages(reader: ReadableLog, refused: Iterable[Carried]) -> list[Loss]:
+def refused_messages(reader: ReadableLog, refused: Iterable[Carried]) -> list[LostLine]:
     """The messages that cannot be copied, with their lines and offsets."""
     reasons = {reader.index.offsets[one.ordinal]: one.reason for one in refused}
     lines, offset, left = dict[int, int](), 0, len(reasons)
@@ -108,20 +108,20 @@ def refused_messages(reader: ReadableLog, refused: Iterable[Carried]) -> list[Lo
         if not left:
             break
         offset += len(line)
-    return [Loss(lines.get(offset, 0), offset, reason) for offset, reason in sorted(reasons.items())]
+    return [LostLine(lines.get(offset, 0), offset, reason) for offset, reason in sorted(reasons.items())]
 
 
-def unread_lines(reader: ReadableLog) -> list[Loss]:
+def unread_lines(reader: ReadableLog) -> list[LostLine]:
     """The lines of a file that hold bytes which are no record."""
-    return [Loss(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
+    return [LostLine(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
 
 
-def torn_tail(reader: LogReader) -> list[Loss]:
+def torn_tail(reader: LogReader) -> list[LostLine]:
     """What an interrupted write left at a file's end."""
     if (torn := reader.torn) is None:
         return []
     line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
-    return [Loss(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
+    return [LostLine(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
 
 
 Prepare = Callable[[Index], list[bytes]]

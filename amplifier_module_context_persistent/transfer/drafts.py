@@ -27,7 +27,7 @@ from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_log import Carried
 from .importers.account import Account
-from .importers.events import Cleared, Compacted, Event, Kept, MessageRead, SessionStart
+from .importers.events import Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .importers.fields import UNKNOWN_TOOL, iso_time, result, total
 
 SOURCE_KIND = "source"
@@ -38,7 +38,7 @@ _NESTED = (dict, list)
 
 
 @dataclass(slots=True)
-class Draft:
+class SessionDraft:
     """One session: the bodies of its records, and what is known of its messages."""
 
     start: SessionStart
@@ -114,21 +114,21 @@ class Drafts:
     def __init__(self, account: Account) -> None:
         self._account = account
         self._counter = EstimateCounter()
-        self.sessions: list[Draft] = []
+        self.sessions: list[SessionDraft] = []
         self._tools: dict[str, str] = {}
         """By the id of a call, its tool."""
 
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
         if isinstance(event, SessionStart):
-            self.sessions.append(Draft(event, self._account.file))
+            self.sessions.append(SessionDraft(event, self._account.file))
             return
         draft = self.sessions[-1]
         if isinstance(event, MessageRead):
             self._message(draft, event)
         elif isinstance(event, Carried):
             self._copied(draft, event)
-        elif isinstance(event, Compacted):
+        elif isinstance(event, CompactionEvent):
             self._compacted(draft, event)
         elif isinstance(event, Cleared):
             self._cleared(draft, event)
@@ -141,7 +141,7 @@ class Drafts:
             self._plan(draft)
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
-    def _message(self, draft: Draft, event: MessageRead) -> None:
+    def _message(self, draft: SessionDraft, event: MessageRead) -> None:
         message = self._with_tool(_with_typed_blocks(event.message))
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
@@ -178,7 +178,7 @@ class Drafts:
             return message
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 
-    def _copied(self, draft: Draft, event: Carried) -> None:
+    def _copied(self, draft: SessionDraft, event: Carried) -> None:
         if event.renamed_from is not None:
             draft.renamed[event.message_id] = event.renamed_from
         draft.derived_ids += event.renamed_from is None and not event.named
@@ -186,7 +186,7 @@ class Drafts:
         assert event.body is not None  # noqa: S101 - what cannot be copied is no event
         self._add(draft, event.body, event.message_id, event.role, 0)
 
-    def _add(self, draft: Draft, body: bytes, message_id: str, role: str, tokens: int) -> None:
+    def _add(self, draft: SessionDraft, body: bytes, message_id: str, role: str, tokens: int) -> None:
         if role in INSTRUCTING:
             draft.systems.append(len(draft.ids))
         draft.at.append(len(draft.bodies))
@@ -196,7 +196,7 @@ class Drafts:
         draft.tokens.append(tokens)
         draft.roles[role] += 1
 
-    def _kept(self, draft: Draft, event: Kept) -> None:
+    def _kept(self, draft: SessionDraft, event: Kept) -> None:
         try:
             body = encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
             if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
@@ -209,7 +209,7 @@ class Drafts:
             return
         draft.bodies.append(body)
 
-    def _cleared(self, draft: Draft, event: Cleared) -> None:
+    def _cleared(self, draft: SessionDraft, event: Cleared) -> None:
         """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
         if len(draft.ids) == draft.cleared:
             return
@@ -220,7 +220,7 @@ class Drafts:
         draft.counted = 0
         draft.last_human = -1
 
-    def _compacted(self, draft: Draft, event: Compacted) -> None:
+    def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
         self._plan(draft)
         draft.compactions += 1
         live = range(draft.cleared, len(draft.ids))
@@ -253,7 +253,7 @@ class Drafts:
         )
         draft.counted = after
 
-    def _plan(self, draft: Draft) -> None:
+    def _plan(self, draft: SessionDraft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
         plan, draft.pending = draft.pending, None
         if plan is None:

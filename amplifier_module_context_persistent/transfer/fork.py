@@ -38,7 +38,7 @@ from ..transcript.transcript import Transcript, session_id_in
 from ..view.wire import header_marks
 from .copy_log import Carried, NewLog, append_all, carry, refused_messages
 from .host_files import update_host_files, write_host_files
-from .importers.account import Loss
+from .importers.account import LostLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Fork:
     messages: int
     plan: str = ""
     """The id of the plan that came along."""
-    not_carried: Sequence[Loss] = field(default_factory=list)
+    not_carried: Sequence[LostLine] = field(default_factory=list)
     host_files: Sequence[str] = ()
     """What was written for the host beside the log."""
     host_turn: int = 0

@@ -22,7 +22,7 @@ from ..paths import check_session_id, session_id_of
 from .copy_log import append_all, copy_log
 from .host_files import write_host_files
 from .import_report import Import, ImportedSession
-from .importers.account import Account, Loss
+from .importers.account import Account, LostLine
 from .importers.source import ImportRefusedError, Source
 from .write_import import Destination, ImportConflictError, open_earlier, place_of
 
@@ -155,7 +155,7 @@ def _report(
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     account.mapped["other line"] += account.lines - account.accounted
     account.mapped += Counter()
-    account.notes = [Loss(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
+    account.notes = [LostLine(one.line, one.offset, f"{one.detail}; it is copied as it stands") for one in index.damage]
     live = index.live
     return Import(
         source.path,

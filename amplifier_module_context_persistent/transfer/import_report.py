@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .importers.account import Account, Loss
+from .importers.account import Account, LostLine
 
 _FRAME = frozenset({"header", "reset_begin", "reset_commit"})
 
@@ -73,12 +73,12 @@ class Import:
         return {kind: number for kind, number in named.items() if kind not in _FRAME}
 
     @property
-    def not_carried(self) -> Sequence[Loss]:
+    def not_carried(self) -> Sequence[LostLine]:
         """What is lost, by line; the first ones where there are very many."""
         return self.account.lost_in_order()
 
     @property
-    def notes(self) -> Sequence[Loss]:
+    def notes(self) -> Sequence[LostLine]:
         """What was wrong with lines that were copied all the same."""
         return self.account.notes
 

@@ -38,7 +38,7 @@ from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED
 from ..tokens.counter import EstimateCounter
-from ..tokens.prices import PRICES_AS_OF, Prices
+from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.calls import CallLookup, Ending, duration_s, instant_of_message, subject_of
 from ..transcript.cost import Bills, RequestBill
 from ..transcript.transcript import Transcript, session_id_in
@@ -292,7 +292,7 @@ class SessionMarkdown:
     def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
         self._transcript, self._redacted = transcript, redacted
         counter = EstimateCounter()
-        self._bills = Bills(transcript.reader, Prices(), lambda message: tokens_of(message, counter))
+        self._bills = Bills(transcript.reader, PriceList(), lambda message: tokens_of(message, counter))
         self._calls = CallLookup(transcript.reader)
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ..log.reset_record import ids_in, reset_bodies
 from ..paths import check_session_id, log_name, log_path
 from ..view.wire import header_marks
 from .copy_log import NewLog, append_all
-from .drafts import Draft, Drafts
+from .drafts import Drafts, SessionDraft
 from .host_files import update_host_files, write_host_files
 from .importers.account import Account
 from .importers.fields import session_name
@@ -38,7 +38,7 @@ from .importers.fields import session_name
 class Target:
     """Where one session of an import goes, and what tells it apart from all others."""
 
-    draft: Draft
+    draft: SessionDraft
     session_id: str | None
     path: str
     key: str
@@ -99,7 +99,7 @@ def targets_of(source: str, format_name: str, drafts: Drafts, **destination: Unp
     return targets
 
 
-def _first_hash(draft: Draft) -> str:
+def _first_hash(draft: SessionDraft) -> str:
     """Of its first message; a session has one."""
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
@@ -110,7 +110,7 @@ def directory_of(drafts: Drafts) -> str | None:
     return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
 
 
-def _derived(given: str, source_key: str, main: Draft) -> str:
+def _derived(given: str, source_key: str, main: SessionDraft) -> str:
     if not given:
         return str(uuid5(NAMESPACE_URL, source_key))
     return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
@@ -327,7 +327,7 @@ class SessionWriter:
         if earlier.kept < earlier.live:
             update_host_files(target.path, time=self.now())
 
-    def _plan_before(self, draft: Draft, record: int) -> list[bytes]:
+    def _plan_before(self, draft: SessionDraft, record: int) -> list[bytes]:
         """The plan in force before a record, which a reset voids."""
         plan: list[bytes] = []
         for body in draft.bodies[:record]:

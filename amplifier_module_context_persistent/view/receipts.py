@@ -61,10 +61,10 @@ def text_hash(text: str) -> str:
 
 def view_hash(messages: Sequence[Message], head: Sequence[Message] = ()) -> str:
     """The hash of a view: of the messages after its head text, and of the head text."""
-    return Chain().hash_of((), lambda start: messages[start:], head, of=None)
+    return ViewHashes().hash_of((), lambda start: messages[start:], head, of=None)
 
 
-class Chain:
+class ViewHashes:
     """The running hashes of a window's views."""
 
     def __init__(self) -> None:

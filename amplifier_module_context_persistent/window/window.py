@@ -30,7 +30,7 @@ from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
 from ..view.plan import Plan, plan_record
 from ..view.readers import NOBODY, Reader, family_of
-from ..view.receipts import Chain
+from ..view.receipts import ViewHashes
 from ..view.render import render
 from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
@@ -77,7 +77,7 @@ class Window:
         self._arranged = Arrangement()
         """The last view, with all reasoning that its reader takes."""
         self._bound = BoundViews()
-        self.chain = Chain()
+        self.chain = ViewHashes()
 
     @property
     def plan(self) -> Plan | None:

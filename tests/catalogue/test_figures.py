@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.catalogue.figures import figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import encode_control, encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.tokens.prices import Prices
+from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn
 from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
 from amplifier_module_context_persistent.transcript.stats import statistics_of
@@ -53,7 +53,7 @@ def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COU
         reader.follow()
         log = Unknown(reader) if plain else reader
         with figures_of(log, counter, keeps=keeps) as found:
-            prices = Prices()
+            prices = PriceList()
             costs = costs_by_turn(found, prices)
             told = statistics_of(reader, found, tokenizer=counter.name).to_json()
             turns = [line.to_json() for line in largest_turns(found, costs, 1_000)]

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.demo import command as demo_module
-from amplifier_module_context_persistent.demo.command import Played, read_messages, view_faults
+from amplifier_module_context_persistent.demo.command import PlayedDemo, read_messages, view_faults
 from tests.support.checker import check_view
 
 COMMAND = Path(sys.executable).with_name("context-persistent")
@@ -41,7 +41,7 @@ def done(directory: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Played:
+def played(tmp_path: Path) -> PlayedDemo:
     """One demo that was played in this process."""
     return demo_module.play(tmp_path)
 
@@ -115,7 +115,7 @@ def test_json_is_one_object_with_everything_in_it(directory: Path) -> None:
     assert told["finished"][-1]["content"].startswith("Heron is ready")
 
 
-def test_the_first_process_died_in_the_middle_of_a_turn(played: Played) -> None:
+def test_the_first_process_died_in_the_middle_of_a_turn(played: PlayedDemo) -> None:
     """The last thing acknowledged is one of two results, and the other call never came back."""
     (*_, calling, result) = played.acknowledged(resumed=False)
     assert [call["tool"] for call in calling["tool_calls"]] == ["read_file", "run_tests"]
@@ -124,7 +124,7 @@ def test_the_first_process_died_in_the_middle_of_a_turn(played: Played) -> None:
     assert played.messages("recovered")[-1]["tool_call_id"] == result["tool_call_id"]
 
 
-def test_the_independent_checker_agrees_with_every_view(played: Played) -> None:
+def test_the_independent_checker_agrees_with_every_view(played: PlayedDemo) -> None:
     """Each view of both processes keeps the providers' rules, against its history too."""
     for told in played.first:
         if told["event"] == "view":
@@ -134,7 +134,7 @@ def test_the_independent_checker_agrees_with_every_view(played: Played) -> None:
             assert check_view(told["messages"], history=_until(played, told["messages"])) == []
 
 
-def _until(played: Played, view: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _until(played: PlayedDemo, view: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The history that a view was made from: up to its last message."""
     ids = [message["metadata"]["message_id"] for message in played.stored_at_end]
     last = next(m["metadata"]["message_id"] for m in reversed(view) if m["metadata"].get("message_id"))

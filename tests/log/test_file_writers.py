@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import LockTimeoutError, LogUnreadableError
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
+from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     STAMP,
@@ -197,7 +197,7 @@ def test_a_log_of_the_older_module_goes_on(path: str) -> None:
     assert [message["metadata"]["message_id"] for message in again.read([0, 1])] == first
     assert [again.index.find(name) for name in first] == [0, 1]
     assert findings(path) == []
-    reset = Reset("r", "clear", STAMP, "id-3", 0, 2, (Run.of(0, [first[1], "id-2"]),))
+    reset = Reset("r", "clear", STAMP, "id-3", 0, 2, (KeptRun.of(0, [first[1], "id-2"]),))
     append_bodies(again, *frame(reset, []))
     assert stored_numbers(path) == [1, 2]
 

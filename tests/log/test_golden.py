@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.log.record import (
     encode_plain,
     seal,
 )
-from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
+from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from fixtures import make_logs
 from tests.support.logs import append, assert_sound, content_of, findings, saved_tails
 from tests.support.places import ROOT
@@ -52,7 +52,7 @@ MEMBERS: list[dict[str, Any]] = [
 def golden_lines() -> bytes:
     bodies = [encode_control("header", **CONTROLS[0][1])]
     bodies += [encode_message(message, message_id=f"id-{n}", timestamp="T") for n, message in enumerate(MESSAGES)]
-    runs = (Run.of(0, ["id-0", "id-1", "id-2"]), Run.of(2, ["id-5"]))
+    runs = (KeptRun.of(0, ["id-0", "id-1", "id-2"]), KeptRun.of(2, ["id-5"]))
     reset = Reset("r", "set_messages", "T", "id-5", 2, 6, runs)
     members = [
         encode_plain(message, message_id=f"id-{6 + n}", timestamp="T", member=Member("r", n))

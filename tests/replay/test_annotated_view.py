@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.replay.visibility import Gap, ShownMessage, annotate, shortening
+from amplifier_module_context_persistent.replay.visibility import ShownMessage, UnseenRun, annotate, shortening
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.messages import user
 from tests.support.recorded_sessions import Recorded
@@ -29,7 +29,7 @@ async def recorded(tmp_path: Path) -> Recorded:
     return session
 
 
-def pieces(session: Recorded, number: int) -> list[ShownMessage | Gap]:
+def pieces(session: Recorded, number: int) -> list[ShownMessage | UnseenRun]:
     with Transcript(session.path) as transcript:
         return annotate(transcript, number, session.views[number - 1])
 
@@ -41,7 +41,7 @@ def test_messages_have_the_numbers_of_their_history(recorded: Recorded) -> None:
             (piece.placed.number, piece.mark) for piece in pieces(recorded, number) if isinstance(piece, ShownMessage)
         ]
         assert found == expected
-        assert not any(isinstance(piece, Gap) for piece in pieces(recorded, number))
+        assert not any(isinstance(piece, UnseenRun) for piece in pieces(recorded, number))
 
 
 def test_results_name_their_calls(recorded: Recorded) -> None:
@@ -60,12 +60,12 @@ def test_a_compacted_view_and_its_gaps_are_the_history(recorded: Recorded) -> No
     found = pieces(recorded, 3)
     numbers: list[int] = []
     for piece in found:
-        numbers += range(piece.first, piece.last + 1) if isinstance(piece, Gap) else [piece.placed.number]
+        numbers += range(piece.first, piece.last + 1) if isinstance(piece, UnseenRun) else [piece.placed.number]
     assert sorted(number for number in numbers if number) == list(range(1, 24))
     shown = [piece for piece in found if isinstance(piece, ShownMessage)]
     assert [piece.placed.message for piece in shown] == recorded.views[2]
     assert {piece.mark for piece in shown if not piece.placed.number} <= {"inserted"}
-    changed = [piece for piece in found if isinstance(piece, Gap) or piece.mark != "kept"]
+    changed = [piece for piece in found if isinstance(piece, UnseenRun) or piece.mark != "kept"]
     assert changed
     for piece in shown:
         assert (shortening(piece) == "") == (piece.mark == "kept")

@@ -8,7 +8,7 @@ from amplifier_core.message_models import ChatRequest
 from amplifier_core.message_models import Message as ProviderMessage
 
 from amplifier_module_context_persistent.replay.baselines import Excerpts
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.measures import ANSWER_PRICE, CACHED_PRICE, UNCACHED_PRICE, Measures
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
@@ -39,7 +39,7 @@ def test_it_says_what_the_assistant_said() -> None:
 def test_what_it_is_asked_is_billed() -> None:
     """Requests for summaries, what of them was cached, and the answers stand in the bill beside the views."""
     counter = CachedCounter(EstimateCounter())
-    session = Session.of("generated-1", generate_session(1, 200), lambda message: count_message(message, counter))
+    session = PlayedSession.of("generated-1", generate_session(1, 200), lambda message: count_message(message, counter))
     budget = session.tokens // 3
     measures = asyncio.run(
         Player(session, counter).play("summarize", POLICIES["summarize"], budget, {"summary_max_tokens": 200})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript, play, requests
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player, common_prefix
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.checker import prefix_breaks
@@ -63,7 +63,7 @@ class Recorded:
 
 
 def played(messages, views, budget=1_000_000):
-    session = Session.of("s", messages, count)
+    session = PlayedSession.of("s", messages, count)
     player = Player(session, EstimateCounter())
     shown = views(session.messages)
     return asyncio.run(player.play("recorded", lambda *_: Recorded(shown), budget, {})), shown

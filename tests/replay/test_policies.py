@@ -8,7 +8,7 @@ import re
 import pytest
 
 from amplifier_module_context_persistent.replay import PolicyError
-from amplifier_module_context_persistent.replay.evidence import Session
+from amplifier_module_context_persistent.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Managed, policy_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -37,7 +37,7 @@ def test_a_cached_counter_counts_as_the_one_below_it():
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_every_policy_makes_valid_views_of_a_generated_session(name):
     """On a session of several budgets every view is valid; those of the package are within the budget."""
-    session = Session.of("g", generate_session(5, 80, mean_bytes=0), count)
+    session = PlayedSession.of("g", generate_session(5, 80, mean_bytes=0), count)
     budget = max(8_000, session.tokens // 4)
     measures = asyncio.run(play(Player(session, CachedCounter(EstimateCounter())), name, budget, {}))
     assert (measures.invalid, measures.violations) == (0, [])
@@ -52,7 +52,7 @@ def test_every_policy_makes_valid_views_of_a_generated_session(name):
 
 def test_recalls_that_are_expected_show_what_others_show():
     """In any case of letters, also where quotes are written with escapes, and of messages that came in between."""
-    session = Session.of("g", generate_session(5, 120, mean_bytes=0), count)
+    session = PlayedSession.of("g", generate_session(5, 120, mean_bytes=0), count)
     words = {word.strip(".,:;()`'\"") for message in session.messages for word in str(message["content"]).split()}
     terms = [*sorted(word for word in words if len(word) > 5)[::7], "No_such_name", 'a"quoted"name', "größe_x"]
 

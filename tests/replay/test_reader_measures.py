@@ -7,7 +7,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay.evidence import said
 from amplifier_module_context_persistent.replay.policies import POLICIES
-from amplifier_module_context_persistent.replay.reader_measures import Looked, Reader, Reading
+from amplifier_module_context_persistent.replay.reader_measures import Looked, ViewReader, ViewReading
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from fixtures.generate import generate_session
 from tests.support.messages import Message, user
@@ -41,7 +41,7 @@ def look(session: Sequence[Message], *shown: int | Message) -> Looked:
     view = [messages[one] if isinstance(one, int) else one for one in shown]
     originals = {message["metadata"]["message_id"]: message for message in messages}
     parts = [said(message, originals.get(message["metadata"].get("message_id"))) for message in view]
-    return Reader(messages).look(len(messages), view, parts)
+    return ViewReader(messages).look(len(messages), view, parts)
 
 
 EDITING = [
@@ -148,17 +148,17 @@ def test_another_order_is_no_gap() -> None:
 def test_a_view_that_shows_everything_owes_nothing() -> None:
     """As it would be found by looking."""
     messages = numbered(TALK)
-    assert Reader(messages).look_at_all(8) == look(TALK, *range(8))
-    assert Reader(messages).look_at_all(5).turns == 1
+    assert ViewReader(messages).look_at_all(8) == look(TALK, *range(8))
+    assert ViewReader(messages).look_at_all(5).turns == 1
 
 
 @pytest.mark.parametrize("policy", ["sliding", "truncate", "stateless"])
 def test_views_that_go_on_are_read_as_others(policy: str) -> None:
     """Each request of a session gives the same, whether its view is read after the one before it or by itself."""
     messages = numbered(list(generate_session(9, 160, mean_bytes=300)))
-    reader = Reader(messages)
+    reader = ViewReader(messages)
     originals = {message["metadata"]["message_id"]: message for message in messages}
-    reading, before, went_on = Reading(reader), list[Message](), 0
+    reading, before, went_on = ViewReading(reader), list[Message](), 0
 
     async def play() -> None:
         nonlocal before, went_on
@@ -191,8 +191,8 @@ def test_what_was_not_stale_is_so_when_an_edit_is_left_out(
     """And it stays so, while the views go on; an edit that is shown changes nothing."""
     again = [call("c3", "edit", path="a.py", old_string=OTHER, new_string="x"), result("c3", "The file was edited.")]
     messages = numbered([*EDITING[:3], user("go on"), *EDITING[3:], user("one more"), *again])
-    reader = Reader(messages)
-    reading, size, found = Reading(reader), 0, []
+    reader = ViewReader(messages)
+    reading, size, found = ViewReading(reader), 0, []
     for before, shown in views:
         view = [messages[at] for at in shown]
         found.append(reading.look(before, view, [said(message, message) for message in view], size).stale)
@@ -204,10 +204,10 @@ def test_what_was_not_stale_is_so_when_an_edit_is_left_out(
 def test_what_is_put_between_is_read_too(order: list[int]) -> None:
     """A view whose new messages stand before old ones in the session is read from its beginning."""
     messages = numbered([user(f"question {number}") for number in range(5)])
-    reader = Reader(messages)
+    reader = ViewReader(messages)
     view = [messages[at] for at in order]
     parts = [said(message, message) for message in view]
     for size in range(1, len(view)):
-        reading = Reading(reader)
+        reading = ViewReading(reader)
         reading.look(5, view[:size], parts[:size], 0)
         assert reading.look(5, view, parts, size) == reader.look(5, view, parts)

@@ -11,7 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent.replay import open_transcript, player, whole_view
 from amplifier_module_context_persistent.replay.api import StoredMessages
-from amplifier_module_context_persistent.replay.evidence import Session, far_evidence, with_id
+from amplifier_module_context_persistent.replay.evidence import PlayedSession, far_evidence, with_id
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from benchmarks import scale
@@ -82,7 +82,7 @@ def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for count in (150, 450):
         messages = Counted(count)
         Held.now = Held.most = 0
-        session = Session("session", messages, 0, far_evidence(messages))
+        session = PlayedSession("session", messages, 0, far_evidence(messages))
         playing = player.Player(session, CachedCounter(EstimateCounter()))
         measures = asyncio.run(playing.play(policy, POLICIES[policy], BUDGET, {}))
         assert measures.requests > count / 4

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.base import Log, Prepare
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.record import encode_control, encode_message, seal
-from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
+from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 
 STAMP = "2026-01-05T09:00:00.000Z"
 
@@ -62,12 +62,12 @@ def kept(numbers: Sequence[int]) -> bytes:
 def reset_bodies(reset_id: str, *content: bytes, upto: str = "") -> list[bytes]:
     """The bodies of a whole reset; of its content, what `keep` gives becomes runs of its description."""
     members: list[bytes] = []
-    runs: list[Run] = []
+    runs: list[KeptRun] = []
     for one in content:
         value = json.loads(one + b"}")
         if value.get("_record") == "keep":
             numbers = value.get("numbers") or range(int(value["from"][3:]), int(value["to"][3:]) + 1)
-            runs.append(Run.of(len(members), [f"id-{number}" for number in numbers]))
+            runs.append(KeptRun.of(len(members), [f"id-{number}" for number in numbers]))
         else:
             members.append(one + b',"_reset":["%s",%d]' % (reset_id.encode(), len(members)))
     live = len(members) + sum(run.count for run in runs)

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter, 
 from amplifier_module_context_persistent.tokens.prices import (
     DEFAULT_PRICES,
     Price,
-    Prices,
+    PriceList,
     PricesError,
 )
 from amplifier_module_context_persistent.transcript.cost import Bills, Cost, cost_of, costs_by_turn, find_requests
@@ -26,9 +26,9 @@ USAGE = {"input_tokens": 100_000, "cache_read_tokens": 60_000, "cache_write_toke
 COST = (40_000 * 3 + 60_000 * 0.3 + 20_000 * 3.75 + 1_000 * 15) / 1e6
 
 
-def cost(path: Path, prices: Prices | None = None) -> Cost:
+def cost(path: Path, prices: PriceList | None = None) -> Cost:
     with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
-        return cost_of(figures, prices or Prices())
+        return cost_of(figures, prices or PriceList())
 
 
 async def answered(path: Path, usages: list[dict[str, Any] | None]) -> None:
@@ -129,7 +129,7 @@ def test_writes_for_an_hour_cost_what_they_cost(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", lines)
     assert cost(path).total.cost == pytest.approx(5 + 2 * (0.75 * 5 + 0.25 * 8))
     with Transcript(path) as transcript:
-        bills = Bills(transcript.reader, Prices(), lambda _: 0)
+        bills = Bills(transcript.reader, PriceList(), lambda _: 0)
         assert [bills.of(one).cost for one in lines] == pytest.approx([5, 5.75, 5.75])
 
 
@@ -150,7 +150,7 @@ def test_requests_above_a_step_of_the_tariff_cost_more(tmp_path: Path) -> None:
     assert found.total.cost == pytest.approx((low + high + mixed) / 1e6)
     assert {name: bill.requests for name, bill in found.models.items()} == {"gpt-6.2-sol": 3}
     with Transcript(path) as transcript, figures_of(transcript.reader, EstimateCounter()) as figures:
-        by_turn = costs_by_turn(figures, Prices())
+        by_turn = costs_by_turn(figures, PriceList())
     assert by_turn == pytest.approx({1: low / 1e6, 2: high / 1e6, 3: mixed / 1e6})
 
 
@@ -177,7 +177,7 @@ def test_requests_above_a_step_of_the_tariff_cost_more(tmp_path: Path) -> None:
 )
 def test_models_are_found_by_name(model: str, known: str | None) -> None:
     """With a router's prefix and a date or without; a name that only begins alike is another model."""
-    assert Prices().of(model) == (DEFAULT_PRICES[known] if known else None)
+    assert PriceList().of(model) == (DEFAULT_PRICES[known] if known else None)
 
 
 def test_a_table_takes_the_place_of_the_defaults(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_table_takes_the_place_of_the_defaults(tmp_path: Path) -> None:
     own = {"input": 4, "output": 8, "cached": 1, "write": 5}
     long = {**own, "write_1h": 6, "above": 1000, "above_input": 2, "above_output": 3}
     path.write_text(json.dumps({"gpt-5": {"input": 1, "output": 2}, "own": own, "long": long}))
-    prices = Prices.load(path)
+    prices = PriceList.load(path)
     assert prices.of("gpt-5") == Price(1, 2, 1, 1, 1)
     assert prices.of("own") == Price(4, 8, 1, 5, 5)
     assert prices.of("long") == Price(4, 8, 1, 5, 6, 1000, 2, 3)
@@ -214,4 +214,4 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> N
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(PricesError):
-        Prices.load(path)
+        PriceList.load(path)

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.catalogue.database import catalogue_of
 from amplifier_module_context_persistent.catalogue.figures import Figures
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.tokens.prices import Prices
+from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript import gathered as gathered_module
 from amplifier_module_context_persistent.transcript.gathered import gathered
 from amplifier_module_context_persistent.transcript.totals import BY, slowest_calls, total_of, totals
@@ -40,8 +40,8 @@ def all_told(*, keeps: bool = True, opened: list[str] | None = None) -> Any:
 
     with gathered(sessions_of_home(), EstimateCounter(), watch, keeps=keeps) as found:
         rows = {table: found.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
-        sums = {by: {key: one.to_json() for key, one in totals(found, Prices(), by).items()} for by in BY}
-        since = total_of(found, Prices(), 1_767_700_000.0).to_json()
+        sums = {by: {key: one.to_json() for key, one in totals(found, PriceList(), by).items()} for by in BY}
+        since = total_of(found, PriceList(), 1_767_700_000.0).to_json()
         return rows, sums, since, slowest_calls(found), found.unreadable, found.sessions, found.up_to_us
 
 

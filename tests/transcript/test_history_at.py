@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.file import FileLog
-from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
+from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from amplifier_module_context_persistent.transcript.history_at import PlaceError, following_plan, history_at
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from amplifier_module_context_persistent.transfer.fork import fork_session
@@ -34,7 +34,7 @@ async def test_a_plan_is_not_taken_for_another_history(tmp_path: Path) -> None:
     with Transcript(tmp_path / "log") as transcript:
         found = following_plan(transcript.book, history_at(transcript).ordinals)
         assert (found or {}).get("id") == plan["id"]
-    runs = Run.of(0, ids[:gone]), Run.of(0, ids[gone + 1 :])
+    runs = KeptRun.of(0, ids[:gone]), KeptRun.of(0, ids[gone + 1 :])
     append_bodies(FileLog(tmp_path / "log"), *frame(Reset("r", "clear", "t", ids[-1], 0, len(ids) - 1, runs), []))
     with Transcript(tmp_path / "log") as transcript:
         assert len(transcript) == len(history) - 1

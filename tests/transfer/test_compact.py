@@ -14,14 +14,14 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.cli.main import main
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transfer import compact as compact_module
-from amplifier_module_context_persistent.transfer.compact import Compacted, CompactError, compact_session
+from amplifier_module_context_persistent.transfer.compact import CompactError, CompactResult, compact_session
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import assert_sound
 from tests.support.messages import Message
 
 
-def compacted(path: Path, **options: Any) -> Compacted:
+def compacted(path: Path, **options: Any) -> CompactResult:
     return compact_session(path, EstimateCounter(), **options)
 
 

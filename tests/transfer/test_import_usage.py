@@ -4,9 +4,14 @@ from amplifier_module_context_persistent.log.record import decode
 from amplifier_module_context_persistent.messages.usage import usage_of_record
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.tokens.meter import Calibration
-from amplifier_module_context_persistent.transfer.drafts import Draft, Drafts
+from amplifier_module_context_persistent.transfer.drafts import Drafts, SessionDraft
 from amplifier_module_context_persistent.transfer.importers.account import Account
-from amplifier_module_context_persistent.transfer.importers.events import Compacted, Event, MessageRead, SessionStart
+from amplifier_module_context_persistent.transfer.importers.events import (
+    CompactionEvent,
+    Event,
+    MessageRead,
+    SessionStart,
+)
 
 ASKED = MessageRead({"role": "user", "content": "word " * 10_000, "metadata": {"message_id": "u"}})
 
@@ -16,7 +21,7 @@ def answer(**usage: int) -> MessageRead:
     return MessageRead({"role": "assistant", "content": "", "metadata": told})
 
 
-def drafted(*events: Event) -> Draft:
+def drafted(*events: Event) -> SessionDraft:
     drafts = Drafts(Account())
     for event in (SessionStart(), *events):
         drafts.take(event)
@@ -43,5 +48,5 @@ def test_the_first_and_the_last_report_teach_the_first_prediction() -> None:
 
 def test_what_a_compaction_left_is_counted_from_there() -> None:
     """Before the next message the model sees the summary."""
-    draft = drafted(ASKED, Compacted("in short"), answer())
+    draft = drafted(ASKED, CompactionEvent("in short"), answer())
     assert draft.counted < 100 < count_message(ASKED.message, EstimateCounter())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.view import receipts
 from amplifier_module_context_persistent.view.arrangement import Item
-from amplifier_module_context_persistent.view.receipts import Chain, Receipt, canonical, text_hash, view_hash
+from amplifier_module_context_persistent.view.receipts import Receipt, ViewHashes, canonical, text_hash, view_hash
 from tests.support.logs import assert_sound
 from tests.support.messages import CALLS, result, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
@@ -83,7 +83,7 @@ def test_the_hash_is_what_the_documentation_says() -> None:
 @given(st.lists(st.tuples(st.lists(st.integers(0, 3), max_size=8), st.integers(0, 1), st.booleans()), max_size=8))
 def test_a_chain_that_goes_on_gives_the_hash_of_the_whole(requests: list[tuple[list[int], int, bool]]) -> None:
     """Whatever views follow each other, of whatever log and head text: the running hash is the one made afresh."""
-    chain, logs = Chain(), (object(), object())
+    chain, logs = ViewHashes(), (object(), object())
     for numbers, log, has_head in requests:
         messages = [user(f"{log} {number}") for number in numbers]
         items = [Item(inserted=user(str(number))) for number in numbers]  # alike in both logs

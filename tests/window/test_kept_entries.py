@@ -1,6 +1,6 @@
 """The entries a window keeps: what it takes in, whose plan it follows, how far back it looks."""
 
-from amplifier_module_context_persistent.log.reset_record import Reset, Run, frame
+from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from amplifier_module_context_persistent.window.request import ViewRequest
 from fixtures.generate import generate_session
 from tests.support.checker import same
@@ -28,7 +28,7 @@ def test_a_reset_voids_the_plan() -> None:
     desk.talk(20)
     desk.ask(2_000)
     desk.store()
-    reset = Reset("r", "rewind", "t", "m19", 0, 2, (Run.of(0, ["m4", "m5"]),))
+    reset = Reset("r", "rewind", "t", "m19", 0, 2, (KeptRun.of(0, ["m4", "m5"]),))
     append_bodies(desk.log, *frame(reset, []))
     view = desk.ask(2_000).view
     assert view is not None

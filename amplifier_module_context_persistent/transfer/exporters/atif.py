@@ -43,12 +43,12 @@ def trajectory(view: SessionView) -> Iterator[str]:
         agent["tool_definitions"] = tools
     head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
     yield f'{to_json(head)[:-1]},"steps":[\n'
-    steps = _Steps(view)
+    steps = _StepWriter(view)
     yield from json_lines(steps.made())
     yield f'],"final_metrics":{to_json(steps.totals())}}}\n'
 
 
-class _Steps:
+class _StepWriter:
     """The steps in order; an agent's step waits for the results of its calls."""
 
     def __init__(self, view: SessionView) -> None:

@@ -11,7 +11,7 @@ MOST_NAMED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LostLine:
     """What is not copied: its line in the source file, from 1, and why.
 
     `offset` is where the line begins, None where only its number is known. `file` is empty for the file itself.
@@ -44,9 +44,9 @@ class Account:
     not_conversational: Counter[str] = field(default_factory=Counter)
     lost_lines: int = 0
     lost_parts: int = 0
-    lost: list[Loss] = field(default_factory=list)
+    lost: list[LostLine] = field(default_factory=list)
     """The first `MOST_NAMED` of them."""
-    notes: list[Loss] = field(default_factory=list)
+    notes: list[LostLine] = field(default_factory=list)
     """What was wrong with lines that were mapped all the same."""
     file: str = ""
     """The file that is being read, where it is not the one that was named."""
@@ -75,18 +75,18 @@ class Account:
     def lose(self, line: int, reason: str, offset: int | None = None) -> None:
         """Note a line that is lost."""
         self.lost_lines += 1
-        self._name(Loss(line, offset, reason, self.file))
+        self._name(LostLine(line, offset, reason, self.file))
 
     def lose_part(self, line: int, reason: str) -> None:
         """Note that a part of a line is lost; the line itself is noted besides."""
         self.lost_parts += 1
-        self._name(Loss(line, None, reason, self.file, is_part=True))
+        self._name(LostLine(line, None, reason, self.file, is_part=True))
 
-    def _name(self, loss: Loss) -> None:
+    def _name(self, loss: LostLine) -> None:
         if len(self.lost) < MOST_NAMED:
             self.lost.append(loss)
 
-    def lost_in_order(self) -> list[Loss]:
+    def lost_in_order(self) -> list[LostLine]:
         """What is lost, by file and line, whatever the order in which it was found out."""
         return sorted(self.lost, key=lambda loss: (loss.file, loss.line))
 

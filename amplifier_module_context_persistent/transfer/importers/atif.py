@@ -11,7 +11,7 @@ from typing import Any
 
 from ...messages.usage import CACHE_WRITES
 from .account import Account
-from .events import Compacted, Event, Kept, MessageRead, SessionStart
+from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart
 from .fields import (
     Message,
     as_text,
@@ -79,7 +79,7 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
         extra=mapping(document.get("extra")),
     )
     yield start
-    reader = _Steps(account, text(agent.get("model_name")))
+    reader = _StepReader(account, text(agent.get("model_name")))
     for number, step in entries_of(document["steps"], account):
         yield from reader.take(number, step)
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
@@ -92,7 +92,7 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
         yield from _trajectory(inner, account, SessionStart("subagent", name, facts), depth + 1)
 
 
-class _Steps:
+class _StepReader:
     """The steps of one trajectory, in order."""
 
     def __init__(self, account: Account, model: str) -> None:
@@ -119,7 +119,7 @@ class _Steps:
         time = step.get("timestamp")
         if managed.get("boundary") == "replace":
             keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
-            yield Compacted(
+            yield CompactionEvent(
                 said if isinstance(said, str) else as_text(said),
                 number,
                 message_id=message_id,

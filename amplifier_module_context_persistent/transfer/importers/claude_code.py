@@ -18,8 +18,8 @@ from typing import Any
 
 from .account import Account
 from .anthropic import assistant_parts, usage, user_messages
-from .claude_index import NOT_A_PERSON, Entry, SessionFile, index_of, is_entry, queued_prompt
-from .events import Branch, Cleared, Compacted, Event, Kept, MessageRead, SessionStart, branches
+from .claude_index import NOT_A_PERSON, ClaudeEntry, ClaudeFile, index_of, is_entry, queued_prompt
+from .events import Branch, Cleared, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches
 from .fields import assistant, blocks_of, mapping, metadata, session_name, text
 from .source import Sample, Source, TwoSessionsError
 from .tree import branches_of, common_with, nearest_of, parents_of, without_circles
@@ -48,7 +48,7 @@ class ClaudeCode:
         def agents_of(session_id: str) -> frozenset[str]:
             return frozenset(map(_agent_of, _agent_files(source.path, session_id)))
 
-        file = SessionFile(lambda agent, session_id: agent in agents_of(session_id))
+        file = ClaudeFile(lambda agent, session_id: agent in agents_of(session_id))
         index_of(source, account, file)
         _check_is_one(file)
         has_main = any(not entry.agent for entry in file.entries if entry.kind != "tree")
@@ -58,7 +58,7 @@ class ClaudeCode:
         for path in islice(_agent_files(source.path, file.session_id), MOST_SUBAGENTS):
             account.file = os.path.relpath(path, os.path.dirname(source.path))
             with Source(path) as beside:
-                sub = index_of(beside, account, SessionFile())
+                sub = index_of(beside, account, ClaudeFile())
                 name = sub.agent_id or _agent_of(path)
                 facts = {**sub.facts, "spawned_by": file.agents.get(name, "")}
                 yield SessionStart("subagent", session_name(name), facts, sub.session_id)
@@ -66,7 +66,7 @@ class ClaudeCode:
             account.file = ""
 
 
-def _check_is_one(file: SessionFile) -> None:
+def _check_is_one(file: ClaudeFile) -> None:
     """Check that all of a file is one session.
 
     A resumed session holds entries of the one that it goes on from, under that one's id: they are one tree. Another
@@ -114,7 +114,7 @@ def session_of(path: str) -> str:
         return text(mapping(next(source.lines()).value).get("sessionId"))
 
 
-def _sessions(file: SessionFile, account: Account, *, alone: bool) -> Iterator[Event]:
+def _sessions(file: ClaudeFile, account: Account, *, alone: bool) -> Iterator[Event]:
     """The session and its branches, then the sub-agents that stand in its file."""
     entries = file.entries
     agents = dict.fromkeys(entry.agent for entry in entries if entry.agent and entry.kind != "tree")
@@ -130,7 +130,7 @@ def _sessions(file: SessionFile, account: Account, *, alone: bool) -> Iterator[E
             )
 
 
-def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agent: str) -> Iterator[Event]:
+def _with_branches(file: ClaudeFile, own: Sequence[int], account: Account, agent: str) -> Iterator[Event]:
     talk, roots, parents = _branches(file, own)
     start = SessionStart("session", "", file.facts, file.session_id)
     if agent:
@@ -142,14 +142,14 @@ def _with_branches(file: SessionFile, own: Sequence[int], account: Account, agen
     yield from branches(found, account, file.facts, file.session_id)
 
 
-def _branch(file: SessionFile, root: int, talk: Sequence[int], roots: Sequence[int], parents: Sequence[int]) -> Branch:
+def _branch(file: ClaudeFile, root: int, talk: Sequence[int], roots: Sequence[int], parents: Sequence[int]) -> Branch:
     first = file.entries[talk[root]]
     common = messages_of(file, [talk[at] for at in common_with(root, roots, parents)])
     own = messages_of(file, [talk[at] for at, other in enumerate(roots) if other == root])
     return Branch(first.line, session_name(first.uuid[:13]), common, own)
 
 
-def _branches(file: SessionFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+def _branches(file: ClaudeFile, own: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """The entries that matter, and for each of them the root of its branch, and its parent among them."""
     entries = [file.entries[index] for index in own]
     speaks = [entry.speaks for entry in entries]
@@ -178,7 +178,7 @@ _SYNTHETIC = "<synthetic>"
 """The model that answers name which the program wrote itself, such as those that tell of an error."""
 
 
-def messages_of(file: SessionFile, indices: Sequence[int]) -> Iterator[Event]:
+def messages_of(file: ClaudeFile, indices: Sequence[int]) -> Iterator[Event]:
     """What some entries stand for, in their order; the records of one answer are one message.
 
     A clear hides what stands before it, unless nobody went on after it: then it ends the file that was left.
@@ -208,11 +208,11 @@ def messages_of(file: SessionFile, indices: Sequence[int]) -> Iterator[Event]:
             yield from _user(file, parsed, entry)
 
 
-def _id_of(entry: Entry) -> str:
+def _id_of(entry: ClaudeEntry) -> str:
     return entry.uuid or f"claude-code-{entry.line}"
 
 
-def _answer(file: SessionFile, group: Sequence[int]) -> dict[str, Any] | None:
+def _answer(file: ClaudeFile, group: Sequence[int]) -> dict[str, Any] | None:
     blocks, calls, known = [], [], set[str]()
     model, stop = "", None
     reported: dict[str, Any] = {}
@@ -248,7 +248,7 @@ def _answer(file: SessionFile, group: Sequence[int]) -> dict[str, Any] | None:
     )
 
 
-def _user(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
+def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Event]:
     content = mapping(parsed.get("message")).get("content")
     source = None
     if not entry.is_person:
@@ -258,7 +258,7 @@ def _user(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Iterator[E
         yield MessageRead(message, entry.line)
 
 
-def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
+def _queued_messages(parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Event]:
     prompt = queued_prompt(parsed)
     said = next((text(block.get("text")) for block in blocks_of(prompt)), "")
     mode = mapping(parsed.get("attachment")).get("commandMode")
@@ -268,10 +268,10 @@ def _queued_messages(parsed: dict[str, Any], entry: Entry) -> Iterator[Event]:
         yield MessageRead(message, entry.line)
 
 
-def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Compacted:
+def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) -> CompactionEvent:
     blocks = blocks_of(mapping(parsed.get("message")).get("content"))
     details, file.compaction = file.compaction, {}
-    return Compacted(
+    return CompactionEvent(
         "\n".join(text(block.get("text")) for block in blocks),
         entry.line,
         message_id=_id_of(entry),
@@ -280,7 +280,7 @@ def _compaction(file: SessionFile, parsed: dict[str, Any], entry: Entry) -> Comp
     )
 
 
-def _rest(file: SessionFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _rest(file: ClaudeFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
     """What a message keeps beside what all formats have; directory and branch where they are not the session's."""
     told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
     return {key: value for key, value in told.items() if text(value) and value != file.facts.get(key)}

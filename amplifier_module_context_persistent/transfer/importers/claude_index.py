@@ -27,7 +27,7 @@ _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClaudeEntry:
     """An entry: its line, what it says, and what the order of messages depends on."""
 
     line: int
@@ -50,7 +50,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class SessionFile:
+class ClaudeFile:
     """The index of one file.
 
     Args:
@@ -58,7 +58,7 @@ class SessionFile:
     """
 
     has_file: Callable[[str, str], bool] = lambda _agent, _session: False
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ClaudeEntry] = field(default_factory=list)
     groups: dict[str, list[int]] = field(default_factory=dict)
     """By `message.id`, the entries of one answer."""
     agents: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
     return kind in TYPES and (bool(_OWN_KEYS & entry.keys()) or "timestamp" in entry) and "payload" not in entry
 
 
-def index_of(source: Source, account: Account, file: SessionFile) -> SessionFile:
+def index_of(source: Source, account: Account, file: ClaudeFile) -> ClaudeFile:
     """Read a file, and note each line in the account."""
     for at in objects_of(source, account):
         _note_facts(file, at.value)
@@ -92,7 +92,7 @@ def index_of(source: Source, account: Account, file: SessionFile) -> SessionFile
     return file
 
 
-def _is_repeated(file: SessionFile, at: SourceObject, account: Account) -> bool:
+def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
     """Whether an entry is a copy of an earlier one, as resumed sessions hold them; noted if so.
 
     What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
@@ -113,7 +113,7 @@ def _is_repeated(file: SessionFile, at: SourceObject, account: Account) -> bool:
     return True
 
 
-def _take(file: SessionFile, at: SourceObject, account: Account) -> None:
+def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     entry = at.value
     kind, message = text(entry.get("type")), mapping(entry.get("message"))
     if _clears(entry):
@@ -147,10 +147,11 @@ def _take(file: SessionFile, at: SourceObject, account: Account) -> None:
     if held in ("user", "assistant"):
         entry.pop("toolUseResult", None)  # nobody reads it any more: the result stands in the message
     value = {} if held == "tree" else entry  # what says nothing is not read again
-    _add(file, Entry(at.number, value, held, uuid, parent, is_person=person, agent=agent, session=session), message)
+    read = ClaudeEntry(at.number, value, held, uuid, parent, is_person=person, agent=agent, session=session)
+    _add(file, read, message)
 
 
-def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> None:
+def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     """Note what an entry tells of a sub-agent; it has its own place among the others besides."""
     entry, data = at.value, mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
@@ -158,7 +159,7 @@ def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> Non
     if text(entry.get("uuid")):
         parent = text(entry.get("parentUuid")) or text(entry.get("logicalParentUuid"))
         session = intern(text(entry.get("sessionId")))
-        _add(file, Entry(at.number, {}, "tree", entry["uuid"], parent, session=session), {})
+        _add(file, ClaudeEntry(at.number, {}, "tree", entry["uuid"], parent, session=session), {})
     file.agents.setdefault(agent, text(entry.get("parentToolUseID")))
     if file.has_file(agent, text(entry.get("sessionId"))):
         account.skip("progress of a sub-agent that has a file of its own")
@@ -166,13 +167,13 @@ def _take_progress(file: SessionFile, at: SourceObject, account: Account) -> Non
         account.skip("copy of an earlier entry")
     elif kind not in ("user", "assistant") or not message.get("content"):
         account.keep(f"progress of a sub-agent: {kind or 'without a type'}")
-        _add(file, Entry(at.number, entry, "kept", "", "", agent=agent), {})
+        _add(file, ClaudeEntry(at.number, entry, "kept", "", "", agent=agent), {})
     else:
         account.map("progress of a sub-agent")
-        _add(file, Entry(at.number, inner, kind, uuid, "", agent=agent, is_told=True), message)
+        _add(file, ClaudeEntry(at.number, inner, kind, uuid, "", agent=agent, is_told=True), message)
 
 
-def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:
+def _add(file: ClaudeFile, entry: ClaudeEntry, message: dict[str, Any]) -> None:
     index = len(file.entries)
     if entry.uuid:
         file.first_of.setdefault(entry.uuid, index)
@@ -182,7 +183,7 @@ def _add(file: SessionFile, entry: Entry, message: dict[str, Any]) -> None:
     file.entries.append(entry)
 
 
-def _agent_of(file: SessionFile, entry: dict[str, Any], uuid: str, parent: str) -> str:
+def _agent_of(file: ClaudeFile, entry: dict[str, Any], uuid: str, parent: str) -> str:
     """The sub-agent that an entry belongs to: as it names it, else by the entry that its side chain begins with."""
     if entry.get("isSidechain") is not True:
         return ""
@@ -195,7 +196,7 @@ def _agent_of(file: SessionFile, entry: dict[str, Any], uuid: str, parent: str) 
     return session_name(uuid[:13]) or f"line{len(file.entries)}"
 
 
-def _note_facts(file: SessionFile, entry: dict[str, Any]) -> None:
+def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
     file.session_id = file.session_id or text(entry.get("sessionId"))
     for key, found in named(entry, cwd="cwd", git_branch="gitBranch", version="version", slug="slug").items():
         file.facts.setdefault(key, found)

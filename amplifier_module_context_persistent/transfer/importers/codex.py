@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
-from .events import Branch, Compacted, Event, Kept, MessageRead, SessionStart, branches
+from .events import Branch, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches
 from .fields import (
     Message,
     assistant,
@@ -41,7 +41,7 @@ _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
 @dataclass(slots=True)
-class Part:
+class CodexPart:
     """What becomes one message, a compaction or a kept entry: its lines, and what was told of them elsewhere."""
 
     kind: str
@@ -59,8 +59,8 @@ class Part:
 class Rollout:
     """The parts of a file in order; those of turns that were rolled back apart."""
 
-    live: list[Part] = field(default_factory=list)
-    rolled_back: list[tuple[int, list[Part], list[Part]]] = field(default_factory=list)
+    live: list[CodexPart] = field(default_factory=list)
+    rolled_back: list[tuple[int, list[CodexPart], list[CodexPart]]] = field(default_factory=list)
     """The line of each roll-back, what stood before it, and what it took away."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
@@ -86,26 +86,26 @@ def take(rollout: Rollout, at: SourceObject, account: Account) -> None:
         _item(rollout, at, payload, account)
     elif kind == "compacted":
         account.map(kind)
-        rollout.live.append(Part("compacted", [at]))
+        rollout.live.append(CodexPart("compacted", [at]))
     elif kind == "turn_context":
         account.keep(kind)
         rollout.model = text(payload.get("model")) or rollout.model
         context = {key: value for key, value in payload.items() if key != "turn_id"}
         if context != rollout.last_context:
             rollout.last_context = context
-            rollout.live.append(Part("kept", [at]))
+            rollout.live.append(CodexPart("kept", [at]))
     elif kind == "session_meta":
         account.keep(kind)
         if rollout.session_id:
             _check_is_own(rollout, at.number, payload)
-            rollout.live.append(Part("kept", [at]))
+            rollout.live.append(CodexPart("kept", [at]))
         else:
             _note_facts(rollout, payload)
     elif kind == "event_msg":
         _told(rollout, at, payload, account)
     else:
         account.keep(kind or "without a type")
-        rollout.live.append(Part("kept", [at]))
+        rollout.live.append(CodexPart("kept", [at]))
 
 
 def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
@@ -130,22 +130,22 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Acc
         answer.reasoning += said
     elif kind in OUTPUTS:
         account.map(kind)
-        rollout.live.append(Part("output", [at]))
+        rollout.live.append(CodexPart("output", [at]))
     elif kind == "message":
         account.map(f"message of {text(item.get('role')) or 'nobody'}")
-        part = Part("said", [at], text_of(item))
+        part = CodexPart("said", [at], text_of(item))
         part.is_human = part.text in rollout.said
         rollout.live.append(part)
     else:
         account.keep(kind or "item without a type")
-        rollout.live.append(Part("kept", [at]))
+        rollout.live.append(CodexPart("kept", [at]))
 
 
-def _answer_at_end(rollout: Rollout) -> Part:
+def _answer_at_end(rollout: Rollout) -> CodexPart:
     """The answer that is being given."""
     last = rollout.live[-1] if rollout.live else None
     if last is None or last.kind != "answer" or last.usage:
-        last = Part("answer", [], model=rollout.model)
+        last = CodexPart("answer", [], model=rollout.model)
         rollout.live.append(last)
     return last
 
@@ -286,7 +286,7 @@ class Codex:
         yield from branches(found, account, rollout.facts, rollout.session_id)
 
 
-def _events(rollout: Rollout, parts: Sequence[Part], *, heads: bool = True) -> Iterator[Event]:
+def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True) -> Iterator[Event]:
     if heads and rollout.instructions:
         given = metadata("codex-instructions", source="codex:base-instructions")
         yield MessageRead({"role": "system", "content": rollout.instructions, "metadata": given}, 1)
@@ -322,7 +322,7 @@ def _said(said: Any, role: str, message_id: str, time: Any, *, is_human: bool) -
     return {"role": role if is_instruction else "user", "content": said, "metadata": given}
 
 
-def _answer(rollout: Rollout, part: Part) -> Iterator[Event]:
+def _answer(rollout: Rollout, part: CodexPart) -> Iterator[Event]:
     blocks: list[Message] = []
     calls, ids, time = [], set[str](), None
     for line in part.lines:
@@ -357,7 +357,7 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
 
 def _compaction(
     payload: dict[str, Any], message_id: str, time: Any, line: int, people: dict[str, list[str]]
-) -> Compacted:
+) -> CompactionEvent:
     """What was kept are messages of a person, by their texts; the last other text is the summary."""
     summary, keep = text(payload.get("message")), []
     for item in items(payload.get("replacement_history")):
@@ -366,4 +366,4 @@ def _compaction(
             keep.append(people[said][-1])
         elif said and not text(payload.get("message")) and not CONTEXT.match(said):
             summary = said
-    return Compacted(summary, line, message_id=message_id, time=time, keep=keep)
+    return CompactionEvent(summary, line, message_id=message_id, time=time, keep=keep)

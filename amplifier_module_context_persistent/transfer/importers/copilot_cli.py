@@ -39,7 +39,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 
 @dataclass(slots=True)
-class _File:
+class _CopilotFile:
     entries: dict[str, list[SourceObject]] = field(default_factory=dict)
     """By sub-agent, empty for the session itself, the lines that matter."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class CopilotCli:
 
     def read(self, source: Source, account: Account) -> Iterator[Event]:
         """Yield the session and its sub-agents."""
-        file = _File()
+        file = _CopilotFile()
         for at in objects_of(source, account):
             agent = text(at.value.get("agentId"))
             if at.value.get("type") == "session.start" and not agent:
@@ -81,7 +81,7 @@ def _is_own(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
 
 
-def _take(file: _File, entry: dict[str, Any], account: Account) -> bool:
+def _take(file: _CopilotFile, entry: dict[str, Any], account: Account) -> bool:
     """Note an event; whether it becomes a message or is kept."""
     kind, data = text(entry.get("type")), mapping(entry.get("data"))
     if kind in _NOT_CONVERSATIONAL:

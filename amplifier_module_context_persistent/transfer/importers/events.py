@@ -47,7 +47,7 @@ class MessageRead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionEvent:
     """The source compacted its history: from here on the model was given `summary`, what was kept, and what follows.
 
     `keep` are ids of earlier messages in order, `keep_runs` first and last ids of runs of them; `keep_from` is the
@@ -81,7 +81,7 @@ class Kept(NamedTuple):
     kind: str = ""
 
 
-Event = SessionStart | MessageRead | Compacted | Cleared | Kept | Carried
+Event = SessionStart | MessageRead | CompactionEvent | Cleared | Kept | Carried
 
 
 class Branch(NamedTuple):

@@ -15,7 +15,7 @@ from itertools import count
 from ...log.reader import LogReader
 from ...log.record import ROLES
 from ..copy_log import Carried, carry, refused_messages, torn_tail, unread_lines
-from .account import Account, Loss
+from .account import Account, LostLine
 from .events import Event, SessionStart
 from .source import Sample, Source
 
@@ -67,7 +67,7 @@ def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
 def _note_rest(reader: LogReader, account: Account) -> None:
     for kind, number in reader.index.control_counts.items():
         account.not_conversational[f"{kind} record"] += number
-    account.notes += [Loss(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
+    account.notes += [LostLine(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
     account.not_conversational += Counter()  # without what is zero
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     account.not_conversational["blank line"] += account.lines - account.accounted

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import Branch, Compacted, Event, Kept, MessageRead, SessionStart, branches
+from .events import Branch, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches
 from .fields import (
     Message,
     assistant,
@@ -50,7 +50,7 @@ class _Entry(NamedTuple):
 
 
 @dataclass(slots=True)
-class _File:
+class _PiFile:
     entries: list[_Entry] = field(default_factory=list)
     """In their order, the header among them: older versions name entries by their number."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -88,8 +88,8 @@ def _is_own(entry: dict[str, Any]) -> bool:
     return kind in _CHANGES or (kind in _TYPES and "timestamp" in entry and "payload" not in entry)
 
 
-def _index(source: Source, account: Account) -> _File:
-    file = _File()
+def _index(source: Source, account: Account) -> _PiFile:
+    file = _PiFile()
     known: dict[str, int] = {}
     for line, entry in objects_of(source, account):
         kind, entry_id = text(entry.get("type")), text(entry.get("id"))
@@ -125,7 +125,7 @@ def _index(source: Source, account: Account) -> _File:
     return file
 
 
-def _branch(file: _File, root: int, roots: Sequence[int], parents: Sequence[int]) -> Branch:
+def _branch(file: _PiFile, root: int, roots: Sequence[int], parents: Sequence[int]) -> Branch:
     first = file.entries[root]
     common, own = common_with(root, roots, parents), [at for at, other in enumerate(roots) if other == root]
     return Branch(first.line, session_name(first.id), _messages(file, common), _messages(file, own))
@@ -137,7 +137,7 @@ def _says(message: dict[str, Any]) -> bool:
     return bool(given) or message.get("role") == "toolResult"
 
 
-def _messages(file: _File, indices: Sequence[int]) -> Iterator[Event]:
+def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
     for entry in (file.entries[index] for index in indices):
         if entry.kind == "message":
             message = _message(mapping(entry.value.get("message")), _id_of(entry), entry.value)
@@ -225,13 +225,13 @@ def _block(block: Message) -> Message:
     return text_block(text(block.get("text"))) if block.get("type") == "text" else block
 
 
-def _compaction(file: _File, entry: _Entry) -> Compacted:
+def _compaction(file: _PiFile, entry: _Entry) -> CompactionEvent:
     """What stays begins with the first message from an entry on, which is named by its id or its number."""
     start, first = entry.value.get("firstKeptEntryIndex"), text(entry.value.get("firstKeptEntryId"))
     if first:
         start = next((at for at, other in enumerate(file.entries) if other.id == first), -1)
     following = file.entries[start:] if isinstance(start, int) and start >= 0 else []
-    return Compacted(
+    return CompactionEvent(
         text(entry.value.get("summary")),
         entry.line,
         message_id=_id_of(entry),

@@ -191,7 +191,7 @@ class Source:
 
     def _reader(self) -> io.BufferedReader:
         """The file, from its beginning on."""
-        return io.BufferedReader(_File(self._files, self._fd), _BLOCK_BYTES)
+        return io.BufferedReader(_RawFile(self._files, self._fd), _BLOCK_BYTES)
 
     def lines(self) -> Iterator[Line]:
         """The lines in order, blank ones too; what was given once is not given again."""
@@ -290,7 +290,7 @@ class Source:
         return ""
 
 
-class _File(io.RawIOBase):
+class _RawFile(io.RawIOBase):
     """An open file that is read by system calls which may be watched."""
 
     def __init__(self, files: FileSystem, fd: int) -> None:
