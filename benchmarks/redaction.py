@@ -17,11 +17,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from fixtures.generate import generate_session
-
-from .scan import checked_out
 
 MOST_RATIO = 1.1
 """Of the time of an export to that of the earlier revision."""
@@ -39,6 +38,18 @@ with Transcript(sys.argv[1]) as transcript:
     size = sum(map(len, export))
     print(time.process_time() - began, size, export.redacted)
 """
+
+
+@contextlib.contextmanager
+def checked_out(revision: str, directory: str) -> Iterator[Path]:
+    """Check out a revision beside this tree."""
+    tree = os.path.join(directory, "before")
+    git = ["git", "-C", str(_HERE), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", tree, revision], check=True)
+    try:
+        yield Path(tree)
+    finally:
+        subprocess.run([*git, "remove", "--force", tree], check=True)
 
 
 def seconds(tree: Path, log: str, *, redact: bool = True) -> float:

@@ -1,4 +1,4 @@
-"""Change the code of the log in one place at a time, and count how many of the changes its quick tests notice.
+"""Change the code of the log, of plans and of views in one place at a time, and count the changes that tests notice.
 
     python -m tests.mutate --sample 400 --seed 2026
 
@@ -38,7 +38,7 @@ from pathlib import Path
 from tests.support.mutants import Mutant, mutants_of, sample_of
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = "amplifier_module_context_persistent.log"
+PACKAGE = "amplifier_module_context_persistent"
 _OF_LINES = [
     "log/test_scanner.py",
     "log/test_scanner_quick_path.py",
@@ -48,23 +48,44 @@ _OF_LINES = [
     "log/test_golden.py",
 ]
 _OF_RECORDS = ["log/test_record_limits.py", "log/test_record_reading.py", "log/test_record.py"]
+_OF_PLANS = [
+    "compaction/test_planner.py",
+    "compaction/test_choose.py",
+    "compaction/test_promises.py",
+    "compaction/test_floor.py",
+    "compaction/test_strategies.py",
+    "compaction/test_insertions.py",
+    "compaction/test_view_promises.py",
+]
+_OF_VIEWS = [
+    "view/test_render.py",
+    "view/test_arrangement.py",
+    "view/test_rules.py",
+    "view/test_bound.py",
+    "view/test_inserted.py",
+    "session/test_view_service.py",
+]
 TESTS = {
-    "record": [*_OF_RECORDS, *_OF_LINES],
-    "plain_json": ["log/test_record_limits.py", "log/test_record.py"],
-    "scanner": [
+    "log.record": [*_OF_RECORDS, *_OF_LINES],
+    "log.plain_json": ["log/test_record_limits.py", "log/test_record.py"],
+    "log.scanner": [
         *_OF_LINES,
         "log/test_chain.py",
         "log/test_not_a_log.py",
         "log/test_snapshot.py",
     ],
-    "index_builder": [
+    "log.index_builder": [
         "log/test_index_builder.py",
         *_OF_LINES,
         "log/test_index.py",
         "log/test_snapshot.py",
     ],
-    "group_commit": ["log/test_group_commit.py", "log/test_group_commit_calls.py"],
+    "log.group_commit": ["log/test_group_commit.py", "log/test_group_commit_calls.py"],
+    "compaction.planner": _OF_PLANS,
+    "compaction.choose": _OF_PLANS,
+    "view.render": _OF_VIEWS,
 }
+"""The modules that are changed, and the tests of each."""
 QUICK_TESTS = 16
 SLOW = "not flipped_bit"
 """What is left out: all bits of a log, flipped."""
@@ -125,7 +146,7 @@ def try_out(module: str, tree: ast.Module | None, found: Counter[str]) -> tuple[
     """Run the tests of a module with its mutant, or as it is: whether they fail, and which did first.
 
     Args:
-        module: its name in the package of the log.
+        module: its name in the package.
         tree: the mutant.
         found: how many mutants each test found before.
     """
@@ -209,7 +230,7 @@ def _run(module: str, mutant: ast.Module | None, tests: Sequence[str], plugin: _
 
 
 def _path_of(module: str) -> Path:
-    return ROOT / PACKAGE.replace(".", "/") / f"{module}.py"
+    return ROOT / PACKAGE / f"{module.replace('.', '/')}.py"
 
 
 def read_verdicts(path: Path) -> dict[tuple[str, str], Verdict]:
@@ -236,7 +257,7 @@ def judge(module: str, source: str, mutants: Iterable[Mutant], verdicts_path: Pa
                 with verdicts_path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(verdict)) + "\n")
         if not verdict.killed:
-            print(f"survived: log/{module}.py:{mutant.line}: {mutant.name}", flush=True)
+            print(f"survived: {module.replace('.', '/')}.py:{mutant.line}: {mutant.name}", flush=True)
         yield verdict
 
 
