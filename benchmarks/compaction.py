@@ -19,7 +19,7 @@ The sessions are the `*.jsonl` files of the directory (left out with a note wher
   over all actions of the session; `+ins`: what the inserted text adds to it;
 - `recov`: the share of far evidence that stands in the original text or is on the first page that `recall` gives;
 - `ins`: the share of inserted text in the views' tokens;
-- `stale`, `last`, `alone`, `unmrk`: what a view owes its reader (`reader_measures.py` in the package defines it): the
+- `stale`, `last`, `alone`, `unmrk`: what a view owes its reader (`benchmarks/reader_measures.py` defines it): the
   share of stale views, the share of last words kept, the longest run of people's messages that stand alone, the share
   of gaps that are not marked;
 - `ms`, `worst`: milliseconds a request, mean and maximum, without the measuring; everything runs on one core.
@@ -42,10 +42,11 @@ from typing import Any
 
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.replay.evidence import PlayedSession
-from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures, reader_measures
+from amplifier_module_context_persistent.replay.measures import CACHED_PRICE, UNCACHED_PRICE, Measures
 from amplifier_module_context_persistent.replay.player import Player
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter, Message
 from amplifier_module_context_persistent.tokens.counter import TokenCounter, count_message, open_counter
+from benchmarks.reader_measures import Owed, ViewReader, ViewReading
 from benchmarks.sessions import GENERATED, sessions
 from tests.support.checker import check_view
 
@@ -74,11 +75,12 @@ FLOORS = {
 
 @dataclass(slots=True)
 class Checked(Measures):
-    """Measures, and what the tests' checker says of the views."""
+    """Measures, what the tests' checker says of the views, and what these owe their reader."""
 
     invalid: int = 0
     violations: list[str] = field(default_factory=list)
     """The first few."""
+    owed: Owed = field(default_factory=Owed)
 
     def check(self, view: Sequence[Message], history: Sequence[Message]) -> None:
         """Check a view against the rules and its history."""
@@ -86,12 +88,30 @@ class Checked(Measures):
         self.invalid += bool(found)
         self.violations += found[: max(0, 5 - len(self.violations))]
 
+    def reader_measures(self) -> dict[str, float]:
+        """What the views owe a reader, by the name of the measure."""
+        owed = self.owed
+        return {
+            "stale": owed.stale,
+            "answered": owed.answered,
+            "alone": owed.alone,
+            "unmarked": owed.unmarked,
+            "inserted_share": self.inserted_share,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Every field and every share."""
+        owed = {name: round(share, 4) for name, share in self.reader_measures().items()}
+        return {**super(Checked, self).as_json(), **owed}
+
 
 async def play(player: Player, name: str, budget_tokens: int, options: Mapping[str, Any]) -> Checked:
     """Play a session through a policy, and check its views."""
     session, config = player.session, Config.load(options)
     measures = Checked(session.name, budget_tokens, name, session.tokens)
     measures.band = config.compact_threshold - config.target_usage
+    reading = ViewReading(ViewReader(session.messages))
+    player.on_view = lambda *seen: measures.owed.take(reading.look(*seen))
     place, view = 0, None
     async for played in player.requests(POLICIES[name], budget_tokens, options, measures):
         place, view = played.place, played.view
@@ -151,14 +171,14 @@ def missed(rows: Sequence[Checked]) -> list[str]:
     return found
 
 
-def means(rows: Iterable[Measures]) -> dict[str, dict[str, float]]:
+def means(rows: Iterable[Checked]) -> dict[str, dict[str, float]]:
     """By session, the means over budgets of what is billed, shown of far back, and owed to a reader."""
-    by_session: dict[str, list[Measures]] = {}
+    by_session: dict[str, list[Checked]] = {}
     for row in rows:
         by_session.setdefault(row.session, []).append(row)
     means = {}
     for session, found in by_session.items():
-        figures = [{"billed": row.billed_ratio or 0.0, "far": row.far} | reader_measures(row) for row in found]
+        figures = [{"billed": row.billed_ratio or 0.0, "far": row.far} | row.reader_measures() for row in found]
         means[session] = {name: fmean(each[name] for each in figures) for name in figures[0]}
     return means
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from rich.text import Text
 from ..errors import ContextPersistentError
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures
-from ..replay.measures import Prices, reader_measures
+from ..replay.measures import Prices
 from ..replay.policies import NAMES
 from ..tokens.prices import PriceList
 from .chart import BLOCKS, CLIPPED, PLAIN, bars, scale, svg
@@ -38,13 +37,6 @@ _HEADS = (
     "needed:\nkept",
     "needed:\nfound",
     "reasoning\nleft out",
-)
-_READER_HEADS = ("stale\nviews", "last words\nkept", "people\nalone", "gaps not\nmarked", "put in")
-_SPREAD = (0.9, 0.95, 1.0, 1.05, 1.1)
-_READER_LEGEND = (
-    "stale views: show lines of a file that an edit replaced, and not the edit",
-    "last words: what the assistant said at the end of a turn; put in: the share of text that is not the session's own",
-    "people alone: the longest run of people's messages with nothing shown of what was said between them",
 )
 _LEGEND = (
     "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
@@ -74,9 +66,6 @@ _LEGEND = (
     show_default=True,
     help="The budget in tokens of every request.",
 )
-@click.option(
-    "--means", "spread", is_flag=True, help="Play five budgets, 0.9 to 1.1 of it, for what views owe readers."
-)
 @click.option("--price-input", "base", type=click.FloatRange(min=0), help="Price of a million input tokens.")
 @click.option("--price-cached", "cached", type=click.FloatRange(min=0), help="Of cached ones; else a tenth of it.")
 @click.option("--price-write", "write", type=click.FloatRange(min=0), help="Of all others; else 1.25 times it.")
@@ -96,7 +85,6 @@ def compare(
     tokenizer: str,
     svg_path: str | None,
     *,
-    spread: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -115,12 +103,6 @@ def compare(
             transcript = open_transcript(path, files=files)
         with transcript, stages() as tell:
             found = play_all(transcript, policies, budget_tokens=budget, tokenizer=tokenizer, progress=tell)
-            others = [int(budget * share) for share in _SPREAD if spread and share != 1 and int(budget * share)]
-            played = [
-                play_all(transcript, policies, budget_tokens=other, tokenizer=tokenizer, progress=tell)
-                for other in others
-            ]
-            means = _means([found, *played])
         if svg_path is not None:
             title = f"{session_name(path)}: tokens of each request"
             with open(svg_path, "w", encoding="utf-8") as file:
@@ -131,9 +113,9 @@ def compare(
     except (ContextPersistentError, ValueError) as error:
         raise UnusableError(reason(error)) from error
     if as_json:
-        click.echo(json.dumps(_as_json(path, found, prices) | {"means": means, "means_budgets": [budget, *others]}))
+        click.echo(json.dumps(_as_json(path, found, prices)))
     else:
-        show(session_name(path), found, prices, means, console())
+        show(session_name(path), found, prices, console())
 
 
 def _list_prices(model: str) -> Prices:
@@ -143,19 +125,7 @@ def _list_prices(model: str) -> Prices:
     return Prices(cached=found.cached, write=found.write)
 
 
-Means = Mapping[str, Mapping[str, float]]
-"""By policy and measure, the mean over budgets of what views owe a reader."""
-
-
-def _means(found: Sequence[Comparison]) -> Means:
-    means = {}
-    for same in zip(*(one.replayed for one in found), strict=True):
-        figures = [reader_measures(one.measures) for one in same]
-        means[same[0].policy] = {name: round(fmean(each[name] for each in figures), 4) for name in figures[0]}
-    return means
-
-
-def show(name: str, found: Comparison, prices: Prices | None, means: Means, output: Console) -> None:
+def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
     """Print the tables, what they mean, and the chart."""
     whole = found.whole
     output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
@@ -174,11 +144,6 @@ def show(name: str, found: Comparison, prices: Prices | None, means: Means, outp
         for said in _complaints(one.measures):
             output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
     for said in _LEGEND:
-        output.print(Text(said, "dim"))
-    output.print()
-    output.print(_reader_table(means))
-    output.print()
-    for said in _READER_LEGEND:
         output.print(Text(said, "dim"))
     _chart(found, output)
 
@@ -202,18 +167,6 @@ def _table(found: Comparison, prices: Prices | None) -> Table:
         if prices is not None:
             cells.append(f"{prices.cost(measures):,.2f}")
         table.add_row(Text(one_line(one.policy)), *cells)
-    return table
-
-
-def _reader_table(means: Means) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("what views\nowe a reader", overflow="fold")
-    for head in _READER_HEADS:
-        table.add_column(head, justify="right", no_wrap=True)
-    for policy, mean in means.items():
-        stale, answered, alone, unmarked, inserted = mean.values()
-        cells = (f"{stale:.1%}", f"{answered:.1%}", f"{alone:.1f}", f"{unmarked:.1%}", f"{inserted:.1%}")
-        table.add_row(Text(one_line(policy)), *cells)
     return table
 
 

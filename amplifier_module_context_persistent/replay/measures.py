@@ -4,7 +4,6 @@
 - *cached*: tokens in the longest common prefix of whole messages with the request before;
 - *billed equivalents*: uncached tokens x 1.25 + cached ones x 0.1, those of requests for summaries too, and the
   answers to these x 5;
-- *stale*, *last words*, *alone*, *unmarked*: as `reader_measures` defines them;
 - *far evidence*: as `evidence` defines it; *recoverable* is what of it is in the view's original text or on the
   first page of a recall.
 """
@@ -14,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-from .reader_measures import Owed
 
 _MILLION = 1_000_000
 
@@ -102,8 +99,6 @@ class Measures:
     evidence_original: int = 0
     evidence_shown: int = 0
     evidence_recoverable: int = 0
-    owed: Owed = field(default_factory=Owed)
-    """What views give their reader."""
     total_ms: float = 0.0
     max_ms: float = 0.0
     billed_ratio: float | None = None
@@ -178,17 +173,5 @@ class Measures:
             "inserted_share",
             "mean_ms",
         )
-        shares = {name: getattr(self, name) for name in names} | reader_measures(self)
+        shares = {name: getattr(self, name) for name in names}
         return asdict(self) | {name: round(share, 4) for name, share in shares.items()}
-
-
-def reader_measures(measures: Measures) -> dict[str, float]:
-    """What the views of a policy owe a reader, by the name of the measure."""
-    owed = measures.owed
-    return {
-        "stale": owed.stale,
-        "answered": owed.answered,
-        "alone": owed.alone,
-        "unmarked": owed.unmarked,
-        "inserted_share": measures.inserted_share,
-    }

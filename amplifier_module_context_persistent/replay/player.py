@@ -17,13 +17,16 @@ from .baselines import Asked, Whole
 from .evidence import PlayedSession, Progress, Said, said
 from .measures import Measures, Played
 from .policies import Managed, Message, Open, Policy
-from .reader_measures import ViewReader, ViewReading
 from .whole_view import WholeView
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 
 _Known = tuple[int, int, Said]
 """A message of a view: its tokens, the inserted ones of them, and what it says."""
+
+OnView = Callable[[int, Sequence[Message], Sequence[Said], int], None]
+"""Is given how many messages came before a request, its view, what the view's messages say, and how many of the first
+are those of the view before."""
 
 
 @dataclass(slots=True)
@@ -47,14 +50,14 @@ class Player:
 
     def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
         self.session, self._counter = session, counter
-        self._reader = ViewReader(session.messages)
+        self.positions: dict[str, int] = {}
+        """By a message's id, the position of the first message that has it."""
+        for position, message in enumerate(session.messages):
+            self.positions.setdefault(message["metadata"]["message_id"], position)
+        self.on_view: OnView = lambda *_: None
+        """Is told each view that is measured."""
         self._is_stopped, self._progress = False, progress
         self._begin()
-
-    @property
-    def positions(self) -> Mapping[str, int]:
-        """Where the session's messages stand, by their ids."""
-        return self._reader.positions
 
     def stop(self) -> None:
         """End what is played now, by an error before the next message; for another thread to call."""
@@ -66,7 +69,7 @@ class Player:
 
     def _begin(self) -> None:
         """Forget the view before: another policy begins."""
-        self._before, self._reading = _Before(), ViewReading(self._reader)
+        self._before = _Before()
 
     async def play(
         self,
@@ -82,7 +85,7 @@ class Player:
         measures.band = config.compact_threshold - config.target_usage
         tell = on_request or (lambda _: None)
         if open_policy is Whole and (whole := self._whole_view()) is not None:
-            for played in whole.play(self.session, self._reader, measures):
+            for played in whole.play(self.session, measures):
                 tell(played)
                 self._check_stopped()
         else:
@@ -142,7 +145,7 @@ class Player:
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
         measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
-        measures.owed.take(self._reading.look(position, view, parts, 0 if broke else shared))
+        self.on_view(position, view, parts, 0 if broke else shared)
         await self._look_for_evidence(measures, policy, position, parts, found)
         self._before = _Before(view, known, lines)
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
@@ -199,7 +202,7 @@ class Player:
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
         """A message of a view; `known` are messages of the session, which need not be read."""
         self._check_stopped()
-        position = self._reader.positions.get(str((message.get("metadata") or {}).get("message_id")))
+        position = self.positions.get(str((message.get("metadata") or {}).get("message_id")))
         original = None if position is None else known.get(position) or self.session.messages[position]
         part = said(message, original)
         size = count_message(message, self._counter)

@@ -18,7 +18,6 @@ from ..view.entry import Entry, classify
 from ..view.render import render
 from .evidence import PlayedSession, Progress
 from .measures import Measures, Played
-from .reader_measures import ViewReader
 
 Message = dict[str, Any]
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
@@ -81,7 +80,7 @@ class WholeView:
             self.inserted.append(self.inserted[-1] + inserted)
         return True
 
-    def play(self, session: PlayedSession, reader: ViewReader, measures: Measures) -> Iterator[Played]:
+    def play(self, session: PlayedSession, measures: Measures) -> Iterator[Played]:
         """Play the session with views that leave out nothing, adding each request to the measures."""
         cached = 0
         for position, message in enumerate(session.messages):
@@ -93,7 +92,6 @@ class WholeView:
             measures.request_tokens.append(tokens)
             measures.cached_tokens += cached
             measures.inserted_tokens += self.inserted[shown]
-            measures.owed.take(reader.look_at_all(position))
             wanted = len(session.evidence.get(position, ()))
             measures.evidence += wanted
             measures.evidence_original += wanted

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from amplifier_module_context_persistent.replay.reader_measures import Owed
 from benchmarks import compaction
 from benchmarks.compaction import Checked, means, missed, owing
+from benchmarks.reader_measures import Owed
 
 
 def row(policy="truncate", **values):

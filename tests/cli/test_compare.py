@@ -77,27 +77,6 @@ def test_the_table_fits_a_terminal(path: Path) -> None:
     assert f"a budget of {BUDGET:,}" in " ".join(done.output.split())
 
 
-def test_what_views_owe_a_reader_is_a_table_of_its_own(path: Path) -> None:
-    """For each policy; with `--means` over five budgets around the given one, else over that one."""
-    budget = 2 * BUDGET  # below that, nothing stands after the newest person's message that a marker could end
-    asked = ["--policy", "sliding", "--policy", "default", "--budget", str(budget)]
-    found = json.loads(run(path, *asked, "--json").output)
-    assert found["means_budgets"] == [budget]
-    names = ["stale", "answered", "alone", "unmarked", "inserted_share"]
-    for row in found["policies"]:
-        assert found["means"][row["policy"]] == {name: row[name] for name in names}
-    assert found["means"]["sliding"]["unmarked"] == 1.0
-    assert found["means"]["default"]["unmarked"] == 0.0
-    spread = json.loads(run(path, *asked, "--json", "--means").output)
-    shares = (0.9, 0.95, 1.05, 1.1)
-    assert spread["means_budgets"] == [budget, *(int(budget * share) for share in shares)]
-    assert spread["policies"][0]["alone"] == found["policies"][0]["alone"]
-    assert spread["means"] != found["means"]
-    printed = run(path, *asked).output
-    assert re.search(r"^sliding +\d+\.\d% +\d+\.\d% +\d\.\d +100\.0% +0\.0%$", printed, re.MULTILINE)
-    assert "stale views: " in printed
-
-
 def test_the_default_policies_are_compared(path: Path) -> None:
     """Without a policy there are three; without a budget there is a large one."""
     found = json.loads(run(path, "--json").output)

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..messages.message import Message, call_arguments_of, given_calls, text_of
-from ..messages.metadata import is_human, metadata_of
-from ..messages.outcome import ANSWERED, outcome_of
-from ..messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
-from .evidence import Said
+from amplifier_module_context_persistent.messages.message import Message, call_arguments_of, given_calls, text_of
+from amplifier_module_context_persistent.messages.metadata import is_human, metadata_of
+from amplifier_module_context_persistent.messages.outcome import ANSWERED, outcome_of
+from amplifier_module_context_persistent.messages.tool_kinds import NEW_KEYS, OLD_KEYS, PATH_KEYS, WHOLE_KEYS
+from amplifier_module_context_persistent.replay.evidence import Said
 
 LEAST_LINE_CHARS = 24
 FIRST_CHARS = 200

@@ -7,8 +7,8 @@ import pytest
 
 from amplifier_module_context_persistent.replay.evidence import said
 from amplifier_module_context_persistent.replay.policies import POLICIES
-from amplifier_module_context_persistent.replay.reader_measures import Looked, ViewReader, ViewReading
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
+from benchmarks.reader_measures import Looked, ViewReader, ViewReading
 from fixtures.generate import generate_session
 from tests.support.messages import Message, user
 
