@@ -24,7 +24,7 @@ from pathlib import Path
 from rich.console import Console
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.cli.chart import svg
+from amplifier_module_context_persistent.cli.compare import svg
 from amplifier_module_context_persistent.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.cli.replay import RequestPanel
 from amplifier_module_context_persistent.cli.show import show_outline

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import click
 
 from ..transfer.import_ import FORMATS, PLACES, ImportedFile, import_all, import_session, session_paths, standard_place
-from ..transfer.import_report import Import
-from ..transfer.importers.account import Account, LostLine
+from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source import STANDARD_INPUT
 from .exit_codes import DONE, FINDINGS

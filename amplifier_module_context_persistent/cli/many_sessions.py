@@ -10,8 +10,8 @@ from typing import Any
 from ..catalogue.database import CatalogueError
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from ..transcript.gathered import GatheredFigures, gathered
 from ..transcript.sessions import SessionFile
+from ..transcript.totals import GatheredFigures, gathered
 from .progress import progress
 from .terminal import UnusableError, counted, one_line, reason
 

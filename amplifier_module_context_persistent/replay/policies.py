@@ -30,7 +30,7 @@ from ..messages.metadata import without_bound
 from ..session.manager import PersistentContextManager
 from ..tokens.counter import TokenCounter
 from .baselines import Asked, ExcerptItems, Excerpts, Sliding, Stateless, Whole
-from .term_finder import TermFinder
+from .evidence import TermFinder
 
 Message = dict[str, Any]
 

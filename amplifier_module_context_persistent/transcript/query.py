@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import ContextPersistentError
 from ..tokens.prices import PriceList
-from .gathered import GatheredFigures
+from .totals import GatheredFigures
 
 try:
     import sqlite3

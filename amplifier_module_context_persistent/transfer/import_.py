@@ -23,8 +23,7 @@ from ..window.gc_pause import collector_paused
 from .drafts import Drafts
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
-from .import_report import Import, ImportedSession
-from .importers.account import Account
+from .importers.account import Account, Import, ImportedSession
 from .importers.claude_code import session_of
 from .importers.events import Importer
 from .importers.registry import FORMATS, format_check, importer_of, recognise

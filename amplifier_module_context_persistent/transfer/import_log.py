@@ -21,8 +21,7 @@ from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
 from .copy_log import append_all, copy_log
 from .host_files import write_host_files
-from .import_report import Import, ImportedSession
-from .importers.account import Account, LostLine
+from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.source import ImportRefusedError, Source
 from .write_import import Destination, ImportConflictError, open_earlier, place_of
 

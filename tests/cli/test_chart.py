@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from amplifier_module_context_persistent.cli.chart import PLAIN, bars, columns, scale, svg
+from amplifier_module_context_persistent.cli.compare import PLAIN, bars, columns, scale, svg
 
 
 def test_columns_hold_the_least_and_the_largest():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.replay import open_transcript, player, whole_view
+from amplifier_module_context_persistent.replay import open_transcript, player
 from amplifier_module_context_persistent.replay.api import StoredMessages
 from amplifier_module_context_persistent.replay.evidence import PlayedSession, far_evidence, with_id
 from amplifier_module_context_persistent.replay.policies import POLICIES, CachedCounter
@@ -77,7 +77,7 @@ class Counted(Sequence[dict[str, Any]]):
 @pytest.mark.parametrize("policy", ["none", "sliding", "truncate", "stateless", "summarize"])
 def test_few_are_held(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the messages of a session do not make more of them be held at once than a view has."""
-    monkeypatch.setattr(whole_view, "_AT_ONCE", 32)
+    monkeypatch.setattr(player, "_AT_ONCE", 32)
     most = []
     for count in (150, 450):
         messages = Counted(count)

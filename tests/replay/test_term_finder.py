@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.replay import term_finder
-from amplifier_module_context_persistent.replay.term_finder import TermFinder
+from amplifier_module_context_persistent.replay import evidence as term_finder
+from amplifier_module_context_persistent.replay.evidence import TermFinder
 
 TERMS = ("a.py", "src/round_parcel.py", "round_parcel", "parcel", "größe", "0a1b2c3", "x-y", "xy", "x" * 70)
 TEXTS = st.lists(st.sampled_from([*TERMS, "x", "y", "_", " ", "/", ".", "\n", "round"]), max_size=12).map("".join)

@@ -16,9 +16,8 @@ from amplifier_module_context_persistent.catalogue.figures import Figures
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
-from amplifier_module_context_persistent.transcript import gathered as gathered_module
-from amplifier_module_context_persistent.transcript.gathered import gathered
-from amplifier_module_context_persistent.transcript.totals import BY, slowest_calls, total_of, totals
+from amplifier_module_context_persistent.transcript import totals as gathered_module
+from amplifier_module_context_persistent.transcript.totals import BY, gathered, slowest_calls, total_of, totals
 from tests.support.busy_homes import BusyHome, sessions_of_home
 
 TABLES = ("logs", "turns", "calls", "requests", "plans")
