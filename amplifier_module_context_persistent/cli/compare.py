@@ -25,11 +25,10 @@ from ..replay.policies import NAMES
 from ..tokens.prices import PriceList
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
-from .terminal import UnusableError, ask, columns_of, console, counted, escaped, one_line, open_transcript, reason
+from .terminal import UnusableError, ask, console, counted, escaped, one_line, open_transcript, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
 DEFAULT_POLICIES = ("none", "sliding", "default")
-_CHART_LINES = 4
 _HEADS = (
     "cache\nbreaks",
     "read from\ncache",
@@ -39,12 +38,6 @@ _HEADS = (
     "needed:\nfound",
     "reasoning\nleft out",
 )
-BLOCKS = " ▁▂▃▄▅▆▇█"
-PLAIN = " .:-=+*#"
-"""Levels of a cell, from empty to full, with and without block characters."""
-
-CLIPPED = "^"
-"""Stands on a bar that is higher than the chart."""
 
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
 _MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
@@ -57,7 +50,6 @@ _LEGEND = (
     "needed: names that the next action uses, last seen over 20 messages before it. Kept: in the view. Found: or by "
     "one recall",
     "reasoning left out: requests that show an answer without its reasoning, as what stood before it had changed",
-    f"{CLIPPED} on a bar: higher than the chart",
 )
 
 
@@ -138,7 +130,7 @@ def _list_prices(model: str) -> Prices:
 
 
 def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
-    """Print the tables, what they mean, and the chart."""
+    """Print the table, and what it means."""
     whole = found.whole
     output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
     output.print(
@@ -157,7 +149,6 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
             output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
     for said in _LEGEND:
         output.print(Text(said, "dim"))
-    _chart(found, output)
 
 
 def _table(found: Comparison, prices: Prices | None) -> Table:
@@ -187,23 +178,6 @@ def _complaints(measures: Measures) -> Iterator[str]:
         yield f"{measures.refused:,} requests refused: nothing could be made to fit"
     if measures.over:
         yield f"{measures.over:,} views over the budget"
-
-
-def _chart(found: Comparison, output: Console) -> None:
-    series = _series(found)
-    top = scale(series, found.budget_tokens)
-    try:
-        BLOCKS.encode(output.encoding)
-        levels = BLOCKS
-    except (UnicodeEncodeError, LookupError):
-        levels = PLAIN
-    margin = len(f"{top:,}") + 1
-    for name, values in series.items():
-        output.print(Text(f"\n{one_line(name)}: tokens of each request"))
-        lines = bars(values, width=max(10, columns_of(output) - margin), height=_CHART_LINES, top=top, levels=levels)
-        for row, line in enumerate(lines):
-            label = f"{top:,}" if row == 0 else "0" if row == len(lines) - 1 else ""
-            output.print(Text(f"{label:>{margin - 1}} ", "dim").append(line, "cyan"))
 
 
 def _series(found: Comparison) -> dict[str, list[int]]:
@@ -236,16 +210,6 @@ def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
     edges = [at * len(values) // width for at in range(width + 1)]
     parts = [values[start:stop] for start, stop in pairwise(edges)]
     return [(min(part), max(part)) for part in parts]
-
-
-def bars(values: Sequence[int], *, width: int, height: int, top: int, levels: str = BLOCKS) -> list[str]:
-    """Draw values as bars: lines of `width` cells, the highest first; `top` fills a column, more is `CLIPPED`."""
-    full = len(levels) - 1
-    highest = [high for _, high in columns(values, width)]
-    heights = [min(height * full, round(high / max(1, top) * height * full)) for high in highest]
-    rows = [[levels[max(0, min(full, reached - row * full))] for reached in heights] for row in reversed(range(height))]
-    rows[0] = [CLIPPED if high > top else cell for high, cell in zip(highest, rows[0], strict=True)]
-    return ["".join(row).rstrip() for row in rows]
 
 
 def scale(series: Mapping[str, Sequence[int]], budget_tokens: int) -> int:

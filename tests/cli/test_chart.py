@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from amplifier_module_context_persistent.cli.compare import PLAIN, bars, columns, scale, svg
+from amplifier_module_context_persistent.cli.compare import columns, scale, svg
 
 
 def test_columns_hold_the_least_and_the_largest():
@@ -14,13 +14,6 @@ def test_columns_hold_the_least_and_the_largest():
     assert columns([1, 9, 2, 2, 8, 3], 3) == [(1, 9), (2, 2), (3, 8)]
     assert columns([], 5) == []
     assert len(columns(range(100_000), 70)) == 70
-
-
-def test_bars_rise_with_the_values():
-    """Each line holds a part of the height; what is higher than the top is cut off, and marked."""
-    assert bars([0, 4, 8, 16, 99], width=5, height=2, top=16) == ["   █^", " ▄███"]
-    assert bars([0, 7, 14], width=3, height=1, top=14, levels=PLAIN) == [" =#"]
-    assert bars([], width=3, height=2, top=1) == ["", ""]
 
 
 def test_a_history_that_is_sent_whole_does_not_flatten_the_others():

@@ -57,7 +57,7 @@ def test_policies_are_measured(path: Path) -> None:
 
 
 def test_the_table_fits_a_terminal(path: Path) -> None:
-    """Every policy has a line and a chart, in 80 columns; in a pipe without escape codes; each figure is explained."""
+    """Every policy has a line, in 80 columns; in a pipe without escape codes; each figure is explained."""
     asked = ["--budget", str(BUDGET), "--policy", "none", "--policy", "truncate:target_usage=0.4"]
     done = run(path, *asked, env=TERMINAL)
     name, *lines = without_colours(done.output).splitlines()
@@ -66,12 +66,10 @@ def test_the_table_fits_a_terminal(path: Path) -> None:
     done = run(path, *asked)
     assert done.exit_code == 0, done.output
     assert "\x1b" not in done.output
-    for word in ("cache breaks: ", "read from cache: ", "billed tokens: ", "full bill", "needed: ", "█"):
+    for word in ("cache breaks: ", "read from cache: ", "billed tokens: ", "full bill", "needed: "):
         assert word in done.output
-    assert " ^" in done.output or "^^" in done.output  # none sends more than the chart shows
     assert "cost" not in done.output
     assert re.search(r"^none +0 ", done.output, re.MULTILINE)
-    assert done.output.count("tokens of each request") == 2
     assert "none: " in done.output
     assert " views over the budget" in done.output
     assert f"a budget of {BUDGET:,}" in " ".join(done.output.split())
@@ -182,14 +180,13 @@ def test_a_damaged_log_is_played_as_far_as_it_can_be_read(path: Path) -> None:
 
 
 def test_a_pipe_gets_plain_text(path: Path) -> None:
-    """Nothing is written to the error stream, and where the output knows ASCII only the bars are ASCII."""
+    """Nothing is written to the error stream, also where the output knows ASCII only."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
     command = [COMMAND, "compare", path, *ESTIMATE, "--budget", str(BUDGET)]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"\x1b" not in done.stdout
-    assert b"####" in done.stdout
 
 
 @posix
