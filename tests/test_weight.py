@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 23_140, "tests": 29_954}
-MOST_FILES = {PACKAGE: 281, "tests": 424}
+MOST_STATEMENTS = {PACKAGE: 22_871, "tests": 29_952}
+MOST_FILES = {PACKAGE: 274, "tests": 424}
 
 
 def statements_in(source: Path) -> int:

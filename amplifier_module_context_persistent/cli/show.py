@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from ..catalogue.database import CatalogueError
 from ..errors import LogError
 from ..log.record import ROLES
 from ..messages.message import result_id_of
@@ -178,7 +179,7 @@ def _show_one(
                         printer.show_compaction(compaction)
                 if tool is not None and not shown:
                     check_tool(tool, transcript.tool_names())
-        except (LogError, ValueError) as error:
+        except (LogError, ValueError, CatalogueError) as error:
             raise UnusableError(reason(error)) from error
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
@@ -193,7 +194,10 @@ def _went_wrong(placed: Placed) -> bool:
 
 
 def _print_outline(transcript: Transcript, turns: Sequence[Turn] | None, *, as_json: bool) -> None:
-    lines = outline(transcript, open_counter("estimate"), turns)
+    lines = outline(transcript, open_counter("estimate"))
+    if turns is not None:
+        numbers = {turn.number for turn in turns}
+        lines = [line for line in lines if line.number in numbers]
     if as_json:
         for line in lines:
             click.echo(json.dumps(line.to_json()))

@@ -1,27 +1,18 @@
 """A session turn by turn: what each was about, how long it took, how its calls ended.
 
-It takes one pass over the messages; where the catalogue has added them up, only the first ones of turns are read.
+It is told from what the session adds up to; of the messages only the first ones of turns are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..messages.message import Message, calls_of, result_id_of
-from ..messages.metadata import first_line, is_human, timestamp_of
-from ..messages.normalize import tokens_of
-from ..messages.outcome import ANSWERED, asking_calls, outcome_of
+from ..catalogue.figures import Figures, figures_of
+from ..messages.metadata import first_line, timestamp_of
 from ..tokens.counter import TokenCounter
-from .calls import duration_s, instant_of_message
-from .transcript import Transcript, Turn
-
-if TYPE_CHECKING:
-    from ..catalogue.figures import Figures
+from .transcript import Transcript
 
 
 @dataclass(slots=True)
@@ -50,43 +41,15 @@ class TurnLine:
         return asdict(self)
 
 
-def outline(
-    transcript: Transcript, counter: TokenCounter | None, turns: Sequence[Turn] | None = None
-) -> list[TurnLine]:
-    """Read a session turn by turn.
-
-    Args:
-        transcript: the session.
-        counter: counts tokens; without it they are 0.
-        turns: the turns to read; by default all.
+def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
+    """Read a session turn by turn; tokens are those of the catalogue, whatever counted them, where it has them.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
+        CatalogueError: Python has no SQLite.
     """
-    if turns is None and counter is not None:
-        from ..catalogue.database import CatalogueError  # whoever shows messages needs no figures
-        from ..catalogue.figures import figures_of
-
-        # without SQLite the messages are counted here
-        with suppress(CatalogueError), figures_of(transcript.reader, counter, or_any=True) as found:
-            return read_lines(transcript, found, {})
-    lines: list[TurnLine] = []
-    open_calls: dict[str, list[tuple[TurnLine, bool]]] = {}
-    for turn in transcript.turns() if turns is None else turns:
-        line = TurnLine(turn.number, turn.start + 1, turn.stop)
-        lines.append(line)
-        start: datetime | None = None
-        for message in transcript.messages(turn.start, turn.stop):
-            _count(line, message, open_calls)
-            line.tokens += tokens_of(message, counter) if counter is not None else 0
-            instant = instant_of_message(message)
-            if start is None and instant is not None:
-                start, line.time = instant, timestamp_of(message)
-            if (took := duration_s(start, instant)) is not None:
-                line.duration_s = max(took, line.duration_s or 0.0)
-    for line, _ in chain.from_iterable(open_calls.values()):
-        line.open_calls += 1
-    return lines
+    with figures_of(transcript.reader, counter, or_any=True) as found:
+        return read_lines(transcript, found, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,22 +118,3 @@ def _line(row: tuple[Any, ...], costs: Mapping[int, float]) -> TurnLine:
     line.open_calls, line.cost = int(left_open), costs.get(turn, 0.0)
     line.duration_s = took_us / 10**6 if took_us is not None else None
     return line
-
-
-def _count(line: TurnLine, message: Message, open_calls: dict[str, list[tuple[TurnLine, bool]]]) -> None:
-    """Count a message; `open_calls` are the calls that wait, by id, with their turns, and whether they ask.
-
-    A result answers the last call with its id that has none.
-    """
-    calls = calls_of(message)
-    asking = asking_calls(message) if calls else ()
-    for call in calls:
-        line.calls += 1
-        open_calls.setdefault(call.id, []).append((line, call.id in asking))
-    call_id = result_id_of(message)
-    if call_id is not None:
-        waiting = open_calls.get(call_id)
-        of, asks = waiting.pop() if waiting else (line, False)
-        of.errors += outcome_of(message, asks=asks) != ANSWERED
-    elif not line.line and is_human(message):
-        line.line = first_line(message)

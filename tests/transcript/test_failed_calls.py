@@ -39,7 +39,7 @@ def test_a_search_that_finds_nothing_did_not_fail(tmp_path: Path) -> None:
     with Transcript(path) as transcript:
         failed = [bool(placed.ending and placed.ending.is_error) for placed in transcript.placed()]
         assert [place for place, is_failed in enumerate(failed) if is_failed] == [4, 6, 9]
-        (line,) = outline(transcript, None)
+        (line,) = outline(transcript, EstimateCounter())
         assert line.errors == 3
         statistics = collect(transcript.reader, EstimateCounter())
         assert {name: tool.errors for name, tool in statistics.tools.items()} == {"bash": 2, "unknown": 1}
