@@ -7,7 +7,7 @@ touched here. A message is a new object where it is cut; nothing is mutated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,11 +145,6 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     parts = [text[:start].rstrip("\n"), marker, *between, text[end:].lstrip("\n")]
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
-
-
-def stays_whole(text_chars: Iterable[int], reference: str) -> bool:
-    """Whether no cut to head and tail shortens texts of these lengths: the marker would be as long as they are."""
-    return all(chars <= len(_marker(1, chars, reference)) for chars in text_chars)
 
 
 def _marker(elided_chars: int, of_chars: int, reference: str) -> str:

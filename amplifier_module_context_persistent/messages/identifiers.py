@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from .elide import Cut
-from .message import Message, given_arguments_of, given_calls, texts_of
+from .message import Message, given_arguments_of, given_calls, strings_in, texts_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200
@@ -108,7 +106,7 @@ def argument_terms(message: Message) -> frozenset[str]:
     return frozenset(
         term
         for call in given_calls(message).values()
-        for text in _strings(given_arguments_of(call))
+        for text in strings_in(given_arguments_of(call))
         for word in _WORD.findall(text)
         for term in terms_of_word(word)
     )
@@ -117,11 +115,3 @@ def argument_terms(message: Message) -> frozenset[str]:
 def _reach(cut: Cut) -> int:
     """The length that `cut_for` was given, or would need to be given for no more than this cut keeps."""
     return 2 * cut.tail_chars + 1 if cut.head_chars > cut.tail_chars else 2 * cut.head_chars
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)

@@ -7,7 +7,7 @@ that Amplifier and providers use.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -148,3 +148,12 @@ def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError:
             given = {"arguments": given}
     return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """The texts in a JSON value; keys are none."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(item)

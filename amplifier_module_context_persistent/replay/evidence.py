@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block
+from ..messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block, strings_in
 from ..messages.metadata import COMPACTION_SOURCE, metadata_of
 
 FAR_MESSAGES = 20
@@ -71,7 +70,7 @@ def parts_of(message: Message) -> list[str]:
     parts = [content] if isinstance(content, str) else []
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
-            parts += [text for key in ("text", "thinking", "output") for text in _strings(block.get(key))]
+            parts += [text for key in ("text", "thinking", "output") for text in strings_in(block.get(key))]
     return parts + _arguments_of(message)
 
 
@@ -81,7 +80,7 @@ def action_text(message: Message) -> str:
 
 
 def _arguments_of(message: Message) -> list[str]:
-    return [text for call in given_calls(message).values() for text in _strings(given_arguments_of(call))]
+    return [text for call in given_calls(message).values() for text in strings_in(given_arguments_of(call))]
 
 
 Progress = Callable[[int], None]
@@ -226,16 +225,6 @@ def _prefix(a: str, b: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """The texts in a JSON value; keys are none."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        inner: Iterable[Any] = value.values() if isinstance(value, dict) else value
-        for item in inner:
-            yield from _strings(item)
 
 
 _WORD = re.compile(r"\w+")

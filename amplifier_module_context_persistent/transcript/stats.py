@@ -9,11 +9,10 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..catalogue.figures import Figures, figures_of
+from ..catalogue.figures import Figures
 from ..catalogue.fill import LARGEST
 from ..log.base import ReadableLog
 from ..messages.metadata import metadata_of
-from ..tokens.counter import TokenCounter
 
 
 @dataclass(slots=True)
@@ -123,17 +122,6 @@ class Statistics:
         plain["usage"]["cached_share"] = self.usage.cached_share
         plain["views"]["shared_share"] = self.views.shared_share
         return plain
-
-
-def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
-    """Read a log that was opened; what its catalogue has added up is not read again.
-
-    Raises:
-        LogUnreadableError: its bytes changed while they were read.
-        CatalogueError: Python has no SQLite.
-    """
-    with figures_of(reader, counter) as found:
-        return statistics_of(reader, found, tokenizer=counter.name)
 
 
 def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_turns: bool = True) -> Statistics:

@@ -222,16 +222,13 @@ class GatheredFigures:
 
 
 @contextmanager
-def gathered(
-    sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watch, *, keeps: bool = True
-) -> Iterator[GatheredFigures]:
+def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watch) -> Iterator[GatheredFigures]:
     """Gather what sessions add up to, for as long as the block lasts.
 
     Args:
         sessions: which ones.
         counter: counts tokens.
         watch: gives the system calls to read with, for the logs that must be opened.
-        keeps: whether catalogues may be used and written.
 
     Raises:
         CatalogueError: Python has no SQLite.
@@ -241,16 +238,14 @@ def gathered(
         connection.execute("BEGIN")
         found = GatheredFigures(connection)
         left = dict(enumerate(sessions, 1))
-        blocked: set[Path] = set()
-        if keeps:
-            places = {catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}
-            for place in sorted(places):
-                left = _take_known(found, place, left, counter)
-            blocked = {place for place in places if not _is_writable(place, left.values())}
+        places = {catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}
+        for place in sorted(places):
+            left = _take_known(found, place, left, counter)
+        blocked = {place for place in places if not _is_writable(place, left.values())}
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
                 is_shared = isinstance(one.path, Path) and catalogue_of(one.path).name == NAME
-                may_keep = keeps and isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
+                may_keep = isinstance(one.path, Path) and catalogue_of(one.path) not in blocked
                 try:
                     with (
                         Transcript(one.path, files=files) as transcript,

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.log.base import ReadableLog
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.transcript.stats import collect
+from amplifier_module_context_persistent.tokens.counter import EstimateCounter, TokenCounter
+from amplifier_module_context_persistent.transcript.stats import Statistics, statistics_of
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "You are brief."},
@@ -39,6 +41,12 @@ async def counted_session(where: Path) -> Path:
         await manager.on_llm_response({"provider": "p", "model": "[m]", "usage": usage})
     await manager.close()
     return where
+
+
+def collect(reader: ReadableLog, counter: TokenCounter) -> Statistics:
+    """The statistics of a log that was opened."""
+    with figures_of(reader, counter) as found:
+        return statistics_of(reader, found, tokenizer=counter.name)
 
 
 def collected(path: Path):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.catalogue import database
-from amplifier_module_context_persistent.catalogue.database import catalogue_of
+from amplifier_module_context_persistent.catalogue.database import catalogue_of, switched_off
 from amplifier_module_context_persistent.catalogue.figures import Figures
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
@@ -37,7 +37,7 @@ def all_told(*, keeps: bool = True, opened: list[str] | None = None) -> Any:
             opened.extend(paths)
         return nullcontext(FileSystem())
 
-    with gathered(sessions_of_home(), EstimateCounter(), watch, keeps=keeps) as found:
+    with nullcontext() if keeps else switched_off(), gathered(sessions_of_home(), EstimateCounter(), watch) as found:
         rows = {table: found.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
         sums = {by: {key: one.to_json() for key, one in totals(found, PriceList(), by).items()} for by in BY}
         since = total_of(found, PriceList(), 1_767_700_000.0).to_json()

@@ -14,9 +14,9 @@ from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.history_at import PlaceError
-from amplifier_module_context_persistent.transcript.stats import collect
 from amplifier_module_context_persistent.transfer.fork import RewindError, fork_session, rewind_session
 from tests.support.checker import assert_valid, same
+from tests.support.counted_sessions import collect
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.logs import append, assert_sound, body, numbers, sealed
 from tests.support.recorded_sessions import made
