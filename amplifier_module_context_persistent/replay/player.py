@@ -16,16 +16,16 @@ from types import MappingProxyType
 from typing import Any
 
 from ..config import Config
+from ..messages.message import Message
 from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Item, arrange
 from ..view.entry import Entry, classify
 from ..view.readers import lacks_reasoning
 from ..view.receipts import canonical
 from ..view.render import render
-from .baselines import Asked, Whole
 from .evidence import PlayedSession, Progress, Said, said
 from .measures import Measures, Played
-from .policies import Managed, Message, Open, Policy
+from .policies import Asked, Managed, Open, Policy, Whole
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 

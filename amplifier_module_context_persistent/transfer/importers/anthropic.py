@@ -25,7 +25,7 @@ from .fields import (
     total,
     usage_of,
 )
-from .request_bodies import document_messages, facts_of, messages_of, sampled
+from .openai import document_messages, facts_of, messages_of, sampled
 from .source import Sample, Source
 
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
