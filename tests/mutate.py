@@ -63,7 +63,7 @@ _OF_VIEWS = [
     "view/test_rules.py",
     "view/test_bound.py",
     "view/test_inserted.py",
-    "session/test_view_service.py",
+    "session/test_store.py",
 ]
 TESTS = {
     "log.record": [*_OF_RECORDS, *_OF_LINES],

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import InMemoryContextManager
-from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from fixtures.generate import generate_session
 from tests.support.checker import check_view, prefix_breaks
+from tests.support.counters import count
 from tests.support.places import TRANSCRIPTS
 
 Message = dict[str, Any]
@@ -63,14 +63,6 @@ def test_a_session_has_valid_views_and_few_breaks(name: str) -> None:
     """No invalid view, none over the budget, and at most eight breaks of the prefix, however the budget is given."""
     messages = session(name)
     manager = in_memory(max_tokens=BUDGET)
-    sizes: dict[str, int] = {}
-
-    def count(message: Message) -> int:
-        key = json.dumps(message)
-        if key not in sizes:
-            sizes[key] = count_message(message, EstimateCounter())
-        return sizes[key]
-
     views = []
     explicitly = requests(messages, in_memory(), token_budget=BUDGET)
     for view, same_view in zip(requests(messages, manager), explicitly, strict=True):

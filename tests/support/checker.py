@@ -66,7 +66,7 @@ def check_view(
 def _as_sent(value: Any) -> Any:
     """Return a value without what requests cannot carry: cache marks beyond some, half surrogate pairs."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
         return [_as_sent(item) for item in value]
     if isinstance(value, dict):
