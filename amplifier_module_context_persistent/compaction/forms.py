@@ -95,8 +95,8 @@ class Forms:
         if found is None:
             to, members = self._bounds.to.get(position), self._draft.view.members[position]
             texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
-            lengths = self._lengths if to is None else [to]
-            found = [form for entry in texts if entry.id for form in _cuts_of(entry, lengths)]
+            longer = [cut for cut in self._lengths if to is None or cut.head_chars > to.head_chars]
+            found = [form for entry in texts if entry.id for form in _cuts_of(entry, [*longer, *([to] if to else ())])]
             self._known[position] = found
         return found
 

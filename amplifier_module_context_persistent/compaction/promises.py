@@ -13,7 +13,7 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..messages.elide import Cut
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, word_cut_for
 from ..messages.tool_kinds import TODO
 from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
@@ -85,8 +85,9 @@ class Bounds:
         return cls(leave, cut, to, names)
 
 
-ANSWERS_SHARE = 0.5  # of the target, for last words; what all else leaves if that is more
+WORDS_SHARE = 0.5  # of the target, for people's messages with their answers, and for last words
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
+LATE_SHARE = 0.2  # of the target, for people's newest messages, which are cut only after all that no promise holds
 ANSWER_CHARS = 280  # of the head of last words,
 ANSWER_END_CHARS = 80  # and of their end, where that asks what the next person answers
 CALLS_SHARE = 0.25  # of the target, for the messages that called for the newest results, which no cut makes shorter
@@ -108,8 +109,16 @@ def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Every message of a person."""
-    return (Hold(position, Stage.PEOPLE, Stage.TEXTS) for position in draft.view.people)
+    """Every message of a person: the newest are cut late, long older ones early; the oldest go like anything else."""
+    late, held, short = int(LATE_SHARE * draft.target_tokens), int(WORDS_SHARE * draft.target_tokens), ANSWER_CHARS // 4
+    for position in reversed(draft.view.people):
+        size, answer = draft.sizes[position], draft.view.answers.get(position)
+        late -= size
+        is_cut = late < 0 and draft.chars_of(draft.view.groups[position].head) > _MUCH * LEAST_SHOWN_CHARS
+        held -= min(size, short) if is_cut else size
+        held -= 0 if answer is None else min(draft.sizes[answer], short)
+        leave = Stage.PEOPLE if held >= 0 else Stage.FREE
+        yield Hold(position, leave, *((Stage.FREE, word_cut_for(LEAST_SHOWN_CHARS)) if is_cut else (Stage.TEXTS,)))
 
 
 def recent_share(draft: Draft) -> Iterator[Hold]:
@@ -171,7 +180,7 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     positions = [p for p in draft.view.answers.values() if draft.kept[p] and p not in draft.fixed]
     sizes = {position: _answer_tokens(draft, position) for position in positions}
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    excess = sum(sizes.values()) - max(spare, int(ANSWERS_SHARE * draft.target_tokens))
+    excess = sum(sizes.values()) - max(spare, int(WORDS_SHARE * draft.target_tokens))
     for number, position in enumerate(positions):
         head = draft.view.groups[position].head
         if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
@@ -245,7 +254,10 @@ PROMISES = (
         "newest of hooks", "What each hook added last as system text stays; earlier ones go first.", newest_of_hooks
     ),
     Promise(
-        "people's words", "A person's message is shortened before it goes, and goes with its answer.", peoples_words
+        "people's words",
+        "A person's message is shortened before it goes, and goes with its answer; the oldest, beyond half of the "
+        "target, go like anything else.",
+        peoples_words,
     ),
     Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),
     Promise(

@@ -1,8 +1,8 @@
 """Terms: the paths, names and ids of a text that somebody may need again, and where in it they are. Pure.
 
 A term is a path (a word with a slash), a file name (with a dot and an ending), a compound name (snake_case or
-CamelCase, also as a part of a path or a dotted name), or a hexadecimal id; of six characters or more. Plain words are
-not terms: they occur in many texts.
+CamelCase, also as a part of a path or a dotted name), or an id: hexadecimal, of capitals with digits (`K3XQ7B`), or of
+eight digits or more; of six characters or more. Plain words are not terms: they occur in many texts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _WORD = re.compile(r"[A-Za-z0-9_~@/.][\w./~@+-]{4,}\w", re.ASCII)
 _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
+_ID = re.compile(r"(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{6,40}\Z|[0-9]{8,20}\Z")
 _FILE = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}\Z", re.ASCII)
 
 Spans = dict[str, tuple[int, int]]
@@ -39,7 +40,7 @@ def terms_of_word(word: str) -> tuple[str, ...]:
 
 
 def _is_name(part: str) -> bool:
-    return _COMPOUND.search(part) is not None or _HEX.match(part) is not None
+    return any(pattern.match(part) is not None for pattern in (_HEX, _ID)) or _COMPOUND.search(part) is not None
 
 
 def spans(text: str) -> Spans:
