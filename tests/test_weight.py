@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_856, "tests": 29_951}
-MOST_FILES = {PACKAGE: 272, "tests": 424}
+MOST_STATEMENTS = {PACKAGE: 22_866, "tests": 29_973}
+MOST_FILES = {PACKAGE: 272, "tests": 425}
 
 
 def statements_in(source: Path) -> int:

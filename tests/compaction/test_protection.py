@@ -111,7 +111,7 @@ async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None
     """Over many compactions, with their groups; without the option they do not."""
     options = {option: messages, "protected_recent": 0.0, "protected_tool_results": 0}
     manager = InMemoryContextManager(
-        tokenizer="estimate", max_tokens=2_000 if option == "protect_last" else 6_000, **options
+        tokenizer="estimate", max_tokens=1_800 if option == "protect_last" else 6_000, **options
     )
     lost = 0
     for number in range(60):
