@@ -231,17 +231,17 @@ def views(path: str, *, as_json: bool) -> None:
     """
     with open_transcript(path) as transcript:
         try:
-            book = transcript.book
-            if as_json:
-                rows = [
-                    {"request": number, **receipt_json(one.receipt), "lacks": book.lacks(one)}
-                    for number, one in enumerate(book.requests, 1)
-                ]
-                click.echo(json.dumps({"path": transcript.path, "requests": rows, "malformed": book.malformed}))
-            else:
-                _print_requests(book, console())
+            book, location = transcript.book, transcript.path
         except (OSError, ValueError) as error:
             raise UnusableError(reason(error)) from error
+    if as_json:
+        rows = [
+            {"request": number, **receipt_json(one.receipt), "lacks": book.lacks(one)}
+            for number, one in enumerate(book.requests, 1)
+        ]
+        click.echo(json.dumps({"path": location, "requests": rows, "malformed": book.malformed}))
+    else:
+        _print_requests(book, console())
 
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tests.support.logs import STAMP, append_bodies
 from tests.support.messages import user
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded, controls
-from tests.support.sessions_of_a_home import PLAIN, TERMINAL, without_colours
+from tests.support.sessions_of_a_home import PLAIN, TERMINAL, start, without_colours
 
 HOSTILE = "[bold]bold[/bold] [link=http://x]\x1b[31mred\x1b[0m \x9b5n \u202e\x07 \ud800 ü"
 AFTERWARDS = "a loop may add to a view before it sends it"
@@ -82,6 +82,22 @@ async def test_in_a_pipe_no_id_is_broken(session: Recorded, most: int, monkeypat
     assert len(lines) == 4
     assert escaped(HOSTILE.replace("\n", " ")) in lines[1]
     assert [line.split() for line in lines] == [line.split() for line in whole.splitlines()]
+
+
+def test_a_reader_that_goes_ends_a_long_list_quietly(tmp_path: Path) -> None:
+    """With the code of a closed pipe, and nothing on the error stream."""
+    log = FileLog(str(tmp_path / "log.jsonl"))
+    append_bodies(log, encode_message(user("go"), message_id="m1", timestamp=STAMP))
+    receipts = (Receipt(f"r{number}", STAMP, "", "m1", 1, 9, 99, "p", "", 0, "0" * 32) for number in range(3_000))
+    append_bodies(log, *(receipt.encode() for receipt in receipts))
+    log.close()
+    done = start("views", tmp_path / "log.jsonl", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.stdout is not None
+    assert done.stderr is not None
+    assert done.stdout.readline().startswith(b"request")
+    done.stdout.close()
+    assert (done.stderr.read(), done.wait(60)) == (b"", 141)
+    done.stderr.close()
 
 
 async def test_what_views_lack_of_reasoning_is_said(tmp_path: Path) -> None:
