@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from ..messages.elide import Cut, word_cut_for
 from ..messages.message import Message, texts_of
@@ -36,7 +37,7 @@ def cut_with_lines(message: Message, keep_chars: int) -> Cut:
             if start <= first and last <= end and last - first <= room:
                 room -= last - first
                 lines.append((number, first, last))
-    return Cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)), whole_words=True, brief=True)
+    return replace(cut, lines=tuple(sorted(lines)), brief=True)
 
 
 def standing_out(text: str) -> list[tuple[int, int]]:

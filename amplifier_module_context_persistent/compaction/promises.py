@@ -186,9 +186,18 @@ def last_words(draft: Draft) -> Iterator[Hold]:
         if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
             excess -= sizes[position]
         elif _is_long(head) and draft.chars_of(head) > sum(_answer_chars(head)):
-            yield Hold(position, Stage.HELD, Stage.FREE, Cut(*_answer_chars(head), whole_words=True, brief=True))
+            yield Hold(
+                position,
+                Stage.HELD,
+                Stage.FREE,
+                Cut(*_answer_chars(head), whole_words=True, brief=True, whole_characters=True),
+            )
         else:
             yield Hold(position, Stage.HELD, Stage.LAST)
+
+
+def _brief(head_chars: int, tail_chars: int) -> Cut:
+    return Cut(head_chars, tail_chars, whole_words=True, brief=True, whole_characters=True)
 
 
 def _answer_chars(head: Entry) -> tuple[int, int]:
@@ -233,7 +242,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         room -= cost
         if room < 0:
             return
-        cut = Cut(0, 0, whole_words=True, brief=True) if view.groups[-position].results else None
+        cut = _brief(0, 0) if view.groups[-position].results else None
         yield Hold(-position, Stage.HELD, to=cut)
 
 

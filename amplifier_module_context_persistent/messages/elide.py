@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import category
 
 from .message import Message, text_places
 
@@ -32,6 +33,8 @@ class Cut:
     """Whether a word is never cut in two where no end of a line is near."""
     brief: bool = False
     """Whether what is put in says no more than how the rest is had."""
+    whole_characters: bool = False
+    """Whether no character that is made of several is cut in two, and text without spaces ends at its punctuation."""
 
     @property
     def shortens(self) -> bool:
@@ -42,7 +45,7 @@ class Cut:
         """The cut as a plan's record has it."""
         more: dict[str, Any] = {"lines": [list(line) for line in self.lines]} if self.lines else {}
         more |= {key: value for key in ("instead", "then") if (value := getattr(self, key))}
-        more |= {key: True for key in ("whole_words", "brief") if getattr(self, key)}
+        more |= {key: True for key in _FLAGS if getattr(self, key)}
         return [self.head_chars, self.tail_chars, *([more] if more else [])]
 
     @classmethod
@@ -58,9 +61,11 @@ class Cut:
         (more,) = rest
         lines = tuple((int(number), int(start), int(end)) for number, start, end in more.get("lines", ()))
         instead, then = str(more.get("instead", "")), str(more.get("then", ""))
-        flags = {key: more.get(key) is True for key in ("whole_words", "brief")}
+        flags = {key: more.get(key) is True for key in _FLAGS}
         return cls(int(head), int(tail), lines, instead, then, **flags)
 
+
+_FLAGS = ("whole_words", "brief", "whole_characters")
 
 WHOLE = Cut((1 << 31) - 1, 0)
 """The cut that shortens nothing: for what is shortened without one."""
@@ -70,7 +75,8 @@ LEAST_SHOWN_CHARS = 240
 
 _BOUNDARY_CHARS = 200  # how far from the cut the end of a line is looked for
 _WORD_CHARS = 60  # and the end of a word
-_SPACE = re.compile(r"\s")
+_SPACE, _SPACE_OR_END = re.compile(r"\s"), re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
+_JOINER = "\u200d"
 
 
 def cut_for(keep_chars: int) -> Cut:
@@ -80,7 +86,7 @@ def cut_for(keep_chars: int) -> Cut:
 
 def word_cut_for(keep_chars: int) -> Cut:
     """The same, with no word cut in two."""
-    return Cut(keep_chars - keep_chars // 2, keep_chars // 2, whole_words=True)
+    return Cut(keep_chars - keep_chars // 2, keep_chars // 2, whole_words=True, whole_characters=True)
 
 
 def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str = "line") -> Message:
@@ -131,9 +137,11 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
         return text
     start, end = head, len(text) - tail
     if boundary == "line" and cut.whole_words:
-        start, end = _word_start(text, start), _word_end(text, end)
+        start, end = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE), _word_end(text, end)
     elif boundary == "line":
         start, end = _line_start(text, start), _line_end(text, end)
+    if cut.whole_characters:
+        start, end = _character_start(text, start), _character_start(text, end)
     if start >= end:
         return text
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
@@ -142,7 +150,8 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     between: list[str] = []
     for first, last in lines:
         between += [text[first:last].strip("\n"), "[…]"]
-    parts = [text[:start].rstrip("\n"), marker, *between, text[end:].lstrip("\n")]
+    line_ends = "\r\n" if cut.whole_characters else "\n"
+    parts = [text[:start].rstrip(line_ends), marker, *between, text[end:].lstrip(line_ends)]
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
 
@@ -151,14 +160,30 @@ def _marker(elided_chars: int, of_chars: int, reference: str) -> str:
     return f"[… {elided_chars:,} of {of_chars:,} characters elided; recall {reference} …]"
 
 
-def _word_start(text: str, index: int) -> int:
+def _character_start(text: str, index: int) -> int:
+    """An index, or where the character begins that it would cut in two: an emoji of several, accents, a flag, CR LF."""
+    start = index
+    while max(0, index - _WORD_CHARS) < start < len(text) and _is_joined(text[start - 1], text[start]):
+        start -= 1
+    return start
+
+
+def _is_joined(before: str, here: str) -> bool:
+    if before.isascii() and here.isascii():
+        return before == "\r" and here == "\n"
+    is_flag = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= here <= "\U0001f1ff"
+    is_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
+    return _JOINER in (before, here) or is_flag or is_tone or category(here).startswith("M")
+
+
+def _word_start(text: str, index: int, ends: re.Pattern[str]) -> int:
     """The end of a line in the last quarter before an index, else the end of the word there."""
     if index == 0:
         return 0
     found = text.rfind("\n", max(index - _BOUNDARY_CHARS, index * 3 // 4), index)
     if found >= 0:
         return found + 1
-    space = _SPACE.search(text, index, min(len(text), index + _WORD_CHARS))
+    space = ends.search(text, index, min(len(text), index + _WORD_CHARS))
     return space.start() if space else index
 
 

@@ -86,7 +86,7 @@ def test_one_is_written_while_much_is_appended(path: str, monkeypatch: pytest.Mo
     for number in range(40):
         append(log, number)
     size = os.path.getsize(path)
-    log._reader.close()  # as a killed process, but for what is being written
+    LogReader.close(log)  # as a killed process, but for what is being written
     assert size - 1_200 < covered_bytes(path) <= size
 
 

@@ -1,13 +1,14 @@
 """Texts shortened to head and tail."""
 
 import copy
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text
+from amplifier_module_context_persistent.messages.elide import Cut, cut_for, elide_message, elide_text, word_cut_for
 from amplifier_module_context_persistent.messages.message import texts_of
 
 Message = dict[str, Any]
@@ -113,3 +114,36 @@ def test_what_can_be_elided(content: Any, texts: list[str]) -> None:
     message = {"role": "user", "content": content}
     assert texts_of(message) == texts
     assert elide_message(message, Cut(0, 0), reference="m7") == message
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\ufe0f"
+
+
+@pytest.mark.parametrize(
+    "character",
+    [FAMILY, "\U0001f44d\U0001f3fd", "\U0001f1eb\U0001f1f7", "e\u0301", "\u0915\u093f", "\r\n"],
+    ids=["family", "tone", "flag", "accent", "vowel sign", "CR LF"],
+)
+@pytest.mark.parametrize("before", range(8))
+def test_no_character_is_cut_in_two(character: str, before: int) -> None:
+    """Wherever the cut falls, both what stays and what goes are whole ones."""
+    text = "x" * before + (character + "y") * 400
+    head, marker, rest = elide_text(text, word_cut_for(300), reference="m1").partition("\n[… ")
+    assert marker
+    for piece in (head, rest.partition("]\n")[2]):
+        assert re.fullmatch(f"x*(?:y|{character})*", piece)
+
+
+def test_text_without_spaces_ends_at_its_punctuation() -> None:
+    text = "先看一下调用方再决定要不要改接口。" * 60
+    head = elide_text(text, word_cut_for(300), reference="m1").partition("\n[…")[0]
+    assert head.endswith("。")
+
+
+def test_a_cut_of_an_earlier_version_is_shown_as_it_was() -> None:
+    """Its record says nothing of characters."""
+    text = FAMILY * 400
+    assert elide_text(text, Cut.from_record([150, 150, {"whole_words": True}]), reference="m1").startswith(
+        text[:150] + "\n["
+    )
+    assert Cut.from_record(word_cut_for(300).to_record()) == word_cut_for(300)
