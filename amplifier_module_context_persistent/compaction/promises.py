@@ -85,7 +85,7 @@ class Bounds:
         return cls(leave, cut, to, names)
 
 
-WORDS_SHARE = 0.5  # of the target, for people's messages with their answers, and for last words
+WORDS_SHARE = 0.45  # of the target, for people's messages with their answers, and for last words
 INTERRUPTED_SHARE = 0.25  # of the target, for what was said in turns that were interrupted
 LATE_SHARE = 0.2  # of the target, for people's newest messages, which are cut only after all that no promise holds
 ANSWER_CHARS = 280  # of the head of last words,
@@ -109,7 +109,7 @@ def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Every message of a person: the newest are cut late, long older ones early; the oldest go like anything else."""
+    """Every message of a person: the newest are cut late, long older ones early; old ones go, but not the first."""
     late, held, short = int(LATE_SHARE * draft.target_tokens), int(WORDS_SHARE * draft.target_tokens), ANSWER_CHARS // 4
     for position in reversed(draft.view.people):
         size, answer = draft.sizes[position], draft.view.answers.get(position)
@@ -117,7 +117,7 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
         is_cut = late < 0 and draft.chars_of(draft.view.groups[position].head) > _MUCH * LEAST_SHOWN_CHARS
         held -= min(size, short) if is_cut else size
         held -= 0 if answer is None else min(draft.sizes[answer], short)
-        leave = Stage.PEOPLE if held >= 0 else Stage.FREE
+        leave = Stage.PEOPLE if held >= 0 or position == draft.view.people[0] else Stage.FREE
         yield Hold(position, leave, *((Stage.FREE, word_cut_for(LEAST_SHOWN_CHARS)) if is_cut else (Stage.TEXTS,)))
 
 
@@ -264,8 +264,8 @@ PROMISES = (
     ),
     Promise(
         "people's words",
-        "A person's message is shortened before it goes, and goes with its answer; the oldest, beyond half of the "
-        "target, go like anything else.",
+        "A person's message is shortened before it goes, and goes with its answer; what is older than 0.45 of the "
+        "target holds goes like anything else, but for the first.",
         peoples_words,
     ),
     Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),

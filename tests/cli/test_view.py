@@ -38,7 +38,7 @@ async def test_a_view_is_rendered(compacted: Recorded) -> None:
     marked = [line for line in after.splitlines() if "ELIDED: " in line or line.startswith("---")]
     assert marked, after
     told = json.loads(run("view", compacted.path, "--json").output)
-    heads = [line for line in after.splitlines() if line.startswith("[") and line[1:2] in "+0123456789"]
+    heads = re.findall(r"^\[(?:\+|\d+)\] ", after, re.MULTILINE)
     assert len(heads) == len(told["messages"])
 
 

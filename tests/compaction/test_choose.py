@@ -32,7 +32,7 @@ def test_a_draft_that_fits_is_left_alone() -> None:
     [
         ("u:10 a:100 a:100 u:10 a:100", 400, "0 1 2 3 4"),
         ("u:10 a:100 a:100 u:10 a:100", 240, "0 2 3 4"),  # people stay, the last words, and the newest
-        ("u:10 a:100 a:100 u:10 a:100", 50, "3 4"),  # as far as half of the target holds them
+        ("u:10 a:100 a:100 u:10 a:100", 50, "0 2 3 4"),  # and the first person stays with the answer
         ("s:10 a:100! r:100 s:9 u:10 a:1", 50, "0 1 3 4 5"),  # system text and pins, but no reminder
         ("u:10 a:100 a:60 a:5 a:5", 50, "0 3 4"),  # what is recent
     ],

@@ -100,7 +100,7 @@ def turn(number: int) -> list[Message]:
     return [
         {"role": "user", "content": f"Question {number}. {TEXT}"},
         {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": f"c{number}", "name": "read", "content": f"Result {number}. {TEXT}"},
+        {"role": "tool", "tool_call_id": f"c{number}", "name": "read", "content": f"Result {number}. {TEXT * 5}"},
         {"role": "assistant", "content": f"Answer {number}. {TEXT}"},
     ]
 
@@ -110,9 +110,7 @@ def turn(number: int) -> list[Message]:
 async def test_the_messages_stay_as_they_are(option: str, messages: int) -> None:
     """Over many compactions, with their groups; without the option they do not."""
     options = {option: messages, "protected_recent": 0.0, "protected_tool_results": 0}
-    manager = InMemoryContextManager(
-        tokenizer="estimate", max_tokens=1_800 if option == "protect_last" else 6_000, **options
-    )
+    manager = InMemoryContextManager(tokenizer="estimate", max_tokens=6_000, **options)
     lost = 0
     for number in range(60):
         for message in turn(number):

@@ -133,7 +133,7 @@ def test_a_replay_has_figures_of_each_request(tmp_path: Path) -> None:
 
 def test_recall_finds_what_a_view_left_out(tmp_path: Path) -> None:
     """What stood far back is recoverable where there is a recall, and only in view where there is none."""
-    early = {"role": "user", "content": "see early_identifier_here"}
+    early = {"role": "user", "content": "word " * 400 + "see early_identifier_here " + "and so on " * 400}
     filler = [{"role": "user", "content": f"word {n} " + "and so on " * 400} for n in range(200)]
     call = {"id": "c", "tool": "bash", "arguments": {"command": "cat early_identifier_here"}}
     messages = [

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record import seal
 from amplifier_module_context_persistent.transfer.copy_log import (
-    Loss,
+    LostLine,
     NewLog,
     carry,
     refused_messages,
@@ -61,7 +61,9 @@ def test_lines_that_nobody_can_read_are_losses(tmp_path: Path) -> None:
     lines = sealed([body(0), body(1)])
     with opened(tmp_path / "log", lines[0] + b"garbage\n" + lines[1] + b"torn") as reader:
         assert [(loss.line, loss.offset) for loss in unread_lines(reader)] == [(2, len(lines[0]))]
-        assert torn_tail(reader) == [Loss(4, len(b"".join(lines)) + 8, "4 bytes at the end that are no whole record")]
+        assert torn_tail(reader) == [
+            LostLine(4, len(b"".join(lines)) + 8, "4 bytes at the end that are no whole record")
+        ]
     with opened(tmp_path / "sound", b"".join(lines)) as reader:
         assert (unread_lines(reader), torn_tail(reader)) == ([], [])
 
