@@ -21,7 +21,7 @@ STEPS = dict(STEP.findall((DOCS / "host.md").read_text("utf-8")))
 
 STAND_IN = '''#!{python}
 """Knows the host's commands as the page has them: bundles over every session, one session, its transcript."""
-import asyncio, json, sys
+import asyncio, json, os, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 home = Path.home() / ".amplifier"
@@ -60,6 +60,7 @@ match sys.argv[1:]:
         sys.exit(f"the stand-in knows no command {{others}}")
 home.mkdir(exist_ok=True)
 settings.write_text(json.dumps(bundles))
+os._exit(0)  # amplifier-core 2.0.2 may crash when the interpreter is finalised
 '''
 
 

@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.installation import needed_packages
 from tests.support.places import ROOT
 
 MOUNT = """
-import asyncio, sys
+import asyncio, os, sys
 from importlib.abc import MetaPathFinder
 
 class Missing(MetaPathFinder):
@@ -39,6 +39,7 @@ async def main():
     await cleanup()
 
 asyncio.run(main())
+os._exit(0)  # amplifier-core 2.0.2 may crash when the interpreter is finalised
 """
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DEPENDENCIES = [re.split(r"[^\w-]", text)[0] for text in PROJECT["dependencies"]]

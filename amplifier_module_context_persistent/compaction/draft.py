@@ -85,7 +85,9 @@ class Draft:
     def chars_of(self, entry: Entry) -> int:
         """How many characters the longest text of a message has, cut as it is."""
         known = self.cuts.get(entry.id)
-        return known.head_chars + known.tail_chars if known else max(entry.terms.text_chars, default=0)
+        if known is None:
+            return max(entry.terms.text_chars, default=0)
+        return known.head_chars + known.tail_chars + sum([last - first for _, first, last in known.lines])
 
     def reserve(self, tokens: int) -> None:
         """Leave room for what is inserted."""

@@ -77,6 +77,25 @@ class Forms:
                 found.append(form._replace(saved=saved))
         return found
 
+    def with_lines(self, position: int, only: set[str], needed: frozenset[str]) -> Iterator[Form]:
+        """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones."""
+        draft, bounds = self._draft, self._bounds
+        if bounds.cut[position] > Stage.FREE or position in bounds.to or not only:
+            return
+        for entry in draft.view.members[position][1:]:
+            tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
+            if not entry.id or tokens < MIN_SAVED_TOKENS + MARKER_TOKENS:
+                continue
+            places, whole = entry.terms.places, max(1, sum(entry.terms.text_chars))
+            unique = only.intersection(entry.terms.shown(known)).intersection(places)
+            for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
+                lines = tuple(sorted({places[name] for name in names}))
+                cut = Cut(0, 0, lines, whole_words=True, whole_characters=True)
+                chars = sum([last - first + 1 for _, first, last in cut.lines])
+                saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
+                if cut.lines and saved >= MIN_SAVED_TOKENS and (entry.id, cut) not in self._tried:
+                    yield Form(entry, cut, saved, words)
+
     def take(self, position: int, form: Form) -> None:
         """Show a group in a form; a person's message takes its answer with it."""
         draft, entry = self._draft, form.entry

@@ -116,7 +116,7 @@ class Least(Loss):
         age = 100 + (AGE - 1) * 100 * position // max(1, len(self.draft.view) - 1)
         weight = age * SEALED if position < self.sealed else age
         found: tuple[float, Form] | None = None
-        for form in self.forms.of(position, self.stage):
+        for form in chain(self.forms.of(position, self.stage), self.forms.with_lines(position, only, self.needed)):
             if found is None or form.words * weight < found[0] * form.saved:
                 worth = sum([NEEDED if name in self.needed else TERM for name in self.lost(position, form, only)])
                 price = (form.words + worth) * weight / form.saved

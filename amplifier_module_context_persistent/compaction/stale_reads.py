@@ -111,7 +111,7 @@ def _puts_in(replaced: Replaced, shown: Set[str]) -> bool:
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
     cut = draft.cuts.get(result.id)
-    if cut is not None and (cut.instead or cut.head_chars + cut.tail_chars == 0):
+    if cut is not None and (cut.instead or (cut.head_chars + cut.tail_chars == 0 and not cut.lines)):
         return
     (message,) = draft.fetch([result])
     message = shorten(result, message, cut, draft.config.truncate_boundary)

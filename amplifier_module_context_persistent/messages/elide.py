@@ -147,9 +147,10 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
     marker = f"[… recall {reference}]" if cut.brief else _marker(elided, len(text), reference)
+    told = cut.whole_characters and not cut.brief  # the marker says enough
     between: list[str] = []
     for first, last in lines:
-        between += [text[first:last].strip("\n"), "[…]"]
+        between += [text[first:last].strip("\n"), *([] if told else ["[…]"])]
     line_ends = "\r\n" if cut.whole_characters else "\n"
     parts = [text[:start].rstrip(line_ends), marker, *between, text[end:].lstrip(line_ends)]
     shorter = "\n".join(part for part in parts if part)

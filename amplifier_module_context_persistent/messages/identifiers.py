@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .elide import Cut
@@ -25,6 +26,9 @@ _ID = re.compile(r"(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{6,40}\Z|[0-9]{8,20}\Z"
 _FILE = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}\Z", re.ASCII)
 
 Spans = dict[str, tuple[int, int]]
+Place = tuple[int, int, int]
+"""A line: the number of the text among the message's texts, start and end in it."""
+MOST_LINE_CHARS = 240
 
 
 @lru_cache(maxsize=1 << 15)
@@ -70,15 +74,29 @@ class Terms:
     """Those in the arguments of calls: what somebody has needed."""
     text_chars: tuple[int, ...] = ()
     """The lengths of the texts that can be cut."""
+    places: Mapping[str, Place] = field(default_factory=dict)
+    """By term that a cut can take away, the line that has it first, or the piece of a long one."""
 
     def shown(self, cut: Cut | None) -> tuple[str, ...]:
         """The terms that a message shows when it is cut."""
-        return self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
+        if cut is None:
+            return self.names
+        shown = self.names[: bisect_right(self.needs, _reach(cut))]
+        return shown + self._in_lines(cut, len(shown)) if cut.lines else shown
 
     def lost(self, before: Cut | None, after: Cut) -> tuple[str, ...]:
         """The terms that a further cut takes away."""
         end = len(self.names) if before is None else bisect_right(self.needs, _reach(before))
-        return self.names[bisect_right(self.needs, _reach(after)) : end]
+        lost = self.names[bisect_right(self.needs, _reach(after)) : end]
+        if before is not None and before.lines:
+            lost = (*self._in_lines(before, end), *lost)
+        kept = set(after.lines)
+        return tuple(name for name in lost if self.places.get(name) not in kept) if kept else lost
+
+    def _in_lines(self, cut: Cut, after: int) -> tuple[str, ...]:
+        """The terms from a number on that the lines of a cut show."""
+        lines = set(cut.lines)
+        return tuple(name for name in self.names[after:] if self.places.get(name) in lines)
 
 
 NO_TERMS = Terms()
@@ -89,7 +107,8 @@ def terms_of(message: Message) -> Terms:
     texts = texts_of(message)
     used = argument_terms(message) if message.get("role") == "assistant" else frozenset()
     needs = dict.fromkeys(sorted(used), 0)
-    for text in texts:
+    places: dict[str, Place] = {}
+    for number, text in enumerate(texts):
         length = len(text)
         for term, (end, start) in spans(text).items():
             head, tail = 2 * end - 1, 2 * (length - start)
@@ -98,8 +117,27 @@ def terms_of(message: Message) -> Terms:
                 need = length  # what `cut_for` has to be given
             if need < needs.get(term, need + 1):
                 needs[term] = need
+            if term not in places:
+                place = _line_around(number, text, end)
+                if text.find(term, place[1], place[2]) >= 0:
+                    places[term] = place
     names = tuple(sorted(needs, key=needs.__getitem__))
-    return Terms(names, tuple(map(needs.__getitem__, names)), used, tuple(map(len, texts)))
+    return Terms(names, tuple(map(needs.__getitem__, names)), used, tuple(map(len, texts)), places)
+
+
+def _line_around(number: int, text: str, end: int) -> Place:
+    """The line in which a word ends; of a long line one of the pieces of equal length, at the ends of words."""
+    start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
+    stop = len(text) if stop < 0 else stop
+    if stop - start <= MOST_LINE_CHARS:
+        return number, start, stop
+    first = start + (end - 1 - start) // MOST_LINE_CHARS * MOST_LINE_CHARS
+    last = min(stop, first + MOST_LINE_CHARS)
+    if first > start and (space := text.find(" ", first, end)) >= 0:
+        first = space + 1
+    if last < stop and (space := text.rfind(" ", end, last)) >= 0:
+        last = space
+    return number, first, last
 
 
 def argument_terms(message: Message) -> frozenset[str]:

@@ -56,6 +56,18 @@ def shows(made: Draft, messages: list[Message], term: str) -> bool:
     )
 
 
+def test_lines_with_terms_that_nothing_else_shows_stay_longer_than_the_rest() -> None:
+    """A long result is cut to its telling lines before it goes."""
+    lines = [f"plain words that say nothing special, number {number}" for number in range(300)]
+    lines[150] = "def the_only_name(argument):"
+    text = "\n".join(lines)
+    made = choice(
+        drafted(named([text, *(f"word {number} " * 400 for number in range(8))]), 2_000, protected_tool_results=1)
+    )
+    assert [text[first:last] for _, first, last in made.cuts["m2"].lines] == [lines[150]]
+    check_total(made)
+
+
 def test_what_only_one_message_says_outweighs_age() -> None:
     """An older result with names that stand nowhere else stays whole; newer ones that say nothing special go for it."""
     filler = "nothing of note here at all today\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,29 @@ def test_a_cut_shows_the_terms_of_head_and_tail():
     assert terms.shown(Cut(5, 0)) == ()
     assert set(terms.lost(None, Cut(50, 50))) == {"middle_name"}
     assert set(terms.lost(Cut(50, 50), Cut(12, 11))) == {"last_name"}
+
+
+def test_lines_that_a_cut_keeps_show_their_terms():
+    """What stands in a kept line stays, and goes when that line does."""
+    text = "\n".join(["x = first_name", "plain words " * 40, "y = second_name", "z = third_name"])
+    terms = terms_of({"role": "tool", "content": text})
+    first, second = (terms.places[name] for name in ("first_name", "second_name"))
+    assert text[second[1] : second[2]] == "y = second_name"
+    both, one = Cut(0, 0, (first, second)), Cut(0, 0, (second,))
+    assert set(terms.shown(both)) == {"first_name", "second_name"}
+    assert set(terms.lost(None, both)) == {"third_name"}
+    assert set(terms.lost(both, one)) == {"first_name"}
+    assert set(terms.lost(one, Cut(0, 0))) == {"second_name"}
+
+
+@given(st.lists(st.sampled_from(["plain", "some_name", "lib/other_name.py", "x" * 300, "\n", "é😀"]), max_size=80))
+def test_a_place_has_its_term(words):
+    """Lines, and the pieces of long ones, hold the terms that are found there, and never overlap."""
+    text = " ".join(words)
+    places = terms_of({"role": "tool", "content": text}).places
+    assert all(term in text[first:last] for term, (_, first, last) in places.items())
+    spans_ = sorted({(first, last) for _, first, last in places.values()})
+    assert all(before[1] <= after[0] for before, after in pairwise(spans_))
 
 
 def test_arguments_stay_and_thoughts_are_not_counted():

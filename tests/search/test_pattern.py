@@ -169,7 +169,7 @@ def test_a_match_in_a_long_line_is_found_once_wherever_it_stands() -> None:
 
 def test_the_end_of_a_window_is_no_end_of_a_line() -> None:
     """What would match only because the text is cut there is no match."""
-    assert list(regex_pattern("-+$").spans("-" * 50_000 + "x")) == []
+    assert list(regex_pattern("-$").spans("-" * 50_000 + "x")) == []
     assert list(regex_pattern(r"-\b").spans("-" * 50_000 + "x")) == [(49_999, 50_000)]
 
 

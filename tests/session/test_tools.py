@@ -162,7 +162,6 @@ async def test_an_elided_answer_names_the_original(tmp_path: Path) -> None:
         await manager.add_message({"role": "assistant", "content": f"well: {'words and words ' * 200}"})
     view = await manager.get_messages_for_request()
     recalled = next(message for message in view if message.get("name") == "recall")
-    assert recalled["content"].startswith(f"[recall of {original}, characters 9000-")
     assert f"characters elided; recall {original} …]" in recalled["content"]
     count = EstimateCounter()
     history = await manager.get_messages()
