@@ -47,7 +47,7 @@ from fixtures.generate import generate_session
 SEED, MESSAGES, BUDGET_TOKENS = 7, 220, 20_000
 POLICIES = ("none", "stateless", "sliding", "default")
 LONG_SEED, LONG_MESSAGES, LONG_BUDGET_TOKENS = 3, 400, 40_000
-SEEN_REQUEST = 60
+SEEN_REQUEST = 62
 _WIDTH = 88
 _CJK_IN_SIGHT = """[...document.querySelectorAll("body *")].filter((one) => {
   if (one.children.length || !/[\\u2e80-\\uffdc]/.test(one.innerText)) return false;

@@ -15,9 +15,9 @@ from .draft import Draft
 from .forms import Form, Forms
 from .promises import Stage
 
-TERM, NEEDED = 2, 20  # what a name is worth that nothing else shows, and one that the arguments of a call use
+TERM, NEEDED = 1, 30  # what a name is worth that nothing else shows, and one that the arguments of a call use
 AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
-SEALED, SEALED_SHARE = 4, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
+SEALED, SEALED_SHARE = 8, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
 
 REFERENCED, MOST_REFERENCES = 2, 10
 HUMAN, ERROR, RECENT = 30, 10, 20

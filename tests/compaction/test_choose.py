@@ -59,7 +59,7 @@ def shows(made: Draft, messages: list[Message], term: str) -> bool:
 def test_lines_with_terms_that_nothing_else_shows_stay_longer_than_the_rest() -> None:
     """A long result is cut to its telling lines before it goes."""
     lines = [f"plain words that say nothing special, number {number}" for number in range(300)]
-    lines[150] = "def the_only_name(argument):"
+    lines[150] = "def the_only_name(first_value, second_value, third_value):"
     text = "\n".join(lines)
     made = choice(
         drafted(named([text, *(f"word {number} " * 400 for number in range(8))]), 2_000, protected_tool_results=1)
