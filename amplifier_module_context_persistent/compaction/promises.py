@@ -186,12 +186,7 @@ def last_words(draft: Draft) -> Iterator[Hold]:
         if excess > 0 and number % 2 == 0 and position != positions[-1]:  # of two in succession one is held
             excess -= sizes[position]
         elif _is_long(head) and draft.chars_of(head) > sum(_answer_chars(head)):
-            yield Hold(
-                position,
-                Stage.HELD,
-                Stage.FREE,
-                Cut(*_answer_chars(head), whole_words=True, brief=True, whole_characters=True),
-            )
+            yield Hold(position, Stage.HELD, Stage.FREE, _brief(*_answer_chars(head)))
         else:
             yield Hold(position, Stage.HELD, Stage.LAST)
 
