@@ -224,12 +224,12 @@ def has_misplaced_crc(line: bytes) -> bool:
     return isinstance(value, dict) and "_crc" in value
 
 
-def is_too_deep(line: bytes, value: Any) -> bool:
-    """Whether what a line was parsed into is nested so deeply that it is no record."""
-    if len(line) <= 2 * MAX_READ_DEPTH:
+def is_too_deep(line: bytes, value: Any, most: int = MAX_READ_DEPTH) -> bool:
+    """Whether what a line was parsed into is nested in more levels; by default in so many that it is no record."""
+    if len(line) <= 2 * most:
         return False
     others = len(line.replace(b"{", b"")) + len(line.replace(b"[", b""))  # several times as quick as to count them
-    return 2 * len(line) - others > MAX_READ_DEPTH and _is_deeper(value, MAX_READ_DEPTH)
+    return 2 * len(line) - others > most and _is_deeper(value, most)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from ..log.record import is_too_deep
+
 Message = dict[str, Any]
 
 _SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` would make an encoder for each call
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_MOST_DEPTH = 100  # of what is JSON in a text: whoever walks through it calls himself for each level
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,25 @@ def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
     given = given_arguments_of(call)
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = parsed(given)
         except ValueError:
             given = {"arguments": given}
     return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
+
+
+def parsed(text: str) -> Any:
+    """The value that a text in a message is the JSON of.
+
+    Raises:
+        ValueError: it is none, or nested very deeply.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if is_too_deep(text.encode("utf-8", "surrogatepass"), value, _MOST_DEPTH):
+        raise ValueError("nested too deeply")
+    return value
 
 
 def strings_in(value: Any) -> Iterator[str]:

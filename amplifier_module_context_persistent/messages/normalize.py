@@ -19,8 +19,8 @@ from ..tokens.counter import TokenCounter, count_message
 from .message import CALL_BLOCKS, THINKING_BLOCKS, Message, as_json, call_arguments_of, call_id_of, call_name_of
 
 NO_OUTPUT = "(no output)"
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_VISIBILITY = frozenset({"internal", "developer", "user", None})
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_VISIBILITY = ("internal", "developer", "user", None)
 _UNKNOWN_BLOCK_CHARS = 2_000  # a longer block of an unknown type is named, not shown: it may be base64
 
 
@@ -127,7 +127,7 @@ def _block(given: Any, role: str, keeps: Collection[str]) -> Message | None:
     block: Message = given
     if block.get("visibility") not in _VISIBILITY:
         block = {key: value for key, value in block.items() if key != "visibility"}
-    kind = block.get("type")
+    kind = block.get("type") if isinstance(block.get("type"), str) else None
     if kind == "text":
         text = block.get("text")
         if not isinstance(text, str):
@@ -144,7 +144,7 @@ def _block(given: Any, role: str, keeps: Collection[str]) -> Message | None:
         return _call_block(block)
     if kind == "tool_result" and role == "tool" and isinstance(block.get("tool_call_id"), str) and "output" in block:
         return block
-    if (kind == "image" and isinstance(block.get("source"), dict)) or (isinstance(kind, str) and kind in keeps):
+    if (kind == "image" and isinstance(block.get("source"), dict)) or kind in keeps:
         return block
     encoded = as_json(block)
     if len(encoded) > _UNKNOWN_BLOCK_CHARS:

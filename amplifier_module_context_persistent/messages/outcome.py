@@ -12,12 +12,11 @@ A script is parsed roughly. Where the last command is not understood, code 1 is 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .message import Message, call_arguments_of, given_calls, text_of
+from .message import Message, call_arguments_of, given_calls, parsed, text_of
 from .metadata import metadata_of
 from .tool_kinds import command_of
 
@@ -166,8 +165,8 @@ def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     content: Any = result.get("content")
     if not isinstance(content, dict) and text.startswith("{") and text.endswith("}"):
         try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
+            content = parsed(text)
+        except ValueError:
             return None
     return content if isinstance(content, dict) else None
 

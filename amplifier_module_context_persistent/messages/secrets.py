@@ -22,6 +22,7 @@ from typing import Any
 
 import regex
 
+from .message import parsed
 from .secret_formats import HINT_CHARS, LEAST_CHARS, PLACES, TOKENS, Format
 from .secret_names import Likelihood, is_placeholder, likelihood_of, looks_random, redact_named
 
@@ -196,8 +197,8 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
 def in_json(text: str, change: Callable[[Any], Any]) -> str:
     """Change the value that a text is the JSON of; a text that is no JSON is changed itself."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parsed(text)
+    except ValueError:
         return str(change(text))
     changed = change(value)
     return text if changed == value else json.dumps(changed, ensure_ascii=False)

@@ -21,6 +21,7 @@ from .message import (
     given_arguments_of,
     given_calls,
     is_block,
+    parsed,
 )
 from .metadata import RECALL_TOOL
 
@@ -137,8 +138,8 @@ def arguments_text(arguments: str) -> str:
         arguments: a JSON object; what is none is given as it is.
     """
     try:
-        given = json.loads(arguments)
-    except (ValueError, RecursionError):
+        given = parsed(arguments)
+    except ValueError:
         return arguments
     if not isinstance(given, dict):
         return arguments

@@ -5,7 +5,6 @@ Looked up for one message at a time, in the messages near it: a result mostly fo
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ..log.index import ASSISTANT, ROLE_CODES
-from ..messages.message import Message, calls_of, result_id_of
+from ..messages.message import Message, calls_of, parsed, result_id_of
 from ..messages.metadata import instant_of, is_repair, timestamp_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
@@ -127,8 +126,8 @@ def made_calls(message: Message, number: int) -> Mapping[str, MadeCall]:
 def subject_of(arguments: str) -> str:
     """The argument of a call that says what it is about, on one line; empty if none is a text."""
     try:
-        given: Any = json.loads(arguments)
-    except (ValueError, RecursionError):
+        given = parsed(arguments)
+    except ValueError:
         return ""
     if not isinstance(given, dict):
         return ""

@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import RecordError
 from ..log.batch import SEAL_BYTES
 from ..log.plain_json import MAX_DEPTH
-from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, to_plain
+from ..log.record import MAX_RECORD_BYTES, encode_control, encode_plain, is_too_deep
 from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
@@ -34,7 +34,6 @@ SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
 
 _MOST_BODY_BYTES = MAX_RECORD_BYTES - SEAL_BYTES
-_NESTED = (dict, list)
 
 
 @dataclass(slots=True)
@@ -142,7 +141,7 @@ class Drafts:
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
-        message = self._with_tool(_with_typed_blocks(event.message))
+        message = self._with_tool(event.message)
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
         message_id, number = given, 1
@@ -150,9 +149,10 @@ class Drafts:
             number += 1
             message_id = f"{given}.{number}"
         try:
-            body = _encoded(message, message_id)
-        except RecordError as refused:
-            self._account.lose_part(event.line, str(refused))
+            body = encode_plain(message, message_id=message_id, timestamp=None)
+            _check_can_be_stored(body, message)
+        except (RecordError, RecursionError) as refused:
+            self._account.lose_part(event.line, str(refused) or "nested too deeply")
             return
         if message_id != given:
             draft.renamed[message_id] = given
@@ -199,13 +199,9 @@ class Drafts:
     def _kept(self, draft: SessionDraft, event: Kept) -> None:
         try:
             body = encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
-            if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
-                to_plain({"role": "user", "content": event.entry})
+            _check_can_be_stored(body, [event.entry])
         except (RecordError, RecursionError) as refused:
             self._account.lose_part(event.line, str(refused) or "nested too deeply")
-            return
-        if len(body) > _MOST_BODY_BYTES:
-            self._account.lose_part(event.line, f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
             return
         draft.bodies.append(body)
 
@@ -274,33 +270,13 @@ class Drafts:
         draft.bodies.append(encode_control("plan", **whole.to_record(runs)))
 
 
-def _with_typed_blocks(message: dict[str, Any]) -> dict[str, Any]:
-    """A message in which each content block has a type that is a text, as all readers expect; others are wrapped."""
-    content = message.get("content")
-    if not isinstance(content, list) or all(isinstance(block.get("type"), str) for block in content):
-        return message
-    typed = (block if isinstance(block.get("type"), str) else {"type": "unknown", "block": block} for block in content)
-    return {**message, "content": list(typed)}
-
-
-def _encoded(message: dict[str, Any], message_id: str) -> bytes:
-    """The body of a message's record.
+def _check_can_be_stored(body: bytes, value: Any) -> None:
+    """Check that the body of a record can be read back.
 
     Raises:
-        RecordError: it cannot be stored.
+        RecordError: it is too long, or what it holds is nested too deeply.
     """
-    try:
-        body = encode_plain(message, message_id=message_id, timestamp=None)
-    except RecursionError as error:
-        raise RecordError("it is nested too deeply") from error
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and not _is_flat(message):
-        to_plain(message)
+    if is_too_deep(body, value, MAX_DEPTH):
+        raise RecordError(f"nested deeper than {MAX_DEPTH} levels")
     if len(body) > _MOST_BODY_BYTES:
         raise RecordError(f"it has {len(body):,} bytes; at most {_MOST_BODY_BYTES:,} are stored")
-    return body
-
-
-def _is_flat(message: dict[str, Any]) -> bool:
-    """Whether a message is a text, as most are: nothing in it is nested deeply, whatever brackets it has."""
-    others = (value for key, value in message.items() if key != "metadata")
-    return not any(isinstance(value, _NESTED) for value in (*others, *metadata_of(message).values()))

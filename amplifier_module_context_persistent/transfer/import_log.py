@@ -114,10 +114,10 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         common += 1
     if not common:
         raise taken_error(target)
-    if earlier.index.damage:
-        raise _conflict(target, common)
     bodies, known = _bodies(lines, target, common), len(earlier.index)
     first = list(islice(bodies, 1))
+    if first and earlier.index.damage:
+        raise _conflict(target, common)
     if first and not dry_run:
 
         def begin(index: Index) -> list[bytes]:

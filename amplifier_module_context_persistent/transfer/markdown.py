@@ -33,6 +33,7 @@ from ..messages.message import (
     calls_of,
     given_arguments_of,
     is_block,
+    parsed,
 )
 from ..messages.metadata import is_human, metadata_of
 from ..messages.normalize import tokens_of
@@ -156,8 +157,8 @@ def _call(call: Mapping[str, Any]) -> str:
     name, arguments = call_name_of(call), given_arguments_of(call)
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
+            arguments = parsed(arguments)
+        except ValueError:
             return _folded(f"Call of {_code(name)}", fenced(arguments))
     subject = subject_of(_json(arguments))
     return _folded(f"Call of {_code(name)}{f': {_code(subject)}' if subject else ''}", _arguments(arguments))

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.messages.message import Call, calls_of, result_id_of, text_of, without_thinking
+from amplifier_module_context_persistent.messages.message import (
+    Call,
+    call_arguments_of,
+    calls_of,
+    result_id_of,
+    text_of,
+    without_thinking,
+)
+from amplifier_module_context_persistent.messages.text import arguments_text
 from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
 
 
@@ -56,3 +64,12 @@ def test_a_block_whose_type_is_no_string_is_of_no_kind(kind: Any) -> None:
     assert calls_of(message) == (Call("d", "bash"),)
     assert text_of(message) == "c"
     assert without_thinking(message) is message
+
+
+@pytest.mark.parametrize("arguments", ["[" * 100_000, "[" * 300 + "]" * 300, "{", "[1]"])
+def test_arguments_that_no_log_may_hold_as_json_stay_text(arguments: str) -> None:
+    """What is no object, or nested too deeply to be walked through, is an argument by itself."""
+    asked = {"id": "c1", "function": {"name": "run", "arguments": arguments}}
+    assert call_arguments_of(asked) == {"arguments": [1] if arguments == "[1]" else arguments}
+    assert arguments_text(arguments) == arguments
+    assert [call.id for call in calls_of({"role": "assistant", "tool_calls": [asked]})] == ["c1"]

@@ -73,6 +73,9 @@ CHANGED: list[tuple[Message, Message]] = [
     (user(["a", " "]), user([text("a")])),
     (user({"type": "text", "text": "a"}), user([text("a")])),
     (user([{**text("a"), "visibility": "secret"}]), user([text("a")])),
+    (user([{**text("a"), "visibility": ["user"]}]), user([text("a")])),
+    (user([{"type": ["text"], "text": "a"}]), user([text('{"type":["text"],"text":"a"}')])),
+    (says([{"type": {}}, text("a")]), says([text('{"type":{}}'), text("a")])),
     (user([text(7)]), user([text("7")])),
     (user([7]), user([text("7")])),
     # what a request cannot carry is told as text

@@ -91,6 +91,7 @@ async def test_damage_is_copied_as_it_stands_and_told(tmp_path: Path) -> None:
     assert contents(tmp_path / "new") == contents(log)
     assert [note.line for note in report.notes] == [2]
     assert "copied as it stands" in report.notes[0].reason
+    assert import_session(log, path=tmp_path / "new").added == 0
     history, _ = await history_and_view(tmp_path / "new")
     assert [message["content"] for message in history] == ["eno", "ONE", "two", "TWO"]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from ...messages.message import parsed
 from ...messages.metadata import instant_of
 
 Message = dict[str, Any]
@@ -124,10 +125,10 @@ def call(call_id: str, name: str, arguments: Any) -> Message:
     """A call as hosts keep it; arguments that are JSON text are parsed, other ones stand under `arguments`."""
     if isinstance(arguments, str):
         try:
-            parsed = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError):
-            parsed = None
-        arguments = parsed if isinstance(parsed, dict) else {"arguments": arguments}
+            given = parsed(arguments) if arguments.strip() else {}
+        except ValueError:
+            given = None
+        arguments = given if isinstance(given, dict) else {"arguments": arguments}
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"arguments": arguments}
     return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments}

@@ -91,12 +91,11 @@ def test_what_holds_no_session_is_refused(tmp_path: Path, content: bytes, name: 
 
 
 async def test_a_block_without_a_proper_type_is_kept(tmp_path: Path) -> None:
-    """As a block of an unknown type, so that no reader stumbles over it."""
+    """As it is; no reader stumbles over it."""
     blocks = [{"type": ["x"]}, {"text": "no type"}, {"type": "text", "text": "hi"}]
     report = imported(write_jsonl(tmp_path / "in", [{**SAYS, "message": {"role": "user", "content": blocks}}]))
     history, _ = await history_and_view(report.path, is_well_formed=False)
-    wrapped = [{"type": "unknown", "block": block} for block in blocks[:2]]
-    assert history[0]["content"] == [*wrapped, blocks[2]]
+    assert history[0]["content"] == blocks
 
 
 COPILOT = {"type": "user.message", "data": {"content": "hi"}, "id": "c"}
