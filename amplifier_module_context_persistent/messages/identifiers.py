@@ -1,8 +1,9 @@
 """Terms: the paths, names and ids of a text that somebody may need again, and where in it they are. Pure.
 
-A term is a path (a word with a slash), a file name (with a dot and an ending), a compound name (snake_case or
-CamelCase, also as a part of a path or a dotted name), or an id: hexadecimal, of capitals with digits (`K3XQ7B`), or of
-eight digits or more; of six characters or more. Plain words are not terms: they occur in many texts.
+A term is a path (a word with a slash), a name with a dot (of a file, or as in `os.environ`), a compound name
+(snake_case, CamelCase or kebab-case; the first two also as a part of a path or of a name with a dot), or an id:
+hexadecimal, of capitals with digits (`K3XQ7B`), or of eight digits or more; of six characters or more. Plain words are
+not terms: they occur in many texts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .elide import Cut
-from .message import Message, given_arguments_of, given_calls, strings_in, texts_of
+from .message import Message, call_arguments_of, given_calls, strings_in, texts_of
 
 LEAST_CHARS = 6
 _MOST_CHARS = 200
@@ -23,7 +24,7 @@ _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
 _ID = re.compile(r"(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{6,40}\Z|[0-9]{8,20}\Z")
-_FILE = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}\Z", re.ASCII)
+_JOINED = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z]\w*\Z|[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z", re.ASCII)
 
 Spans = dict[str, tuple[int, int]]
 Place = tuple[int, int, int]
@@ -38,7 +39,7 @@ def terms_of_word(word: str) -> tuple[str, ...]:
     if len(word) > _MOST_CHARS or (word.isalpha() and (word.islower() or word.istitle())):
         return ()
     found = {part for part in _PART.split(word) if len(part) >= LEAST_CHARS and _is_name(part)}
-    if len(word) >= LEAST_CHARS and ("/" in word or _FILE.match(word)):
+    if len(word) >= LEAST_CHARS and ("/" in word or _JOINED.match(word)):
         found.add(word)
     return tuple(sorted(found))
 
@@ -145,7 +146,7 @@ def argument_terms(message: Message) -> frozenset[str]:
     return frozenset(
         term
         for call in given_calls(message).values()
-        for text in strings_in(given_arguments_of(call))
+        for text in strings_in(call_arguments_of(call))
         for word in _WORD.findall(text)
         for term in terms_of_word(word)
     )

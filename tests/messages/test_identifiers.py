@@ -22,12 +22,14 @@ from amplifier_module_context_persistent.messages.identifiers import argument_te
         ("in lib/read_config.py", {"lib/read_config.py", "read_config"}),
         ("commit 3f2a9bc1 fixed it", {"3f2a9bc1"}),
         ("deadbeef 1234567 cafe", set()),
-        ("a.b c/d x_y", set()),
+        ("a.b c/d x_y a-b", set()),
+        ("w.Checkout(fmt.Sprintf)", {"w.Checkout", "fmt.Sprintf"}),
+        ("class phx-update on --dry-run, 2026-11-23 and -5-6-7-8", {"phx-update", "dry-run"}),
         ("version 1.2.3 and 10.5", set()),
     ],
 )
 def test_what_a_term_is(text, terms):
-    """Paths, file names, compound names and hex ids are terms; plain words and numbers are none."""
+    """Paths, names with a dot, compound names and ids are terms; plain words and numbers are none."""
     assert set(spans(text)) == terms
 
 
@@ -97,7 +99,7 @@ def test_a_term_in_two_texts_is_shown_by_the_one_that_needs_less():
     "call",
     [
         {"id": "c", "tool": "t", "arguments": {"p": "my_name"}},
-        {"id": "c", "type": "function", "function": {"name": "t", "arguments": '{"p": "my_name"}'}},
+        {"id": "c", "type": "function", "function": {"name": "t", "arguments": '{"p": "\\nmy_name"}'}},
     ],
 )
 def test_both_shapes_of_calls_have_arguments(call):
