@@ -215,6 +215,7 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
             "summarised": lost.summarised,
             "tokens_before": lost.tokens_before,
             "tokens_after": lost.tokens_after,
+            "lacking": lost.lacking,
         }
     yield {
         "event": "request",
@@ -310,7 +311,8 @@ def compaction_text(compaction: Compacted) -> str:
     """What a compaction changed."""
     parts = {ELIDED: compaction.elided, DROPPED: compaction.dropped, SUMMARISED: compaction.summarised}
     what = ", ".join(f"{count:,} {mark}" for mark, count in parts.items() if count)
-    return f"compaction: {compaction.tokens_before:,} to {compaction.tokens_after:,} tokens; newly {what}"
+    lacking = f"\n   {compaction.lacking:,} of the dropped name what the view lacks" if compaction.lacking else ""
+    return f"compaction: {compaction.tokens_before:,} to {compaction.tokens_after:,} tokens; newly {what}{lacking}"
 
 
 def _proof(seen: Seen) -> str:

@@ -6,9 +6,10 @@ again: which promise holds a message, and what of a missing one the view shows e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..config import Config
+from ..messages.identifiers import terms_of
 from ..messages.message import Message
 from ..view.entry import Entry, classify
 from .draft import Draft
@@ -56,6 +57,12 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
     elif not said:
         said.append("Shown, though no promise holds it and all that it names stands elsewhere: there was room.")
     return said
+
+
+def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
+    """How many of some messages that a view leaves out have a path, a name or an id which it does not show."""
+    shown = {name for message in view for name in terms_of(message).names}
+    return sum(not shown.issuperset(terms_of(message).names) for message in gone)
 
 
 def _why_gone(names: set[str], shown: Sequence[Entry]) -> str:

@@ -140,7 +140,7 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         made = rebuilder.view(noted)
         positions.learn(made.messages or ())
         plan = transcript.book.plan(noted.receipt.plan) or {}
-        before = _seen(number, latest, noted, made, marker.mark(made.messages or (), total), before, plan)
+        before = _seen(number, latest, noted, made, marker, total, before, plan)
         yield before
 
 
@@ -178,7 +178,7 @@ def play(
             marks,
             unbound=played.unbound,
         )
-        before = _against(seen, before)
+        before = _against(seen, before, marker)
         yield before
 
 
@@ -290,7 +290,8 @@ def _seen(
     position: int,
     noted: Noted,
     made: Rebuilt,
-    marks: Marks,
+    marker: Marker,
+    total: int,
     before: Seen | None,
     plan: Mapping[str, object],
 ) -> Seen:
@@ -302,7 +303,7 @@ def _seen(
         receipt.tokens,
         receipt.budget_tokens,
         made.messages,
-        marks if made.messages is not None else None,
+        marker.mark(made.messages, total) if made.messages is not None else None,
         plan=receipt.plan,
         hash=receipt.hash,
         proved=made.proved,
@@ -310,10 +311,10 @@ def _seen(
         unbound=receipt.unbound,
     )
     was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
-    return _against(seen, before, tokens_before=was if isinstance(was, int) else None)
+    return _against(seen, before, marker, tokens_before=was if isinstance(was, int) else None)
 
 
-def _against(seen: Seen, before: Seen | None, *, tokens_before: int | None = None) -> Seen:
+def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
     """Add what a request lost against the one before it, if there is one and both could be made.
 
     The size before a compaction is what its plan says, as in all statistics; else that of the view before.
@@ -323,7 +324,8 @@ def _against(seen: Seen, before: Seen | None, *, tokens_before: int | None = Non
         return seen
     was = before.tokens if before is not None else 0
     tokens_before = was if tokens_before is None else tokens_before
-    compaction = lost(earlier, seen.marks, tokens_before=tokens_before, tokens_after=seen.tokens)
+    view = seen.view or ()
+    compaction = lost(earlier, seen.marks, view, marker, tokens_before=tokens_before, tokens_after=seen.tokens)
     return dataclasses.replace(seen, compaction=compaction)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
 
+from ..compaction.reasons import lacking
 from ..log.index import Index
 from ..messages.message import Message, text_of
 from ..messages.metadata import COMPACTION_SOURCE, metadata_of
@@ -83,17 +84,37 @@ class Compacted:
     summarised: int
     tokens_before: int
     tokens_after: int
+    lacking: int = 0
+    """How many of the dropped ones have a path, a name or an id that the view does not show."""
 
 
-def lost(before: Marks, after: Marks, *, tokens_before: int, tokens_after: int) -> Compacted | None:
-    """Tell what one view lost against another; None where it lost nothing."""
+def lost(
+    before: Marks,
+    after: Marks,
+    view: Sequence[Message],
+    marker: Marker,
+    *,
+    tokens_before: int = 0,
+    tokens_after: int = 0,
+) -> Compacted | None:
+    """Tell what one view lost against another; None where it lost nothing.
+
+    Args:
+        before: the marks of the other one.
+        after: its own.
+        view: its messages.
+        marker: gave the marks.
+        tokens_before: what the other one came to.
+        tokens_after: what it comes to itself.
+    """
     elided = sum(mark == ELIDED and before.shown.get(position) == KEPT for position, mark in after.shown.items())
-    gone = [after.of(position) for position in before.shown if position not in after.shown and position < after.total]
+    gone = [position for position in before.shown if position not in after.shown and position < after.total]
     if not elided and not gone:
         return None
-    newly = [after.of(position) for position in range(before.total, after.total) if position not in after.shown]
-    missing = gone + newly
-    return Compacted(elided, missing.count(DROPPED), missing.count(SUMMARISED), tokens_before, tokens_after)
+    gone += [position for position in range(before.total, after.total) if position not in after.shown]
+    dropped = [position for position in gone if after.of(position) == DROPPED]
+    summarised, lacks = len(gone) - len(dropped), lacking(view, marker.messages_at(dropped))
+    return Compacted(elided, len(dropped), summarised, tokens_before, tokens_after, lacks)
 
 
 class Marker:
@@ -107,7 +128,7 @@ class Marker:
     def __init__(
         self, position_of: Callable[[str], int | None], messages_at: Callable[[Sequence[int]], Iterable[Message]]
     ) -> None:
-        self._place_of, self._messages_at = position_of, messages_at
+        self._place_of, self.messages_at = position_of, messages_at
         self._known: dict[int, tuple[Message, str]] = {}
 
     def mark(self, view: Sequence[Message], total: int) -> Marks:
@@ -126,7 +147,7 @@ class Marker:
                 self._known[position] = known[position]
             else:
                 new.append((position, message))
-        originals = self._messages_at([position for position, _ in new])
+        originals = self.messages_at([position for position, _ in new])
         for (position, message), original in zip(new, originals, strict=True):
             self._known[position] = message, KEPT if _says_all(message, original) else ELIDED
         return Marks(

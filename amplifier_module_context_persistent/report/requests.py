@@ -179,7 +179,11 @@ class RequestReader:
                     epoch = key, actual, self._begin(noted, past, actual, made.messages)
                     marks = actual
         if noted.receipt.plan and (self._before is None or self._before[0] != key):
-            self._compaction(row, noted, self._before[1] if self._before else None, marks)
+            compaction = self._compaction(row, noted)
+            if compaction is not None and self._before is not None and marks is not None and made is not None:
+                taken = lost(self._before[1], marks, made.messages or (), past.marker)
+                for name in ("elided", "dropped", "summarised", "lacking"):
+                    compaction["newly_" + name] = getattr(taken, name) if taken else 0
         self._current = epoch
         self._before = (key, marks) if marks is not None else (key, Marks(0))
         row["epoch"] = epoch[2] if epoch else -1
@@ -190,11 +194,12 @@ class RequestReader:
         self._found.epochs.append(orjson.Fragment(orjson.dumps(fields)))  # a tenth of the memory, and there may be many
         return len(self._found.epochs) - 1
 
-    def _compaction(self, row: dict[str, Any], noted: Noted, before: Marks | None, after: Marks | None) -> None:
+    def _compaction(self, row: dict[str, Any], noted: Noted) -> dict[str, Any] | None:
+        """Note the compaction before a request; None where its plan was followed before."""
         record = self._transcript.book.plan(noted.receipt.plan) or {}
         earlier = {compaction["plan"] for compaction in self._found.compactions}
         if noted.receipt.plan in earlier:
-            return
+            return None
         fields = {key: value for key in _PLAN_FIELDS if isinstance(value := record.get(key), int | str)}
         compaction = {"plan": noted.receipt.plan, "request": row["number"], "place": row["place"], **fields}
         cuts = record.get("cuts")
@@ -202,11 +207,8 @@ class RequestReader:
         if isinstance(native := record.get("native"), dict):
             compaction["item"] = {key: n for key in ("covers", "tokens") if type(n := native.get(key)) is int}
             compaction["item"] |= counts_in(native.get("usage"))
-        if before is not None and after is not None:
-            taken = lost(before, after, tokens_before=0, tokens_after=0)
-            for name in ("elided", "dropped", "summarised"):
-                compaction["newly_" + name] = getattr(taken, name) if taken else 0
         self._found.compactions.append(compaction)
+        return compaction
 
     def _reason(self, text: str) -> int:
         if text not in self._found.reasons:

@@ -72,9 +72,9 @@ def test_a_mark_follows_a_message_that_is_elided_later(marker):
 def test_what_a_compaction_took_away_is_told(marker):
     """Newly elided, dropped and summarised messages are counted; a view that only grew lost nothing."""
     before = marker.mark(HISTORY[:5], 5)
-    assert lost(before, marker.mark(HISTORY[:6], 6), tokens_before=5, tokens_after=6) is None
-    after = marker.mark([said(0, "t"), inserted("<summary>x</summary>"), *HISTORY[3:4], *HISTORY[5:6]], 6)
-    found = lost(before, after, tokens_before=50, tokens_after=20)
+    assert lost(before, marker.mark(HISTORY[:6], 6), HISTORY[:6], marker, tokens_before=5, tokens_after=6) is None
+    view = [said(0, "t"), inserted("<summary>x</summary>"), *HISTORY[3:4], *HISTORY[5:6]]
+    found = lost(before, marker.mark(view, 6), view, marker, tokens_before=50, tokens_after=20)
     assert found is not None
     assert (found.elided, found.summarised, found.dropped) == (1, 2, 1)
     assert (found.tokens_before, found.tokens_after) == (50, 20)
@@ -82,4 +82,15 @@ def test_what_a_compaction_took_away_is_told(marker):
 
 def test_a_message_that_no_view_ever_shows_is_no_compaction(marker):
     """A blank message that is appended and left out takes nothing away."""
-    assert lost(marker.mark(HISTORY[:2], 2), marker.mark(HISTORY[:2], 3), tokens_before=2, tokens_after=2) is None
+    before, after = marker.mark(HISTORY[:2], 2), marker.mark(HISTORY[:2], 3)
+    assert lost(before, after, HISTORY[:2], marker, tokens_before=2, tokens_after=2) is None
+
+
+def test_dropped_messages_with_a_name_that_is_shown_nowhere_are_counted():
+    """Plain words, and names that stand elsewhere in the view, are no loss."""
+    texts = ["see old_name", "see new_name", "see old_name and other_name", "words", "see new_name.py"]
+    history = [said(place, text) for place, text in enumerate(texts)]
+    marker = Marker({f"m{place}": place for place in range(5)}.get, lambda wanted: [history[at] for at in wanted])
+    found = lost(marker.mark(history, 5), marker.mark(history[4:], 5), history[4:], marker)
+    assert found is not None
+    assert (found.dropped, found.lacking) == (4, 2)

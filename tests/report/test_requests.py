@@ -113,7 +113,9 @@ async def test_compactions_have_their_numbers(log):
     assert len(taken) > 5
     for one in compactions:
         newly = taken.get(one["request"])
-        assert (one["newly_elided"], one["newly_dropped"]) == ((newly.elided, newly.dropped) if newly else (0, 0))
+        told = [one[f"newly_{name}"] for name in ("elided", "dropped", "lacking")]
+        assert told == ([newly.elided, newly.dropped, newly.lacking] if newly else [0, 0, 0])
+    assert 0 < sum(one["newly_lacking"] for one in compactions) < sum(one["newly_dropped"] for one in compactions)
 
 
 async def test_an_altered_log_is_not_proved(log):

@@ -156,6 +156,7 @@ function compactionRow(number) {
     .filter((name) => compaction[`newly_${name}`] > 0)
     .map((name) => `${count(compaction[`newly_${name}`])} ${name}`);
   if (taken.length) facts.push(taken.join(", "));
+  if (compaction.newly_dropped) facts.push(`${count(compaction.newly_lacking)} of those dropped name what the view lacks`);
   else if (!compaction.request) facts.push(`${counted(compaction.dropped, "message")} left out, ${count(compaction.kept)} kept`);
   else if (compaction.dropped || compaction.cuts) facts.push(`${count(compaction.dropped || 0)} dropped and ${count(compaction.cuts)} cut by its plan`);
   if (!compaction.request) facts.push("made by the agent from which the session was imported");
