@@ -25,8 +25,7 @@ from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession
 from .importers.claude_code import session_of
-from .importers.events import Importer
-from .importers.registry import FORMATS, format_check, importer_of, recognise
+from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source import ImportRefusedError, Source
 from .write_import import Destination, EarlierImport, SessionWriter, Target, directory_of, targets_of
 

@@ -5,7 +5,6 @@ Rules of this package:
 - Every line (or every entry of a JSON document) is noted once in the account: mapped, kept as metadata, not
   conversational by its type, or lost with a reason.
 - Importers read; they know nothing of logs. `transfer.drafts` turns their events into records.
-- Lines are read one at a time. What is held for all lines is small and of fixed size.
 
-To add a format: write one file with a class like those here, and add it to `registry.IMPORTERS`.
+To add a format: write one file with functions like those here, and add them to `registry.IMPORTERS`.
 """

@@ -92,45 +92,40 @@ def _output(content: Any) -> Any:
 _OWN_BLOCKS = CALLS | {"tool_result", "thinking", "redacted_thinking", "document"}
 
 
-class Anthropic:
-    """Importer of Anthropic message lists."""
+def score(sample: Sample) -> int:
+    """Surely of this format is what has its blocks, or `system` beside `messages`."""
+    messages = sampled(sample)
+    body = mapping(sample.document)
+    sure = sum(map(_has_own_blocks, messages))
+    if isinstance(body.get("messages"), list) and ("system" in body or "anthropic_version" in body):
+        sure += 1
+    if not sure or any(message.get("role") == "tool" or "tool_calls" in message for message in messages):
+        return 0
+    known = sum(message.get("role") in ("user", "assistant", "system") for message in messages)
+    return 900 if document_messages(sample.document) is not None else known + 1
 
-    name = "anthropic"
-    title = "Anthropic messages"
 
-    def score(self, sample: Sample) -> int:
-        """Surely of this format is what has its blocks, or `system` beside `messages`."""
-        messages = sampled(sample)
-        body = mapping(sample.document)
-        sure = sum(map(_has_own_blocks, messages))
-        if isinstance(body.get("messages"), list) and ("system" in body or "anthropic_version" in body):
-            sure += 1
-        if not sure or any(message.get("role") == "tool" or "tool_calls" in message for message in messages):
-            return 0
-        known = sum(message.get("role") in ("user", "assistant", "system") for message in messages)
-        return 900 if document_messages(sample.document) is not None else known + 1
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the one session."""
-        document = source.sample().document
-        facts = facts_of(document)
-        yield SessionStart("session", "", facts, text(facts.get("session_id")))
-        system = mapping(document).get("system")
-        if system:
-            said = plain_content(blocks_of(system))
-            yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
-        for number, message in messages_of(source, account):
-            role = message.get("role")
-            if role not in ("user", "assistant", "system"):
-                account.lose(number, f"a message of the role {str(role)[:20]!r}")
-                continue
-            read = list(_messages(message, _id_of(message, number), text(facts.get("model"))))
-            if read:
-                account.map(str(role))
-            else:
-                account.skip(f"{role} without content")
-            for one in read:
-                yield MessageRead(one, number)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    document = source.sample().document
+    facts = facts_of(document)
+    yield SessionStart("session", "", facts, text(facts.get("session_id")))
+    system = mapping(document).get("system")
+    if system:
+        said = plain_content(blocks_of(system))
+        yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
+    for number, message in messages_of(source, account):
+        role = message.get("role")
+        if role not in ("user", "assistant", "system"):
+            account.lose(number, f"a message of the role {str(role)[:20]!r}")
+            continue
+        read = list(_messages(message, _id_of(message, number), text(facts.get("model"))))
+        if read:
+            account.map(str(role))
+        else:
+            account.skip(f"{role} without content")
+        for one in read:
+            yield MessageRead(one, number)
 
 
 def _has_own_blocks(message: dict[str, Any]) -> bool:

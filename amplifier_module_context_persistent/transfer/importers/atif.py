@@ -30,7 +30,7 @@ from .fields import (
     usage_of,
 )
 from .openai import image_from
-from .source import ImportRefusedError, Sample, Source, entries_of
+from .source import ImportRefusedError, Source, entries_of
 
 _MOST_DEPTH = 8
 _STEP = frozenset({"step_id", "timestamp", "source", "message", "model_name", "reasoning_content", "tool_calls"})
@@ -38,29 +38,20 @@ _KNOWN = _STEP | {"observation", "metrics", "extra"}
 _METRICS = frozenset({"prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"})
 
 
-class Atif:
-    """Importer of ATIF trajectories."""
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the trajectory, and those of sub-agents that it holds.
 
-    name = "atif"
-    title = "an ATIF trajectory"
-
-    def score(self, sample: Sample) -> int:
-        """The document names its version, or has steps of this shape."""
-        return 1_000 if _is_trajectory(sample.document) else 0
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the trajectory, and those of sub-agents that it holds.
-
-        Raises:
-            ImportRefusedError: the document is no trajectory.
-        """
-        document = source.document()
-        if not _is_trajectory(document):
-            raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
-        yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
+    Raises:
+        ImportRefusedError: the document is no trajectory.
+    """
+    document = source.document()
+    if not is_trajectory(document):
+        raise ImportRefusedError("the document is no ATIF trajectory: it has no steps")
+    yield from _trajectory(document, account, SessionStart("session", "", {}, text(document.get("session_id"))), 0)
 
 
-def _is_trajectory(document: Any) -> bool:
+def is_trajectory(document: Any) -> bool:
+    """Whether a document names its version, or has steps of this shape."""
     given = mapping(document)
     named = text(given.get("schema_version")).startswith("ATIF")
     return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
@@ -83,7 +74,7 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
     for number, step in entries_of(document["steps"], account):
         yield from reader.take(number, step)
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
-        if not _is_trajectory(inner) or depth >= _MOST_DEPTH:
+        if not is_trajectory(inner) or depth >= _MOST_DEPTH:
             account.next_line()
             account.lose(account.lines, "a sub-agent's trajectory without steps, or nested too deeply")
             continue

@@ -30,7 +30,7 @@ from .fields import (
     usage_of,
 )
 from .openai import OUTPUTS, blocks_of, is_answer, kind_of, output_of, parts_of, text_of_reasoning
-from .source import Sample, Source, SourceObject, TwoSessionsError, objects_of
+from .source import Source, SourceObject, TwoSessionsError, objects_of
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
@@ -257,33 +257,28 @@ def text_of(item: dict[str, Any]) -> str:
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
 
 
-class Codex:
-    """Importer of Codex rollouts."""
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is a line of a rollout."""
+    return text(entry.get("type")) in _TYPES and isinstance(entry.get("payload"), dict)
 
-    name = "codex"
-    title = "a Codex rollout"
 
-    def score(self, sample: Sample) -> int:
-        """How many entries are lines of a rollout."""
-        return sum(text(e.get("type")) in _TYPES and isinstance(e.get("payload"), dict) for e in sample.entries)
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the session, and turns that were rolled back as branches."""
-        rollout = Rollout()
-        for at in objects_of(source, account):
-            take(rollout, at, account)
-        _finish(rollout, account)
-        if rollout.parent_id:
-            name = session_name(rollout.name or rollout.session_id)
-            yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
-        else:
-            yield SessionStart("session", "", rollout.facts, rollout.session_id)
-        yield from _events(rollout, rollout.live)
-        found = (
-            Branch(line, f"rollback{line}", _events(rollout, common), _events(rollout, taken, heads=False))
-            for line, common, taken in rollout.rolled_back
-        )
-        yield from branches(found, account, rollout.facts, rollout.session_id)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session, and turns that were rolled back as branches."""
+    rollout = Rollout()
+    for at in objects_of(source, account):
+        take(rollout, at, account)
+    _finish(rollout, account)
+    if rollout.parent_id:
+        name = session_name(rollout.name or rollout.session_id)
+        yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
+    else:
+        yield SessionStart("session", "", rollout.facts, rollout.session_id)
+    yield from _events(rollout, rollout.live)
+    found = (
+        Branch(line, f"rollback{line}", _events(rollout, common), _events(rollout, taken, heads=False))
+        for line, common, taken in rollout.rolled_back
+    )
+    yield from branches(found, account, rollout.facts, rollout.session_id)
 
 
 def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True) -> Iterator[Event]:

@@ -29,7 +29,7 @@ from .fields import (
     usage_of,
     user,
 )
-from .source import Sample, Source, SourceObject, objects_of, one_session
+from .source import Source, SourceObject, objects_of, one_session
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
@@ -46,38 +46,29 @@ class _CopilotFile:
     session_id: str = ""
 
 
-class CopilotCli:
-    """Importer of Copilot CLI's sessions."""
-
-    name = "copilot-cli"
-    title = "a session of GitHub Copilot CLI"
-
-    def score(self, sample: Sample) -> int:
-        """How many entries are events of this format."""
-        return sum(map(_is_own, sample.entries))
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the session and its sub-agents."""
-        file = _CopilotFile()
-        for at in objects_of(source, account):
-            agent = text(at.value.get("agentId"))
-            if at.value.get("type") == "session.start" and not agent:
-                one_session(at.number, file.session_id, text(mapping(at.value.get("data")).get("sessionId")))
-            if _take(file, at.value, account):
-                file.entries.setdefault(agent, []).append(at)
-        model = ""
-        for agent in sorted(file.entries):
-            if agent:
-                yield SessionStart("subagent", session_name(agent), dict(file.facts))
-            else:
-                yield SessionStart("session", "", file.facts, file.session_id)
-            for number, entry in file.entries[agent]:
-                data = mapping(entry.get("data"))
-                model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-                yield _event(number, entry, data, model)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session and its sub-agents."""
+    file = _CopilotFile()
+    for at in objects_of(source, account):
+        agent = text(at.value.get("agentId"))
+        if at.value.get("type") == "session.start" and not agent:
+            one_session(at.number, file.session_id, text(mapping(at.value.get("data")).get("sessionId")))
+        if _take(file, at.value, account):
+            file.entries.setdefault(agent, []).append(at)
+    model = ""
+    for agent in sorted(file.entries):
+        if agent:
+            yield SessionStart("subagent", session_name(agent), dict(file.facts))
+        else:
+            yield SessionStart("session", "", file.facts, file.session_id)
+        for number, entry in file.entries[agent]:
+            data = mapping(entry.get("data"))
+            model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
+            yield _event(number, entry, data, model)
 
 
-def _is_own(entry: dict[str, Any]) -> bool:
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object is an event of this format."""
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
 
 

@@ -1,14 +1,15 @@
-"""What importers yield: the events of a session in the order of its new log, and the interface that they follow."""
+"""What importers yield: the events of a session in the order of its new log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from ..copy_log import Carried
 from .account import Account
-from .source import Sample, Source
+from .fields import session_name
+from .tree import common_with
 
 Message = dict[str, Any]
 MOST_BRANCHES = 50
@@ -93,6 +94,28 @@ class Branch(NamedTuple):
     own: Iterable[Event]
 
 
+def tree_branches(
+    left: Iterable[int],
+    roots: Sequence[int],
+    parents: Sequence[int],
+    begin: Callable[[int], tuple[int, str]],
+    events: Callable[[Sequence[int]], Iterable[Event]],
+) -> Iterator[Branch]:
+    """The branches of a session that is a tree.
+
+    Args:
+        left: their roots.
+        roots: for each entry the root of its branch, as `tree.branches_of` gives them.
+        parents: the index of each entry's parent.
+        begin: gives the line and the id of a branch's first entry.
+        events: gives what some entries stand for.
+    """
+    for root in left:
+        line, first_id = begin(root)
+        own = [at for at, other in enumerate(roots) if other == root]
+        yield Branch(line, session_name(first_id), events(common_with(root, roots, parents)), events(own))
+
+
 def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:
     """The sessions of branches; each names the last message that it has in common with the session that it left.
 
@@ -113,22 +136,3 @@ def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any]
                 start.forked_from = event.message["metadata"]["message_id"]
             yield event
         yield from one.own
-
-
-class Importer(Protocol):
-    """One format. Importers hold no state between two files."""
-
-    name: str
-    """As `--format` and the header name it."""
-    title: str
-    """As a report names it."""
-
-    def score(self, sample: Sample) -> int:
-        """How many of a sample's entries are surely of this format; 0 if the file is not. A document counts 1,000."""
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the sessions of a file, and note each line in the account.
-
-        Raises:
-            ImportRefusedError: the file cannot be read as this format at all.
-        """

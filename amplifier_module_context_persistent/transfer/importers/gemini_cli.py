@@ -78,38 +78,31 @@ class _Chat:
                 self.by_id.pop(ref.id, None)
 
 
-class GeminiCli:
-    """Importer of Gemini CLI's sessions."""
+def score(sample: Sample) -> int:
+    """How many entries are of this format; the whole document where it is one."""
+    document = mapping(sample.document)
+    if "projectHash" in document and isinstance(document.get("messages"), list):
+        return 1_000
+    return sum(map(_is_own, sample.entries))
 
-    name = "gemini-cli"
-    title = "a session of Gemini CLI"
 
-    def score(self, sample: Sample) -> int:
-        """How many entries are of this format; the whole document where it is one."""
-        document = mapping(sample.document)
-        if "projectHash" in document and isinstance(document.get("messages"), list):
-            return 1_000
-        return sum(map(_is_own, sample.entries))
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the session, and what rewinds took away as branches."""
-        chat = _Chat()
-        sample = source.sample()
-        if isinstance(mapping(sample.document).get("messages"), list):
-            _note_facts(chat, sample.document)
-            for number, entry in entries_of(sample.document["messages"], account):
-                _take(chat, _Ref(number, text(entry.get("id")), entry, is_whole=True), account)
-        else:
-            for number, entry in objects_of(source, account):
-                _take(chat, _Ref(number, text(entry.get("id")), entry), account)
-        if not chat.live and not chat.rewound:
-            raise ImportRefusedError("there is no message in it")
-        yield SessionStart("session", "", chat.facts, chat.session_id)
-        yield from _messages(chat.live)
-        found = (
-            Branch(line, f"rewind{line}", _messages(common), _messages(taken)) for line, common, taken in chat.rewound
-        )
-        yield from branches(found, account, chat.facts, chat.session_id)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session, and what rewinds took away as branches."""
+    chat = _Chat()
+    sample = source.sample()
+    if isinstance(mapping(sample.document).get("messages"), list):
+        _note_facts(chat, sample.document)
+        for number, entry in entries_of(sample.document["messages"], account):
+            _take(chat, _Ref(number, text(entry.get("id")), entry, is_whole=True), account)
+    else:
+        for number, entry in objects_of(source, account):
+            _take(chat, _Ref(number, text(entry.get("id")), entry), account)
+    if not chat.live and not chat.rewound:
+        raise ImportRefusedError("there is no message in it")
+    yield SessionStart("session", "", chat.facts, chat.session_id)
+    yield from _messages(chat.live)
+    found = (Branch(line, f"rewind{line}", _messages(common), _messages(taken)) for line, common, taken in chat.rewound)
+    yield from branches(found, account, chat.facts, chat.session_id)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:

@@ -195,32 +195,27 @@ _OWN_PARTS = frozenset(
 )
 
 
-class OpenAI:
-    """Importer of OpenAI message lists."""
+def score(sample: Sample) -> int:
+    """A document of messages is of this format unless another one is surer; lines only by what is its own."""
+    messages = sampled(sample)
+    known = sum(text(message.get("role")) in ROLES or kind_of(message) in KINDS for message in messages)
+    if document_messages(sample.document) is not None:
+        return 800 if known else 0
+    sure = sum(map(_is_own, messages))
+    return known + 1 if sure else 0
 
-    name = "openai"
-    title = "OpenAI messages"
 
-    def score(self, sample: Sample) -> int:
-        """A document of messages is of this format unless another one is surer; lines only by what is its own."""
-        messages = sampled(sample)
-        known = sum(text(message.get("role")) in ROLES or kind_of(message) in KINDS for message in messages)
-        if document_messages(sample.document) is not None:
-            return 800 if known else 0
-        sure = sum(map(_is_own, messages))
-        return known + 1 if sure else 0
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the one session."""
-        document = source.sample().document
-        facts = facts_of(document)
-        yield SessionStart("session", "", facts, text(facts.get("session_id")))
-        if said := text(mapping(document).get("instructions")):
-            yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
-        reader = _Reader(account, text(facts.get("model")), mapping(mapping(document).get("usage")))
-        for number, message in messages_of(source, account):
-            yield from reader.take(number, message)
-        yield from reader.finish()
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    document = source.sample().document
+    facts = facts_of(document)
+    yield SessionStart("session", "", facts, text(facts.get("session_id")))
+    if said := text(mapping(document).get("instructions")):
+        yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
+    reader = _Reader(account, text(facts.get("model")), mapping(mapping(document).get("usage")))
+    for number, message in messages_of(source, account):
+        yield from reader.take(number, message)
+    yield from reader.finish()
 
 
 def _is_own(message: dict[str, Any]) -> bool:

@@ -28,56 +28,45 @@ from .fields import (
     user,
 )
 from .openai import image_from
-from .source import ImportRefusedError, Sample, Source, entries_of
+from .source import ImportRefusedError, Source, entries_of
 
 
-class OpenCode:
-    """Importer of OpenCode's exports."""
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session.
 
-    name = "opencode"
-    title = "a session of OpenCode"
-
-    def score(self, sample: Sample) -> int:
-        """The document has messages with parts."""
-        return 1_000 if _messages_of(sample.document) is not None else 0
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the one session.
-
-        Raises:
-            ImportRefusedError: the document has no messages with parts.
-        """
-        document = source.document()
-        messages = _messages_of(document)
-        if messages is None:
-            raise ImportRefusedError("the document is no export of OpenCode: it has no messages with parts")
-        info = mapping(mapping(document).get("info"))
-        facts = {
-            "cwd": text(info.get("directory")),
-            "title": text(info.get("title")),
-            "version": text(info.get("version")),
-            "parent_session": text(info.get("parentID")),
-        }
-        yield SessionStart("session", "", facts, text(info.get("id")))
-        for number, message in entries_of(messages, account):
-            told = mapping(message.get("info"))
-            if told.get("role") not in ("user", "assistant"):
-                account.lose(number, "no message of a user or an assistant")
-                continue
-            parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
-            read = list(_user(number, told, parts) if told["role"] == "user" else _answer(number, told, parts))
-            if any(isinstance(event, MessageRead) for event in read):
-                account.map(str(told["role"]))
-            else:
-                account.keep(f"{told['role']} without content")
-                read = [Kept(message, number, str(told["role"]))]
-            yield from read
+    Raises:
+        ImportRefusedError: the document has no messages with parts.
+    """
+    document = source.document()
+    if not is_export(document):
+        raise ImportRefusedError("the document is no export of OpenCode: it has no messages with parts")
+    info = mapping(document.get("info"))
+    facts = {
+        "cwd": text(info.get("directory")),
+        "title": text(info.get("title")),
+        "version": text(info.get("version")),
+        "parent_session": text(info.get("parentID")),
+    }
+    yield SessionStart("session", "", facts, text(info.get("id")))
+    for number, message in entries_of(document["messages"], account):
+        told = mapping(message.get("info"))
+        if told.get("role") not in ("user", "assistant"):
+            account.lose(number, "no message of a user or an assistant")
+            continue
+        parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
+        read = list(_user(number, told, parts) if told["role"] == "user" else _answer(number, told, parts))
+        if any(isinstance(event, MessageRead) for event in read):
+            account.map(str(told["role"]))
+        else:
+            account.keep(f"{told['role']} without content")
+            read = [Kept(message, number, str(told["role"]))]
+        yield from read
 
 
-def _messages_of(document: Any) -> list[Any] | None:
-    listed = items(mapping(document).get("messages"))
-    first = mapping(listed[0]) if listed else {}
-    return listed if isinstance(first.get("info"), dict) and isinstance(first.get("parts"), list) else None
+def is_export(document: Any) -> bool:
+    """Whether a document has messages with parts."""
+    first = mapping(next(iter(items(mapping(document).get("messages"))), None))
+    return isinstance(first.get("info"), dict) and isinstance(first.get("parts"), list)
 
 
 def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:

@@ -13,41 +13,21 @@ from contextlib import closing
 from itertools import count
 
 from ...log.reader import LogReader
-from ...log.record import ROLES
 from ..copy_log import Carried, carry, refused_messages, torn_tail, unread_lines
 from .account import Account, LostLine
 from .events import Event, SessionStart
-from .source import Sample, Source
+from .source import Source
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 
 
-class Own:
-    """Importer of logs and of messages as this package keeps them.
-
-    Args:
-        name: `log`, or what bare messages are: `jsonl`, `transcript` or `older`.
-        title: as a report names it.
-    """
-
-    def __init__(self, name: str, title: str) -> None:
-        self.name, self.title = name, title
-
-    def score(self, sample: Sample) -> int:
-        """How many entries are of this kind; one control record makes a log."""
-        if self.name == "log":
-            return sum("_record" in entry or "_crc" in entry for entry in sample.entries)
-        if self.name != "jsonl":
-            return 0  # the registry tells them apart from plain messages
-        return sum(entry.get("role") in ROLES for entry in sample.entries)
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the one session."""
-        with closing(LogReader(source.plain_path)) as reader:
-            reader.follow()
-            yield SessionStart()
-            yield from _copied(reader, account)
-            _note_rest(reader, account)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session."""
+    with closing(LogReader(source.plain_path)) as reader:
+        reader.follow()
+        yield SessionStart()
+        yield from _copied(reader, account)
+        _note_rest(reader, account)
 
 
 def _copied(reader: LogReader, account: Account) -> Iterator[Event]:

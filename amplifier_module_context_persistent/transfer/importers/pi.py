@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .account import Account
-from .events import Branch, CompactionEvent, Event, Kept, MessageRead, SessionStart, branches
+from .events import CompactionEvent, Event, Kept, MessageRead, SessionStart, branches, tree_branches
 from .fields import (
     Message,
     assistant,
@@ -24,7 +24,6 @@ from .fields import (
     named,
     plain_content,
     result,
-    session_name,
     text,
     text_block,
     thinking_block,
@@ -32,8 +31,8 @@ from .fields import (
     usage_of,
     user,
 )
-from .source import Sample, Source, objects_of, one_session
-from .tree import branches_of, common_with, parents_of
+from .source import Source, objects_of, one_session
+from .tree import branches_of, parents_of
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
@@ -57,29 +56,26 @@ class _PiFile:
     session_id: str = ""
 
 
-class Pi:
-    """Importer of pi's sessions."""
-
-    name = "pi"
-    title = "a session of pi"
-
-    def score(self, sample: Sample) -> int:
-        """How many entries are of types and with keys of this format."""
-        return sum(map(_is_own, sample.entries))
-
-    def read(self, source: Source, account: Account) -> Iterator[Event]:
-        """Yield the session and its branches."""
-        file = _index(source, account)
-        parents = parents_of([entry.id for entry in file.entries], [entry.parent for entry in file.entries])
-        roots = branches_of(parents, lambda at: True)
-        yield SessionStart("session", "", file.facts, file.session_id)
-        yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
-        said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in {*_TALK, "empty"}}
-        found = (_branch(file, root, roots, parents) for root in sorted(said - {-1}))
-        yield from branches(found, account, file.facts, file.session_id)
+def read(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the session and its branches."""
+    file = _index(source, account)
+    parents = parents_of([entry.id for entry in file.entries], [entry.parent for entry in file.entries])
+    roots = branches_of(parents, lambda at: True)
+    yield SessionStart("session", "", file.facts, file.session_id)
+    yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
+    said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in {*_TALK, "empty"}}
+    found = tree_branches(
+        sorted(said - {-1}),
+        roots,
+        parents,
+        lambda root: (file.entries[root].line, file.entries[root].id),
+        lambda places: _messages(file, places),
+    )
+    yield from branches(found, account, file.facts, file.session_id)
 
 
-def _is_own(entry: dict[str, Any]) -> bool:
+def is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an object has the type and the keys of an entry of this format."""
     kind = text(entry.get("type"))
     if kind == "session":
         return "cwd" in entry and "id" in entry
@@ -123,12 +119,6 @@ def _index(source: Source, account: Account) -> _PiFile:
             file.facts |= named(entry, title="name")
         file.entries.append(_Entry(line, kind, entry_id, text(entry.get("parentId")), entry))
     return file
-
-
-def _branch(file: _PiFile, root: int, roots: Sequence[int], parents: Sequence[int]) -> Branch:
-    first = file.entries[root]
-    common, own = common_with(root, roots, parents), [at for at, other in enumerate(roots) if other == root]
-    return Branch(first.line, session_name(first.id), _messages(file, common), _messages(file, own))
 
 
 def _says(message: dict[str, Any]) -> bool:

@@ -3,48 +3,70 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from ...log.record import ROLES
-from .anthropic import Anthropic
-from .atif import Atif
-from .claude_code import ClaudeCode
-from .codex import Codex
-from .copilot_cli import CopilotCli
-from .events import Importer
-from .gemini_cli import GeminiCli
-from .openai import OpenAI
-from .opencode import OpenCode
-from .own import Own
-from .pi import Pi
+from . import anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, own, pi
+from .account import Account
+from .events import Event
 from .source import ImportRefusedError, Sample, Source
 
-IMPORTERS: tuple[Importer, ...] = (
-    Own("log", "a log"),
-    ClaudeCode(),
-    Codex(),
-    GeminiCli(),
-    Pi(),
-    CopilotCli(),
-    Atif(),
-    OpenCode(),
-    Anthropic(),
-    OpenAI(),
-    Own("jsonl", "JSON Lines of messages"),
-    Own("transcript", "a host's transcript"),
-    Own("older", "a file of the older module"),
+Score = Callable[[Sample], int]
+"""How many of a sample's entries are surely of a format; 0 if the file is not. A document counts 1,000."""
+
+
+class Importer(NamedTuple):
+    """One format."""
+
+    name: str
+    """As `--format` and the header name it."""
+    title: str
+    """As a report names it."""
+    read: Callable[[Source, Account], Iterator[Event]]
+    """Yields the sessions of a file, and notes each line in the account; raises `ImportRefusedError` where the file
+    cannot be read as this format at all."""
+    score: Score
+    marks: frozenset[str] = frozenset()
+    """Keys by which a line is its own, whatever its type."""
+
+
+def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:
+    """The score of a format of lines."""
+    return lambda sample: sum(map(is_entry, sample.entries))
+
+
+def _whole(is_document: Callable[[Any], bool]) -> Score:
+    """The score of a format that is one document."""
+    return lambda sample: 1_000 * is_document(sample.document)
+
+
+_CLAUDE_MARKS = frozenset({"uuid", "parentUuid", "sessionId", "leafUuid"})
+_GEMINI_MARKS = frozenset({"$set", "$rewindTo", "projectHash"})
+
+IMPORTERS = (
+    Importer("log", "a log", own.read, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
+    Importer("claude-code", "a Claude Code session", claude_code.read, _lines(claude_code.is_entry), _CLAUDE_MARKS),
+    Importer("codex", "a Codex rollout", codex.read, _lines(codex.is_entry), frozenset({"payload"})),
+    Importer("gemini-cli", "a session of Gemini CLI", gemini_cli.read, gemini_cli.score, _GEMINI_MARKS),
+    Importer("pi", "a session of pi", pi.read, _lines(pi.is_entry), frozenset({"parentId"})),
+    Importer(
+        "copilot-cli",
+        "a session of GitHub Copilot CLI",
+        copilot_cli.read,
+        _lines(copilot_cli.is_entry),
+        frozenset({"data"}),
+    ),
+    Importer("atif", "an ATIF trajectory", atif.read, _whole(atif.is_trajectory)),
+    Importer("opencode", "a session of OpenCode", opencode.read, _whole(opencode.is_export)),
+    Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
+    Importer("openai", "OpenAI messages", openai.read, openai.score),
+    Importer("jsonl", "JSON Lines of messages", own.read, _lines(lambda entry: entry.get("role") in ROLES)),
+    Importer("transcript", "a host's transcript", own.read, lambda _: 0),  # `_bare_kind` tells these two
+    Importer("older", "a file of the older module", own.read, lambda _: 0),
 )
 """In the order of preference where two are as sure."""
 
-_MARKS = {
-    "claude-code": {"uuid", "parentUuid", "sessionId", "leafUuid"},
-    "codex": {"payload"},
-    "gemini-cli": {"$set", "$rewindTo", "projectHash"},
-    "pi": {"parentId"},
-    "copilot-cli": {"data"},
-}
-"""By format, keys by which a line is its own, whatever its type."""
 _TALK = frozenset({"message", "content", "payload", "role", "data"})
 
 FORMATS = ("auto", *(importer.name for importer in IMPORTERS))
@@ -62,24 +84,22 @@ def recognise(source: Source) -> Importer:
         ImportRefusedError: none knows it.
     """
     sample = source.sample()
-    scores = [(importer.score(sample), importer) for importer in IMPORTERS]
-    best = max(score for score, _ in scores)
-    if not best:
+    found = max(IMPORTERS, key=lambda importer: importer.score(sample))
+    if not found.score(sample):
         known = ", ".join(importer.name for importer in IMPORTERS)
         why = source.strangeness() or "there is no message in it that is known"
         raise ImportRefusedError(f"{why}; formats are: {known}")
-    found = next(importer for score, importer in scores if score == best)
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
 
 
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
     """Give what refuses a line that another format's agent wrote: two sessions in one file are not merged."""
-    marks = _MARKS.get(importer.name)
 
     def check(number: int, entry: dict[str, Any]) -> None:
-        if marks is None or marks & entry.keys() or _TALK.isdisjoint(entry) or importer.score(Sample((entry,))):
+        sample = Sample((entry,))
+        if not importer.marks or importer.marks & entry.keys() or _TALK.isdisjoint(entry) or importer.score(sample):
             return
-        other = next((one.name for one in IMPORTERS if one.score(Sample((entry,)))), "")
+        other = next((one.name for one in IMPORTERS if one.score(sample)), "")
         if other:
             raise ImportRefusedError(
                 f"line {number:,} is of another format ({other}; the file begins as {importer.name}): a file holds one "
