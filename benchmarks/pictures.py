@@ -38,7 +38,7 @@ from amplifier_module_context_persistent.replay.policies import POLICIES as PLAY
 from amplifier_module_context_persistent.replay.policies import CachedCounter
 from amplifier_module_context_persistent.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.transcript.outline import outline
+from amplifier_module_context_persistent.transcript.stats import outline
 from benchmarks.chromium import BROWSER, WHY_NOT, Chromium, Page
 from benchmarks.peer_stores.found import from_json
 from benchmarks.peer_stores.picture import picture

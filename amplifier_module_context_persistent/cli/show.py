@@ -20,9 +20,9 @@ from ..messages.message import result_id_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..tokens.counter import open_counter
 from ..tokens.on_demand import named_counter
-from ..transcript.outline import TurnLine, outline
 from ..transcript.sessions import SessionFile
 from ..transcript.source import relatives_of, source_compactions
+from ..transcript.stats import TurnLine, outline
 from ..transcript.transcript import Placed, Transcript, Turn
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged

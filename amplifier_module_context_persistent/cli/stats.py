@@ -23,9 +23,20 @@ from ..tokens.counter import TokenCounter
 from ..tokens.on_demand import named_counter
 from ..tokens.prices import PRICES_AS_OF, PriceList
 from ..transcript.cost import Cost, cost_of, costs_by_turn
-from ..transcript.outline import Course, TurnLine, course_of, largest_turns, read_lines
 from ..transcript.sessions import SessionFile
-from ..transcript.stats import Statistics, ToolShare, UsageReports, Views, statistics_of, total_share
+from ..transcript.stats import (
+    Course,
+    Statistics,
+    ToolShare,
+    TurnLine,
+    UsageReports,
+    Views,
+    course_of,
+    largest_turns,
+    read_lines,
+    statistics_of,
+    total_share,
+)
 from ..transcript.totals import BY, Slow, Total, slowest_calls, total_of, totals
 from .list_ import scaled
 from .many_sessions import gathering, source_line, source_of

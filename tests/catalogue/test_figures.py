@@ -23,8 +23,7 @@ from amplifier_module_context_persistent.log.record import encode_control, encod
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.tokens.prices import PriceList
 from amplifier_module_context_persistent.transcript.cost import cost_of, costs_by_turn
-from amplifier_module_context_persistent.transcript.outline import course_of, largest_turns
-from amplifier_module_context_persistent.transcript.stats import statistics_of
+from amplifier_module_context_persistent.transcript.stats import course_of, largest_turns, statistics_of
 from tests.support.busy_logs import lines, message_body, steps
 from tests.support.logs import STAMP, sealed, write_file
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from amplifier_module_context_persistent.cli.show import show_outline
-from amplifier_module_context_persistent.transcript.outline import TurnLine
+from amplifier_module_context_persistent.transcript.stats import TurnLine
 
 LINES = [
     TurnLine(1, 1, 5, "2026-01-05T09:00:00Z", 4.0, "Fix it.", calls=1, tokens=1_200),

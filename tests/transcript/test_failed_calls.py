@@ -8,7 +8,7 @@ from typing import Any
 
 from amplifier_module_context_persistent.report.report import report
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.transcript.outline import outline
+from amplifier_module_context_persistent.transcript.stats import outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.counted_sessions import collect
 from tests.support.pages import read_page

@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.messages.normalize import tokens_of
 from amplifier_module_context_persistent.messages.outcome import ANSWERED, asking_calls, outcome_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.transcript.calls import duration_s, instant_of_message
-from amplifier_module_context_persistent.transcript.outline import TurnLine, outline
+from amplifier_module_context_persistent.transcript.stats import TurnLine, outline
 from amplifier_module_context_persistent.transcript.transcript import Transcript
 from tests.support.busy_logs import lines, steps
 from tests.support.counted_reads import CountedReads

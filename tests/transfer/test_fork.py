@@ -11,8 +11,7 @@ from amplifier_module_context_persistent import LogUnreadableError, PersistentCo
 from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.maintenance.verify import verify_log
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
-from amplifier_module_context_persistent.transcript.history_at import PlaceError
-from amplifier_module_context_persistent.transfer.fork import fork_session
+from amplifier_module_context_persistent.transfer.fork import PlaceError, fork_session
 from tests.support.checker import assert_valid, common_prefix, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ...log.record import ROLES
-from . import anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, own, pi
+from ..import_log import read_messages
+from . import anthropic, atif, claude_code, codex, copilot_cli, gemini_cli, openai, opencode, pi
 from .account import Account
 from .events import Event
 from .source import ImportRefusedError, Sample, Source
@@ -45,7 +46,7 @@ _CLAUDE_MARKS = frozenset({"uuid", "parentUuid", "sessionId", "leafUuid"})
 _GEMINI_MARKS = frozenset({"$set", "$rewindTo", "projectHash"})
 
 IMPORTERS = (
-    Importer("log", "a log", own.read, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
+    Importer("log", "a log", read_messages, _lines(lambda entry: "_record" in entry or "_crc" in entry)),
     Importer("claude-code", "a Claude Code session", claude_code.read, _lines(claude_code.is_entry), _CLAUDE_MARKS),
     Importer("codex", "a Codex rollout", codex.read, _lines(codex.is_entry), frozenset({"payload"})),
     Importer("gemini-cli", "a session of Gemini CLI", gemini_cli.read, gemini_cli.score, _GEMINI_MARKS),
@@ -61,9 +62,9 @@ IMPORTERS = (
     Importer("opencode", "a session of OpenCode", opencode.read, _whole(opencode.is_export)),
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
-    Importer("jsonl", "JSON Lines of messages", own.read, _lines(lambda entry: entry.get("role") in ROLES)),
-    Importer("transcript", "a host's transcript", own.read, lambda _: 0),  # `_bare_kind` tells these two
-    Importer("older", "a file of the older module", own.read, lambda _: 0),
+    Importer("jsonl", "JSON Lines of messages", read_messages, _lines(lambda entry: entry.get("role") in ROLES)),
+    Importer("transcript", "a host's transcript", read_messages, lambda _: 0),  # `_bare_kind` tells these two
+    Importer("older", "a file of the older module", read_messages, lambda _: 0),
 )
 """In the order of preference where two are as sure."""
 
