@@ -17,14 +17,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
 import click
-from amplifier_core.message_models import Message as ProviderMessage
 from rich.console import Console
 
 from ..log.location import STORAGE_VARIABLE, parse_location, split_location
+from ..transfer.request_body import in_order
+from ..view.readers import ANTHROPIC
 from .session import INTERRUPTED_TOOL
 
 TIMEOUT_S = 20.0  # of one child process
@@ -76,8 +78,10 @@ class PlayedDemo:
         ]
         if len(ignored) != 1:
             found.append("the host's set_messages was not ignored")
-        for told in (*self.of("view", resumed=False), *self.of("view", resumed=True)):
-            found.extend(f"a view is invalid: {fault}" for fault in view_faults(told["messages"]))
+        views = [told["messages"] for resumed in (False, True) for told in self.of("view", resumed=resumed)]
+        found += [
+            "a provider would refuse a view: results do not follow their calls" for _ in filterfalse(is_valid, views)
+        ]
         return found
 
 
@@ -128,28 +132,9 @@ def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
     return [record for line in lines if "_record" not in (record := json.loads(line))]
 
 
-def view_faults(view: Sequence[Message]) -> list[str]:
-    """Say what a provider would refuse in a view, a sentence each."""
-    found: list[str] = []
-    waiting: list[str] = []
-    for position, message in enumerate(view):
-        try:
-            ProviderMessage(**message)
-        except (TypeError, ValueError):
-            found.append(f"message {position} does not build")
-        if message.get("role") == "tool":
-            if not waiting or waiting.pop(0) != message.get("tool_call_id"):
-                found.append(f"message {position} answers no call before it, or out of order")
-            continue
-        if waiting:
-            found.append(f"message {position} comes before the results of {', '.join(waiting)}")
-        waiting = [call["id"] for call in message.get("tool_calls") or ()]
-    if waiting:
-        found.append(f"the calls {', '.join(waiting)} have no results")
-    spoken = [message.get("role") for message in view if message.get("role") != "system"]
-    if spoken[:1] != ["user"]:
-        found.append("the first message after the system text is not a user's")
-    return found
+def is_valid(view: Sequence[Message]) -> bool:
+    """Whether a provider would take a view: nothing of it has to be put in order, added or left out first."""
+    return in_order(view, ANTHROPIC) == list(view)
 
 
 # -- the processes -----------------------------------------------------------------------------------------------------
@@ -327,7 +312,7 @@ def _show(console: Console, played: PlayedDemo, kept: str | None) -> None:
     view = played.messages("view")
     _head(console, "4. The view that the model gets next")
     _list(console, view)
-    console.print(f"   {'Invalid!' if view_faults(view) else 'Valid: every call has its result right after it.'}")
+    console.print(f"   {'Valid: every call has its result right after it.' if is_valid(view) else 'Invalid!'}")
 
     _head(console, "5. How the turn went on")
     _list(console, played.acknowledged(resumed=True), first=len(recovered) + 1)
