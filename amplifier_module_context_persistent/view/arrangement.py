@@ -7,18 +7,16 @@ in any process (I4), and a view between two plans is the one before it with what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.metadata import COMPACTION_SOURCE
 from ..messages.text import well_formed
 from .entry import INSTRUCTING, Entry
-from .native_item import NativeItem
-from .plan import Gap, Plan
+from .plan import NO_PLAN, Plan
 from .readers import NOBODY, Reader
 from .rules import Group, needs_user_before, newest_group, tool_groups, unique_call_ids
 from .wire import NOTHING_ODD, TAKES_ALL, WireRules
@@ -44,23 +42,29 @@ class Item(NamedTuple):
     tokens: int = 0
     wire: tuple[WireRules, int] | None = None
     """What its reader takes and how many cache marks it keeps, where it is shown otherwise for that."""
+    as_stored: bool = False
+    """Whether it is handed out as it was stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    """The beginning of an arrangement that nothing appended can change but a late result of one of `open_calls`."""
+class Presentation:
+    """How the messages of a view are shown: the plan that it follows, and who reads it."""
 
-    entries: list[Entry]
-    how: Presentation
-    items: list[Item]
-    as_stored: list[bool]
-    tokens: int
-    call_ids: frozenset[str]
-    open_calls: frozenset[str]
-    previous: Entry | None
-    answered: bool
-    marks: int
-    """Its cache marks."""
+    plan: Plan = NO_PLAN
+    cut_tokens: Mapping[str, int] = field(default_factory=dict)
+    """By message id, what the messages come to that the plan cuts, with their thinking."""
+    reader: Reader = NOBODY
+    """Who gets the view; what others made for themselves alone is left out."""
+    wire: WireRules = TAKES_ALL
+    """What the reader takes."""
+
+    def is_that_of(self, other: Presentation) -> bool:
+        """Whether both follow the very same plan, for the same reader."""
+        same = self.plan is other.plan and self.cut_tokens is other.cut_tokens
+        return same and self.reader == other.reader and self.wire == other.wire
+
+
+_AS_STORED = Presentation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,8 @@ class Arrangement:
 
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
-    as_stored: list[bool] = field(default_factory=list, compare=False, repr=False)
-    """By item, whether it is handed out as it was stored."""
-    settled: _Settled | None = field(default=None, compare=False, repr=False)
+    settled: _Arranger | None = field(default=None, compare=False, repr=False)
+    """What arranged its beginning that nothing appended can change but a late result of an open call."""
     texts: Mapping[str, Item] = field(default_factory=dict, compare=False, repr=False)
     """By text, the user's messages that are inserted."""
 
@@ -81,61 +84,13 @@ class Arrangement:
         return self.settled is not None and self.settled.items is self.items
 
     def is_answered_by(self, later: Sequence[Entry]) -> bool:
-        """Whether one of later entries is the result for which a stand-in was put in."""
-        return self.settled is not None and _answer(self.settled.open_calls, later)
+        """Whether one of later entries may be the result for which a stand-in was put in."""
+        return self.settled is not None and self.settled.is_answered_by(later)
 
     def end(self) -> Arrangement:
         """What is known of it to arrange what comes next, without its own items: give it to `arrange` as `after`."""
-        settled = replace(self.settled, entries=[], items=[], as_stored=[], tokens=0) if self.settled else None
+        settled = replace(self.settled, entries=[], items=[], tokens=0) if self.settled else None
         return Arrangement(settled=settled, texts=self.texts)
-
-    def part(self, start: int, stop: int) -> Arrangement:
-        """The items from one position to before another, to be rendered by themselves."""
-        return Arrangement(self.items[start:stop], self.tokens, self.as_stored[start:stop])
-
-
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """How the messages of a view are shown: what a plan says of it, and who reads it."""
-
-    cuts: Mapping[str, Cut] = field(default_factory=dict)
-    """By message id, how messages are shortened."""
-    cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By message id, what they come to then, with their thinking."""
-    silent: AbstractSet[str] = frozenset()
-    """The ids of messages whose thinking is left out."""
-    notice: str = ""
-    """A text to insert as a user's message."""
-    notice_before: str = ""
-    """The id of the message that it is put before; else it comes first."""
-    gaps: Sequence[Gap] = ()
-    """Where messages are left out; the notice takes the place of the marker before the same message."""
-    reader: Reader = NOBODY
-    """Who gets the view; what others made for themselves alone is left out."""
-    wire: WireRules = TAKES_ALL
-    """What the reader takes."""
-    native: NativeItem | None = None
-    """What stands in place of the older part, as the provider compacted it."""
-
-    @classmethod
-    def of(cls, plan: Plan | None, cut_tokens: Mapping[str, int], reader: Reader, wire: WireRules) -> Presentation:
-        """How the views after a plan are shown, or those without one."""
-        if plan is None:
-            return cls(_NO_CUTS, _NO_TOKENS, reader=reader, wire=wire)
-        gaps = plan.gaps or ()
-        notice, before = plan.notice, plan.notice_before
-        return cls(plan.cuts, cut_tokens, plan.silent, notice, before, gaps, reader, wire, plan.native)
-
-    def is_that_of(self, other: Presentation) -> bool:
-        """Whether both are made of the very same objects."""
-        names = ("cuts", "cut_tokens", "silent", "notice", "notice_before", "gaps", "native")
-        same = self.reader == other.reader and self.wire == other.wire
-        return same and all(getattr(self, name) is getattr(other, name) for name in names)
-
-
-_NO_CUTS: Mapping[str, Cut] = {}
-_NO_TOKENS: Mapping[str, int] = {}
-_AS_STORED = Presentation()
 
 
 def arrange(
@@ -154,81 +109,111 @@ def arrange(
             arranged, and what it inserted is not counted again. The same comes out.
     """
     entries, after = list(entries), after or Arrangement()
-    settled = after.settled if after.settled and _goes_on(after.settled, entries, how) else None
-    return _Arranger(count, how, settled, after.texts).arrange(entries)
+    if (begun := after.settled) is not None and begun.goes_on_in(entries, how):
+        return begun.copy(after.texts).arrange(entries[len(begun.entries) :], begun)
+    return _Arranger(count, how, known_texts=after.texts).arrange(entries, None)
 
 
+@dataclass(slots=True)
 class _Arranger:
-    """Makes one arrangement: from nothing, or from the settled beginning of one that was made before."""
+    """Arranges entries, tool group by tool group. It is used once; what goes on after it goes on with a copy."""
 
-    def __init__(self, count: Count, how: Presentation, settled: _Settled | None, texts: Mapping[str, Item]) -> None:
-        self._count, self._how, self._settled = count, how, settled
-        self._items: list[Item] = list(settled.items) if settled else []
-        self._as_stored: list[bool] = list(settled.as_stored) if settled else []
-        self._call_ids = set(settled.call_ids) if settled else set()
-        self._previous = settled.previous if settled else None
-        self._answered = settled.answered if settled else False
-        self._open_calls = set(settled.open_calls) if settled else set()
-        self._wire, self._marks = how.wire, settled.marks if settled else 0
-        self._known_texts = texts
-        self._texts = dict(texts) if settled else {}
+    count: Count
+    how: Presentation
+    entries: list[Entry] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    tokens: int = 0
+    call_ids: set[str] = field(default_factory=set)
+    open_calls: set[str] = field(default_factory=set)
+    """The ids of calls with stand-ins in place of their results."""
+    previous: Entry | None = None
+    """The last message that is no system text,"""
+    answered: bool = False
+    """and whether results or a user's word follow it."""
+    marks: int = 0
+    """The cache marks so far."""
+    known_texts: Mapping[str, Item] = field(default_factory=dict)
+    """What was inserted by an arrangement before,"""
+    texts: dict[str, Item] = field(default_factory=dict)
+    """and by this one."""
 
-    def arrange(self, entries: list[Entry]) -> Arrangement:
-        """Arrange the tool groups of entries; those of the settled beginning are arranged already."""
-        settled, how, begun = self._settled, self._how, len(self._items)
-        groups = tool_groups(entries[len(settled.entries) :] if settled else entries)
-        renamed = unique_call_ids(groups, self._call_ids, self._wire)
-        notice = _notice_position(groups, how.notice_before) if how.notice and settled is None else -1
-        native = _first_talk(groups) if how.native is not None and settled is None else -1
-        markers = {gap.before: gap.text for gap in how.gaps if not gap.after and gap.text} if settled is None else {}
+    def copy(self, texts: Mapping[str, Item]) -> _Arranger:
+        """One that goes on where this one ended."""
+        changing: dict[str, Any] = {name: getattr(self, name).copy() for name in ("items", "call_ids", "open_calls")}
+        return replace(self, **changing, texts=dict(texts))
+
+    def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
+        """Whether entries begin with those arranged here, are shown in the same way, and answer no call among them."""
+        known = len(self.entries)
+        alike = self.how.is_that_of(how) and entries[:known] == self.entries
+        return alike and not self.is_answered_by(entries[known:])
+
+    def is_answered_by(self, later: Sequence[Entry]) -> bool:
+        """Whether later entries may answer an open call: one that answers none of their own."""
+        answers = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
+        return any(entry.result_of in self.open_calls and entry.ordinal not in answers for entry in later)
+
+    def arrange(self, entries: list[Entry], settled: _Arranger | None) -> Arrangement:
+        """Arrange what comes next.
+
+        Args:
+            entries: what comes next.
+            settled: what arranged all before; None at the beginning. It stays so where what comes next is not settled.
+        """
+        groups, begun = tool_groups(entries), len(self.items)
+        native, inserted, stays = self._places(groups) if settled is None else (-1, {}, True)
+        renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
         for position, group in enumerate(groups):
             head = group.head
-            if position == native and how.native is not None:
-                self._append(Item(inserted=how.native.message, tokens=how.native.tokens))
-                self._previous, self._answered = head, True  # no word is put between an item and what follows it
-            elif position == notice:
-                self._insert_text(how.notice)
-            elif head.id in markers:
-                self._insert_text(markers[head.id])
+            if position == native and (item := self.how.plan.native) is not None:
+                self.items.append(Item(inserted=item.message, tokens=item.tokens))
+                self.previous, self.answered = head, True  # no word is put between an item and what follows it
+            elif position in inserted:
+                self._insert_text(inserted[position])
             elif line := self._line_before(head):
-                self._insert_line(line)
-                self._answered = True  # a user's word follows the answer, whatever comes next
-            elif head.role != "user" and needs_user_before(self._previous, head, answered=self._answered):
+                self.items.append(self._line(line))
+                self.answered = True  # a user's word follows the answer, whatever comes next
+            elif head.role != "user" and needs_user_before(self.previous, head, answered=self.answered):
                 self._insert_text(CONTINUED)
             if head.calls:
                 self._add_calls(group, renamed)
             else:
                 self._store(head, 0, (), None)
                 if head.late or head.role not in INSTRUCTING:
-                    self._previous, self._answered = head, False
-        new, items = self._items[begun:], self._items
-        tokens = sum(map(attrgetter("tokens"), new), settled.tokens if settled else 0)
-        before = how.notice_before
-        placed = settled or not how.notice or (before and any(entry.id == before for entry in entries))
-        placed = placed and native < len(groups)
-        if placed and not (groups and groups[newest_group(groups)].unanswered):
-            settled = _Settled(
-                settled.entries + entries[len(settled.entries) :] if settled else entries,
-                how,
-                items,
-                self._as_stored,
-                tokens,
-                call_ids=frozenset(self._call_ids),
-                open_calls=frozenset(self._open_calls),
-                previous=self._previous,
-                answered=self._answered,
-                marks=self._marks,
-            )
-        if not how.wire.answer_last and self._ends_with_answer:
-            self._items, self._as_stored = list(items), list(self._as_stored)
-            self._insert_line(CONTINUED)
-            return Arrangement(self._items, tokens + self._items[-1].tokens, self._as_stored, settled, self._texts)
-        return Arrangement(items, tokens, self._as_stored, settled, self._texts)
+                    self.previous, self.answered = head, False
+        self.tokens += sum(map(attrgetter("tokens"), self.items[begun:]))
+        self.entries = self.entries + entries
+        if stays and not (groups and groups[newest_group(groups)].unanswered):
+            settled = self
+        if not self.how.wire.answer_last and self._ends_with_answer:
+            last = self._line(CONTINUED)
+            return Arrangement([*self.items, last], self.tokens + last.tokens, settled, self.texts)
+        return Arrangement(self.items, self.tokens, settled, self.texts)
+
+    def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str], bool]:
+        """Before which groups a plan inserts a provider's item, and texts; and whether nothing appended changes that.
+
+        The notice comes before its message, in place of a marker there, or before the first that is no system text.
+        """
+        plan, native = self.how.plan, -1
+        markers = {gap.before: gap.text for gap in plan.gaps or () if not gap.after and gap.text}
+        placed = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
+        stays = True
+        if plan.notice:
+            heads = (at for at, group in enumerate(groups) if not group.head.instructs)
+            named = (at for at, group in enumerate(groups) if any(e.id == plan.notice_before for e in group.entries()))
+            at = next(named, None) if plan.notice_before else None
+            stays = at is not None
+            placed[next(heads, len(groups)) if at is None else at] = plan.notice
+        if plan.native is not None:  # also before system text that does not stay so on the wire
+            talk = (at for at, group in enumerate(groups) if group.head.late or not group.head.instructs)
+            native = next(talk, len(groups))
+        return native, placed, stays and native < len(groups)
 
     @property
     def _ends_with_answer(self) -> bool:
         """Whether what was arranged ends with an answer, but for system text, which providers move away."""
-        return self._previous is not None and self._previous.role == "assistant" and not self._answered
+        return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
         """The line that a view ended with before a message was appended to it, or had to; empty where it had none.
@@ -238,12 +223,13 @@ class _Arranger:
         """
         if not self._ends_with_answer:
             return ""
-        had_to = self._wire.strict and not self._wire.answer_last and head.role == "assistant"
+        wire = self.how.wire
+        had_to = wire.strict and not wire.answer_last and head.role == "assistant"
         return head.line_before or (CONTINUED if had_to else "")
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
-        head, count = group.head, self._count
+        head, count = group.head, self.count
         ids = [call.id for call in head.calls]
         changed: tuple[str, ...] = ()
         more = 0
@@ -256,46 +242,40 @@ class _Arranger:
         self._store(head, more, changed, None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             if result is None:
-                self._append(self._inserted(stand_in(call_id, self._wire.name(call.name))))
-                self._open_calls.add(call.id)
+                self.items.append(self._inserted(stand_in(call_id, self.how.wire.name(call.name))))
+                self.open_calls.add(call.id)
             else:
+                self.open_calls.discard(call.id)  # a result answers the last call of its id
                 named = result.named and call_id == call.id
-                name = self._wire.name(call.name)
+                name = self.how.wire.name(call.name)
                 more = 0 if named else _longer(count, call, call_id, name="" if result.named else name)
                 self._store(result, more, (), (call_id, name))
-        self._previous, self._answered = head, True
+        self.previous, self.answered = head, True
 
     def _insert_text(self, text: str) -> None:
         """Insert a user's message; many markers of gaps are the same text, which is made and counted once."""
-        item = self._texts.get(text)
-        if item is None:
+        if (item := self.texts.get(text) or self.known_texts.get(text)) is None:
             shown = well_formed(text)  # a plan may quote what cannot be sent
-            item = self._known_texts.get(text) or self._inserted(
-                inserted_message("user", shown), for_wire=shown is not text
-            )
-            self._texts[text] = item
-        self._append(item)
+            item = self._inserted(inserted_message("user", shown), for_wire=shown is not text)
+        self.texts[text] = item
+        self.items.append(item)
 
-    def _insert_line(self, text: str) -> None:
-        """Insert the line that stands after an answer."""
-        self._append(self._inserted(inserted_message("user", text), for_wire=True))
+    def _line(self, text: str) -> Item:
+        """The line that stands after an answer."""
+        return self._inserted(inserted_message("user", text), for_wire=True)
 
     def _inserted(self, message: Message, *, for_wire: bool = False) -> Item:
-        return Item(inserted=message, tokens=self._count(message), wire=(self._wire, 0) if for_wire else None)
-
-    def _append(self, item: Item) -> None:
-        self._items.append(item)
-        self._as_stored.append(False)
+        return Item(inserted=message, tokens=self.count(message), wire=(self.how.wire, 0) if for_wire else None)
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
         """Add a stored message, whose call ids or name come to `more` tokens than its own."""
         cut: Cut | None = None
         tokens, silent, bare, as_stored = entry.tokens, False, "", entry.as_stored and not call_ids
-        how = self._how
-        if entry.bond is not None or entry.id in how.cuts or entry.id in how.silent:
-            cut, silent, reader = how.cuts.get(entry.id), entry.id in how.silent, how.reader
+        plan, reader = self.how.plan, self.how.reader
+        if entry.bond is not None or entry.id in plan.cuts or entry.id in plan.silent:
+            cut, silent = plan.cuts.get(entry.id), entry.id in plan.silent
             if cut is not None:
-                tokens, as_stored = how.cut_tokens.get(entry.id, tokens), False
+                tokens, as_stored = self.how.cut_tokens.get(entry.id, tokens), False
             if entry.bond is not None and reader.refuses(entry.bond):
                 bare = "text" if reader.takes_plain_thinking else "all"
             if silent or bare:
@@ -305,18 +285,18 @@ class _Arranger:
         if result is not None and not (entry.named and result[0] == entry.result_of):
             as_stored = False
         wire = self._shown_for(entry, cut) if entry.odd is not None or cut is not None else None
-        self._items.append(tuple.__new__(Item, (entry, cut, silent, bare, call_ids, result, None, tokens + more, wire)))
-        self._as_stored.append(as_stored and wire is None)
+        shown = entry, cut, silent, bare, call_ids, result, None, tokens + more, wire, as_stored and wire is None
+        self.items.append(tuple.__new__(Item, shown))
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
         """What a reader takes of a message that has something odd; None where it takes all of it."""
         odd = entry.odd or NOTHING_ODD
-        marks = max(0, self._wire.cache_marks - self._marks)
-        self._marks += odd.marks
+        marks = max(0, self.how.wire.cache_marks - self.marks)
+        self.marks += odd.marks
         put_in = "" if cut is None else cut.instead + cut.then
         if odd.text or odd.marks > marks or well_formed(put_in) is not put_in:
-            return self._wire, marks
-        return (self._wire, marks) if any(self._wire.name(name) != name for name in odd.names) else None
+            return self.how.wire, marks
+        return (self.how.wire, marks) if any(self.how.wire.name(name) != name for name in odd.names) else None
 
 
 def last_line(items: Sequence[Item]) -> str:
@@ -327,44 +307,11 @@ def last_line(items: Sequence[Item]) -> str:
     return str(last.inserted["content"])
 
 
-def _goes_on(settled: _Settled, entries: list[Entry], how: Presentation) -> bool:
-    """Whether entries begin with those that were settled, are shown in the same way, and answer no call among them."""
-    known = len(settled.entries)
-    if not settled.how.is_that_of(how) or entries[:known] != settled.entries:
-        return False
-    return not _answer(settled.open_calls, entries[known:])
-
-
-def _answer(open_calls: AbstractSet[str], later: Iterable[Entry]) -> bool:
-    """Whether later entries answer an open call: a result answers the last call of its id that is not closed."""
-    asked: set[str] = set()
-    for entry in later if open_calls else ():
-        if entry.result_of is not None:
-            if entry.result_of in open_calls and entry.result_of not in asked:
-                return True
-        elif not entry.blank:
-            asked.update(call.id for call in entry.calls if call.id not in entry.closed)
-    return False
-
-
 def _longer(count: Count, call: Call, call_id: str, *, name: str = "") -> int:
     """What another id of a call, and a name beside it, add to the tokens of a message."""
     if call_id == call.id and not name:
         return 0
     return count({"tool_call_id": call_id, "name": name}) - count({"tool_call_id": call.id})
-
-
-def _notice_position(groups: Sequence[Group], before: str) -> int:
-    """The group that a notice is put before: the named one, else the first that is no system text."""
-    named = next((at for at, group in enumerate(groups) if any(e.id == before for e in group.entries())), None)
-    if named is not None and before:
-        return named
-    return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
-
-
-def _first_talk(groups: Sequence[Group]) -> int:
-    """The first group that is no system text, nor stays so on the wire."""
-    return next((at for at, group in enumerate(groups) if group.head.late or not group.head.instructs), len(groups))
 
 
 INTERRUPTED = "[interrupted: this call has no result]"

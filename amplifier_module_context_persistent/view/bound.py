@@ -104,7 +104,6 @@ class BoundViews:
         self._reader = Reader()
         self._hashes: list[_Hashes] = []
         self._items: list[Item] = []
-        self._as_stored: list[bool] = []
         self._chain: list[Chains] = []
         """Before each item, and after the last one."""
         self._native: NativeItem | None = None
@@ -184,30 +183,29 @@ class BoundViews:
         if not self._bared:
             return arrangement
         less = sum(_reasoning_tokens(items[at]) for at in self._bared)
-        return Arrangement(list(self._items), arrangement.tokens - less, list(self._as_stored))
+        return Arrangement(list(self._items), arrangement.tokens - less)
 
     def _decide(self, arrangement: Arrangement, start: int, running: Chains) -> None:
         """Go through the items from a position on; what stands before it was decided."""
-        del self._items[start:], self._as_stored[start:], self._chain[start + 1 :]
+        del self._items[start:], self._chain[start + 1 :]
         self._chain[:1] = [running]
         while self._bared and self._bared[-1] >= start:
             self._bared.pop()
         running = self._chain[start]
         for at in range(start, len(arrangement.items)):
-            item, known, as_stored = arrangement.items[at], self._hashes[at], arrangement.as_stored[at]
+            item, known = arrangement.items[at], self._hashes[at]
             digest = known.shown
             if known.bare is not known.shown and not (
                 (known.as_given or not self._reader.checks_prefix)
                 and keeps_reasoning(item, self._prefix_of(at), self._reader, is_running=at >= self._turn)
             ):
-                item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item))
-                digest, as_stored = known.bare, False
+                item = item._replace(bare="all", tokens=item.tokens - _reasoning_tokens(item), as_stored=False)
+                digest = known.bare
                 self._bared.append(at)
             running = tuple(_next(chain, digest) for chain in running)
             if self._native is not None and item.inserted is self._native.message:
                 running += self._stands_for(self._native)
             self._items.append(item)
-            self._as_stored.append(as_stored)
             self._chain.append(running)
 
     def _stands_for(self, native: NativeItem) -> Chains:

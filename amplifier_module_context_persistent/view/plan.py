@@ -192,6 +192,10 @@ class Plan:
             raise ValueError(f"not a plan: {error!r}") from error
 
 
+NO_PLAN = Plan(id="", upto="", keep=())
+"""Leaves out nothing."""
+
+
 def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
     """The kept messages in some runs of them; a run of others silences nobody."""
     positions = {message_id: position for position, message_id in enumerate(keep)} if runs else {}

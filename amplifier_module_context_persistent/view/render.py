@@ -44,8 +44,8 @@ def render(
     """
     messages = iter(fetch([item.entry for item in arrangement.items if item.entry is not None]))
     view = copy.deepcopy(list(head))
-    for item, as_stored in zip(arrangement.items, arrangement.as_stored, strict=True):
-        if as_stored:
+    for item in arrangement.items:
+        if item.as_stored:
             view.append(next(messages))
         elif item.entry is None:
             view.append(_copied(item.inserted or {}))

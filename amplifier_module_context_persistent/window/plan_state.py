@@ -24,7 +24,7 @@ from ..messages.elide import WHOLE, Cut
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Count
 from ..view.entry import Entry, end_chains, gives_way, media_left_out, with_closed, without_some_media
-from ..view.plan import Plan, is_plan_for, kept_ordinals, live_positions
+from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals, live_positions
 from ..view.render import shorten
 from ..view.rules import Group, last_human, late_results, tool_groups
 from .cold_start import ClassifyAll, group_around, near_and_older
@@ -75,7 +75,7 @@ class PlanState:
             {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held},
         )
         if plan is None and opened:
-            plan = Plan(id="", upto="", keep=())
+            plan = NO_PLAN
         if plan is not None:
             cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
             marked = [entry for key, entry in held.items() if key in plan.cuts and plan.cuts[key].then]
@@ -356,7 +356,7 @@ class KeptEntries:
             return None  # a long history that was not read yet needs a plan of its own first
         going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
         lighter = without_some_media(state.entries, going, count)
-        before = replace(state, entries=lighter, plan=state.plan or Plan(id="", upto="", keep=()))
+        before = replace(state, entries=lighter, plan=state.plan or NO_PLAN)
         plan = before.as_plan(plan_id, self.last(log))
         if not going or plan is None:
             return None

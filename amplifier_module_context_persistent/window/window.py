@@ -28,7 +28,7 @@ from ..tokens.counter import TokenCounter
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound import BoundViews
 from ..view.entry import Entry, end_chains
-from ..view.plan import Plan, plan_record
+from ..view.plan import NO_PLAN, Plan, plan_record
 from ..view.readers import NOBODY, Reader, family_of
 from ..view.receipts import ViewHashes
 from ..view.render import render
@@ -390,7 +390,7 @@ class Window:
         tokens, plan = made.plan.tokens_after, self.plan
         if plan is None or not self._is_small(request, tokens - request.fixed_tokens):
             return None
-        known = Plan(id="", upto="", keep=(), changed=plan.changed, read=plan.read, in_vain=plan.in_vain)
+        known = replace(NO_PLAN, changed=plan.changed, read=plan.read, in_vain=plan.in_vain)
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
         state = self._kept.with_whole(log, request.retained | log.index.pins, replace(state, plan=known))
         try:
@@ -479,13 +479,13 @@ class Window:
         if self._for_reader:
             entries = without_late(self._kept.state, entries, request.retained)
             reader, wire = Reader.of(request.provider_name, request.model), self._wire(log, request)
-        how = Presentation.of(self.plan, self._kept.state.cut_tokens, reader, wire)
+        how = Presentation(self.plan or NO_PLAN, self._kept.state.cut_tokens, reader, wire)
         arranged = self._arranged = arrange(entries, self._source.count, how, after=self._arranged)
         if not self._for_reader:
             return arranged
 
         def rendered(start: int) -> list[Message]:
-            part = arranged.part(start, len(arranged.items))
+            part = Arrangement(arranged.items[start:])
             return render(part, lambda some: self._source.fetch(log, some), boundary=self._config.truncate_boundary)
 
         native = self.plan.native if self.plan is not None else None

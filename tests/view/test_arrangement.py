@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from amplifier_module_context_persistent.view.arrangement import (
     arrange,
 )
 from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid
@@ -37,7 +39,9 @@ def result(call_id: str, text: Any = "ok", **more: Any) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": text, **more}
 
 
-def view_of(messages: Sequence[Message], **how: Any) -> tuple[list[Message], Arrangement]:
+def view_of(
+    messages: Sequence[Message], cut_tokens: Mapping[str, int] = MappingProxyType({}), **planned: Any
+) -> tuple[list[Message], Arrangement]:
     """Arrange and render messages that get the ids `m0`, `m1`, …."""
     known = [{**m, "metadata": {**(m.get("metadata") or {}), "message_id": f"m{i}"}} for i, m in enumerate(messages)]
     entries = [classify(key, message, count) for key, message in enumerate(known)]
@@ -45,7 +49,7 @@ def view_of(messages: Sequence[Message], **how: Any) -> tuple[list[Message], Arr
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (copy.deepcopy(known[entry.ordinal]) for entry in wanted)
 
-    arrangement = arrange(entries, count, Presentation(**how))
+    arrangement = arrange(entries, count, Presentation(replace(NO_PLAN, **planned), cut_tokens))
     return render(arrangement, fetch), arrangement
 
 
@@ -163,7 +167,7 @@ def test_a_head_is_copied() -> None:
 
 def test_an_arrangement_can_be_rendered_again() -> None:
     """What a caller does to an inserted message does not reach the next view."""
-    arrangement = arrange([], count, Presentation(notice="NOTE"))
+    arrangement = arrange([], count, Presentation(replace(NO_PLAN, notice="NOTE")))
     assert arrangement.items == []
     entries = [classify(0, says("", "x"), count)]
     arrangement = arrange(entries, count)
@@ -226,8 +230,8 @@ def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Mess
     """Whatever was arranged before, in whatever steps, what comes out is what all entries give afresh."""
     known_as = [{**m, "metadata": {"message_id": f"m{i}"}} for i, m in enumerate(messages)]
     entries = [classify(key, message, count) for key, message in enumerate(known_as)]
-    noted = Presentation(notice="NOTE", notice_before="m3", cuts={"m1": Cut(1, 1)}, silent={"m2"})
-    other = Presentation(notice="other")
+    plan = replace(NO_PLAN, notice="NOTE", notice_before="m3", cuts={"m1": Cut(1, 1)}, silent=frozenset({"m2"}))
+    noted, other = Presentation(plan), Presentation(replace(NO_PLAN, notice="other"))
     for how in (Presentation(), noted):
         known: Arrangement | None = None
         for end in (min(first, second), max(first, second), len(entries)):
@@ -298,7 +302,8 @@ def test_an_inserted_text_is_counted_once() -> None:
         return count(message)
 
     entries = [classify(key, message, count) for key, message in enumerate([user("go"), says("so")])]
-    first = arrange(entries, counting, Presentation(notice="NOTE", notice_before="m1"))
-    again = arrange(entries, counting, Presentation(notice="NOTE", notice_before="m1", silent={"m1"}), after=first)
+    plan = replace(NO_PLAN, notice="NOTE", notice_before="m1")
+    first = arrange(entries, counting, Presentation(plan))
+    again = arrange(entries, counting, Presentation(replace(plan, silent=frozenset({"m1"}))), after=first)
     assert counted == ["NOTE"]
     assert again == first

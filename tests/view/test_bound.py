@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
+from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
 from amplifier_module_context_persistent.view.bound import BoundViews, sent_hash, tools_hash
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.readers import Reader
@@ -46,7 +46,7 @@ def bind(views: BoundViews, messages: list[Message], reader: Reader = NOBODY, **
     arranged = arrange(entries, count, Presentation(reader=reader))
 
     def rendered(start: int) -> list[Message]:
-        return render(arranged.part(start, len(arranged.items)), fetch)
+        return render(Arrangement(arranged.items[start:]), fetch)
 
     bound = views.bind(arranged, rendered, of=None, reader=reader, **{"tools": "", "head": (), **more})
     assert bound.tokens == sum(item.tokens for item in bound.items)

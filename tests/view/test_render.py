@@ -1,11 +1,13 @@
 """Writing a view's messages: stored ones as they are, and what a view changes of them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
+from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
 
 Message = dict[str, Any]
@@ -21,7 +23,7 @@ def rendered(messages: list[Message], *, head: Sequence[Message] = (), **how: An
     def fetch(wanted: Sequence[Entry]) -> Iterator[Message]:
         return (dict(messages[entry.ordinal]) for entry in wanted)
 
-    return render(arrange(entries, count, Presentation(**how)), fetch, head=head)
+    return render(arrange(entries, count, Presentation(replace(NO_PLAN, **how))), fetch, head=head)
 
 
 def called(call_id: str) -> list[Message]:
