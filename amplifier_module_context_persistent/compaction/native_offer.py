@@ -16,8 +16,7 @@ from ..config import NATIVE, Config
 from ..messages.message import Message
 from ..view.arrangement import INTERRUPTED, Arrangement, Item
 from ..view.entry import INSTRUCTING, Entry
-from ..view.native_item import NativeItem, counts_in
-from ..view.plan import Plan
+from ..view.plan import NativeItem, Plan, counts_in
 from ..view.rules import last_human, tool_groups
 
 

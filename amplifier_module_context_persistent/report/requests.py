@@ -23,7 +23,7 @@ from ..replay.visibility import ELIDED, KEPT, Marker, Marks, PastPositions, lost
 from ..transcript.cost import NOTHING, RequestBill
 from ..transcript.transcript import Progress, Transcript
 from ..transcript.view_rebuild import Noted, Rebuilder, Rebuilt
-from ..view.native_item import counts_in
+from ..view.plan import counts_in
 from .body import Bodies
 from .history import History, time_ms
 

@@ -24,7 +24,7 @@ from ..messages.normalize import why_refused
 from ..messages.offload import may_offload
 from ..search.recall_page import Question, RecallPage
 from ..tokens.meter import Recorder
-from ..window.gc_pause import collector_paused
+from ..window.message_source import collector_paused
 from ..window.retention import checked_bodies
 from .choose_log import ChosenLog, choose_log
 from .host import Host

@@ -19,7 +19,7 @@ from .. import clock
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..paths import LOG_NAME
-from ..window.gc_pause import collector_paused
+from ..window.message_source import collector_paused
 from .drafts import Drafts
 from .host_files import TRANSCRIPT_NAME
 from .import_log import import_log

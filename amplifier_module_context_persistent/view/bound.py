@@ -25,7 +25,7 @@ import orjson
 from ..messages.message import Message
 from .arrangement import Arrangement, Item
 from .entry import INSTRUCTING
-from .native_item import NativeItem
+from .plan import NativeItem
 from .readers import Reader, reasons_first, sent_metadata, without_bonds
 from .receipts import canonical
 from .render import common_length

@@ -34,8 +34,7 @@ from ..view.receipts import ViewHashes
 from ..view.render import render
 from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
-from .gc_pause import collector_paused
-from .message_source import Extras, MessageSource
+from .message_source import Extras, MessageSource, collector_paused
 from .native import cut_now, hides_in_item, offer, refused_item, show_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
 from .request import ViewRequest, ViewResult

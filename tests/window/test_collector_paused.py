@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from amplifier_module_context_persistent.window.gc_pause import collector_paused
+from amplifier_module_context_persistent.window.message_source import collector_paused
 
 
 @pytest.fixture(autouse=True)
