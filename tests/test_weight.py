@@ -8,8 +8,8 @@ import pytest
 from tests.support.places import ROOT
 
 PACKAGE = "amplifier_module_context_persistent"
-MOST_STATEMENTS = {PACKAGE: 22_866, "tests": 30_038}
-MOST_FILES = {PACKAGE: 267, "tests": 425}
+MOST_STATEMENTS = {PACKAGE: 22_831, "tests": 30_039}
+MOST_FILES = {PACKAGE: 265, "tests": 425}
 
 
 def statements_in(source: Path) -> int:

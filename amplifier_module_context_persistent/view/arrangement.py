@@ -58,11 +58,6 @@ class Presentation:
     wire: WireRules = TAKES_ALL
     """What the reader takes."""
 
-    def is_that_of(self, other: Presentation) -> bool:
-        """Whether both follow the very same plan, for the same reader."""
-        same = self.plan is other.plan and self.cut_tokens is other.cut_tokens
-        return same and self.reader == other.reader and self.wire == other.wire
-
 
 _AS_STORED = Presentation()
 
@@ -145,7 +140,7 @@ class _Arranger:
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
         """Whether entries begin with those arranged here, are shown in the same way, and answer no call among them."""
         known = len(self.entries)
-        alike = self.how.is_that_of(how) and entries[:known] == self.entries
+        alike = self.how == how and entries[:known] == self.entries
         return alike and not self.is_answered_by(entries[known:])
 
     def is_answered_by(self, later: Sequence[Entry]) -> bool:

@@ -175,7 +175,8 @@ class Plan:
     budget_tokens: int = 0
     target_tokens: int = 0
     tokens_before: int = 0
-    tokens_after: int = 0
+    tokens_after: int = field(default=0, compare=False)
+    """What its view came to, which is known once it is arranged."""
     strategy: str = "truncate"
     wire: bool = True
     """Whether views that follow it keep the strict rules of `view.wire`; false of a plan from before there were any."""
