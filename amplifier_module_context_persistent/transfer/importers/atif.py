@@ -70,9 +70,19 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
         extra=mapping(document.get("extra")),
     )
     yield start
-    reader = _StepReader(account, text(agent.get("model_name")))
+    reader = _StepReader(text(agent.get("model_name")))
     for number, step in entries_of(document["steps"], account):
-        yield from reader.take(number, step)
+        source = text(step.get("source"))
+        if source not in ("system", "user", "agent"):
+            account.lose(number, f"a step of the source {source[:20]!r}")
+            continue
+        events = list(reader.take(number, step, source))
+        if any(not isinstance(event, Kept) for event in events):
+            account.map(f"{source} step")
+            yield from events
+        else:
+            account.keep(f"{source} step without content")
+            yield Kept(step, number, source)
     for number, inner in enumerate(items(document.get("subagent_trajectories")), 1):
         if not is_trajectory(inner) or depth >= _MOST_DEPTH:
             account.next_line()
@@ -86,22 +96,18 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
 class _StepReader:
     """The steps of one trajectory, in order."""
 
-    def __init__(self, account: Account, model: str) -> None:
-        self._account, self._model = account, model
+    def __init__(self, model: str) -> None:
+        self._model = model
         self._talks = False
         self.spawned: dict[str, str] = {}
         """By trajectory, the call that started it."""
 
-    def take(self, number: int, step: dict[str, Any]) -> Iterator[Event]:
+    def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
         """The events that a step gives."""
-        source, extra = text(step.get("source")), mapping(step.get("extra"))
+        extra = mapping(step.get("extra"))
         own = mapping(extra.get("context_persistent"))
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
         managed = mapping(extra.get("context_management"))
-        if source not in ("system", "user", "agent"):
-            self._account.lose(number, f"a step of the source {source[:20]!r}")
-            return
-        self._account.map(f"{source} step")
         if source == "agent":
             self._talks = True
             yield from self._agent(number, step, message_id, own)

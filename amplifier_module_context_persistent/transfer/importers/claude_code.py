@@ -137,7 +137,7 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     if _clears(entry):
         account.keep("clear")
         held = "clear"
-    elif kind in ("user", "assistant") and message and not message.get("content"):
+    elif kind in ("user", "assistant") and message and not blocks_of(message.get("content")):
         account.keep(f"{kind} without content")
         held = "kept"
     elif kind in ("user", "assistant") and message:

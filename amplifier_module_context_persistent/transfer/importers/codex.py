@@ -123,7 +123,9 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], account: Account) -> None:
     kind = kind_of(item)
     said = text_of_reasoning(item) if kind == "reasoning" else ""
-    if is_answer(item):
+    if kind in ("message", "reasoning") and not plain_content(parts_of(item)[0]):
+        account.skip(f"{kind} without content")
+    elif is_answer(item):
         account.map(kind)
         answer = _answer_at_end(rollout)
         answer.lines.append(at)
@@ -297,8 +299,6 @@ def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True)
         elif part.kind == "said":
             said = plain_content(blocks_of(payload.get("content")))
             role = text(payload.get("role")) or "user"
-            if not said:
-                continue
             if part.is_human and role == "user":
                 people.setdefault(text_of(payload), []).append(message_id)
             yield MessageRead(_said(said, role, message_id, entry.get("timestamp"), is_human=part.is_human), number)

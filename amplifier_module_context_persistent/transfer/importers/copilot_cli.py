@@ -8,7 +8,6 @@ A line is `{type, data, id, timestamp, parentId}`. Confirmed by public readers o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from .account import Account
@@ -34,61 +33,42 @@ from .source import Source, SourceObject, objects_of, one_session
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
 )
-_TALK = frozenset({"user.message", "system.message", "assistant.message", "tool.execution_complete"})
 _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "abort", "skill.")
-
-
-@dataclass(slots=True)
-class _CopilotFile:
-    entries: dict[str, list[SourceObject]] = field(default_factory=dict)
-    """By sub-agent, empty for the session itself, the lines that matter."""
-    facts: dict[str, Any] = field(default_factory=dict)
-    session_id: str = ""
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    file = _CopilotFile()
+    entries: dict[str, list[SourceObject]] = {}  # by sub-agent, empty for the session itself, the lines that matter
+    facts: dict[str, Any] = {}
+    session_id = model = ""
     for at in objects_of(source, account):
-        agent = text(at.value.get("agentId"))
-        if at.value.get("type") == "session.start" and not agent:
-            one_session(at.number, file.session_id, text(mapping(at.value.get("data")).get("sessionId")))
-        if _take(file, at.value, account):
-            file.entries.setdefault(agent, []).append(at)
-    model = ""
-    for agent in sorted(file.entries):
+        agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
+        if kind in _NOT_CONVERSATIONAL:
+            account.skip(kind)
+            continue
+        if kind == "session.start":
+            named_id = text(data.get("sessionId"))
+            session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
+            context = mapping(data.get("context"))
+            facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
+        entries.setdefault(agent, []).append(at)
+    for agent in sorted(entries):
         if agent:
-            yield SessionStart("subagent", session_name(agent), dict(file.facts))
+            yield SessionStart("subagent", session_name(agent), dict(facts))
         else:
-            yield SessionStart("session", "", file.facts, file.session_id)
-        for number, entry in file.entries[agent]:
+            yield SessionStart("session", "", facts, session_id)
+        for number, entry in entries[agent]:
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
-            yield _event(number, entry, data, model)
+            event = _event(number, entry, data, model)
+            kind = text(entry.get("type")) or "without a type"
+            (account.map if isinstance(event, MessageRead) else account.keep)(kind)
+            yield event
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
     """Whether an object is an event of this format."""
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
-
-
-def _take(file: _CopilotFile, entry: dict[str, Any], account: Account) -> bool:
-    """Note an event; whether it becomes a message or is kept."""
-    kind, data = text(entry.get("type")), mapping(entry.get("data"))
-    if kind in _NOT_CONVERSATIONAL:
-        account.skip(kind)
-        return False
-    if kind == "session.start":
-        file.session_id = file.session_id or text(data.get("sessionId"))
-        context = mapping(data.get("context"))
-        facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch")}
-        file.facts = {**facts, **file.facts}
-    says = kind != "assistant.message" or data.get("content") or data.get("toolRequests") or data.get("reasoningText")
-    if kind in _TALK and says and (kind != "user.message" or data.get("content")):
-        account.map(kind)
-    else:
-        account.keep(kind or "without a type")
-    return True
 
 
 def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str) -> Event:
@@ -112,11 +92,14 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str)
         thought, said = text(data.get("reasoningText")), text(data.get("content"))
         blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]
         asked = [mapping(one) for one in items(data.get("toolRequests"))]
-        calls = [call(text(one.get("toolCallId")), text(one.get("name")), one.get("arguments")) for one in asked]
+        calls = [
+            call(text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments"))
+            for at, one in enumerate(asked, 1)
+        ]
         usage = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
         named = text(data.get("model")) or model
         told = metadata(message_id, time, provider="github-copilot", model=named, usage=usage)
-        message = assistant(blocks, [one for one in calls if one["id"]], told)
+        message = assistant(blocks, calls, told)
         if message is not None:
             return MessageRead(message, number)
     return Kept(entry, number, kind)

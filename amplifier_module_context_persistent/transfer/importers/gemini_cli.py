@@ -8,8 +8,9 @@ away. A message that stands again under its id replaces the one before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 from .account import Account
 from .events import Branch, Event, Kept, MessageRead, SessionStart, branches
@@ -39,15 +40,11 @@ _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Ref:
-    """An entry, and the line that it is named by."""
-
+class _ChatEntry(NamedTuple):
     line: int
     id: str
-    entry: dict[str, Any]
-    is_whole: bool = False
-    """Whether it stands in a document, where no later version of it can come."""
+    events: Sequence[Event]
+    """What it stands for."""
 
 
 @dataclass(slots=True)
@@ -56,17 +53,17 @@ class _Chat:
 
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
-    live: list[_Ref] = field(default_factory=list)
+    live: list[_ChatEntry] = field(default_factory=list)
     by_id: dict[str, int] = field(default_factory=dict)
     """By message id, the position in `live`."""
-    rewound: list[tuple[int, list[_Ref], list[_Ref]]] = field(default_factory=list)
+    rewound: list[tuple[int, list[_ChatEntry], list[_ChatEntry]]] = field(default_factory=list)
     """The line of each rewind, what stood before it, and what it took away."""
 
-    def add(self, ref: _Ref) -> None:
+    def add(self, entry: _ChatEntry) -> None:
         """Add an entry at the end."""
-        if ref.id:
-            self.by_id[ref.id] = len(self.live)
-        self.live.append(ref)
+        if entry.id:
+            self.by_id[entry.id] = len(self.live)
+        self.live.append(entry)
 
     def rewind(self, line: int, to: Any) -> None:
         """Take away a message and all after it; everything where there is no such message."""
@@ -74,8 +71,8 @@ class _Chat:
         if taken := self.live[stay:]:
             self.rewound.append((line, self.live[:stay], taken))
             del self.live[stay:]
-            for ref in taken:
-                self.by_id.pop(ref.id, None)
+            for entry in taken:
+                self.by_id.pop(entry.id, None)
 
 
 def score(sample: Sample) -> int:
@@ -93,16 +90,20 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     if isinstance(mapping(sample.document).get("messages"), list):
         _note_facts(chat, sample.document)
         for number, entry in entries_of(sample.document["messages"], account):
-            _take(chat, _Ref(number, text(entry.get("id")), entry, is_whole=True), account)
+            _take(chat, number, entry, account, is_whole=True)
     else:
         for number, entry in objects_of(source, account):
-            _take(chat, _Ref(number, text(entry.get("id")), entry), account)
+            _take(chat, number, entry, account)
     if not chat.live and not chat.rewound:
         raise ImportRefusedError("there is no message in it")
     yield SessionStart("session", "", chat.facts, chat.session_id)
-    yield from _messages(chat.live)
-    found = (Branch(line, f"rewind{line}", _messages(common), _messages(taken)) for line, common, taken in chat.rewound)
+    yield from _all(chat.live)
+    found = (Branch(line, f"rewind{line}", _all(common), _all(taken)) for line, common, taken in chat.rewound)
     yield from branches(found, account, chat.facts, chat.session_id)
+
+
+def _all(entries: Sequence[_ChatEntry]) -> Iterator[Event]:
+    return chain.from_iterable(entry.events for entry in entries)
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -116,53 +117,46 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
     chat.facts |= named(given, project_hash="projectHash", title="summary", started="startTime", kind="kind")
 
 
-def _take(chat: _Chat, ref: _Ref, account: Account) -> None:
-    entry = ref.entry
-    kind = text(entry.get("type"))
+def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
+    """Put an entry in its place; in a document (`is_whole`) no later version of it can come."""
+    kind, entry_id = text(entry.get("type")), text(entry.get("id"))
+    known = chat.by_id.get(entry_id, -1) if kind in _TALK else -1
     if "$rewindTo" in entry:
         account.keep("$rewindTo")
-        chat.rewind(ref.line, entry["$rewindTo"])
+        chat.rewind(line, entry["$rewindTo"])
     elif "$set" in entry:
         account.keep("$set")
         changed = mapping(entry["$set"])
         _note_facts(chat, changed)
         for number, message in enumerate(items(changed.get("messages"))):
             if isinstance(message, dict) and text(message.get("id")) not in chat.by_id:
-                message_id = text(message.get("id")) or f"gemini-{ref.line}-{number}"
-                chat.add(_Ref(ref.line, message_id, message, is_whole=True))
-    elif kind in _TALK and ref.id in chat.by_id:
-        if not ref.is_whole:
-            account.skip("replaced by a later version")
-            at = chat.by_id[ref.id]
-            chat.live[at] = replace(ref, line=chat.live[at].line)
-        else:
-            account.lose(ref.line, "an earlier message has the same id")
-    elif kind in _TALK and any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
-        account.map(kind)
-        chat.add(ref)
+                message_id = text(message.get("id")) or f"gemini-{line}-{number}"
+                chat.add(_ChatEntry(line, message_id, _events(message, message_id, line)))
+    elif known >= 0 and is_whole:
+        account.lose(line, "an earlier message has the same id")
+    elif known >= 0:
+        account.skip("replaced by a later version")
+        first = chat.live[known].line
+        chat.live[known] = _ChatEntry(first, entry_id, _events(entry, entry_id, first))
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
-        one_session(ref.line, chat.session_id, text(entry["sessionId"]))
+        one_session(line, chat.session_id, text(entry["sessionId"]))
         _note_facts(chat, entry)
     else:
-        account.keep(kind or "without a type")
-        chat.add(replace(ref, id=""))
+        events = _events(entry, entry_id or f"gemini-{line}", line)
+        talks = isinstance(events[0], MessageRead)
+        (account.map if talks else account.keep)(kind or "without a type")
+        chat.add(_ChatEntry(line, entry_id if talks else "", events))
 
 
-def _messages(refs: Sequence[_Ref]) -> Iterator[Event]:
-    for ref in refs:
-        entry = ref.entry
-        message_id = ref.id or f"gemini-{ref.line}"
-        if not any(entry.get(key) for key in ("content", "toolCalls", "thoughts")):
-            yield Kept(entry, ref.line, text(entry.get("type")))
-        elif entry.get("type") == "user":
-            if said := plain_content(_blocks(entry.get("content"))):
-                yield MessageRead(user(said, metadata(message_id, entry.get("timestamp"))), ref.line)
-        elif entry.get("type") == "gemini":
-            for message in _answer(entry, message_id):
-                yield MessageRead(message, ref.line)
-        else:
-            yield Kept(entry, ref.line, text(entry.get("type")))
+def _events(entry: dict[str, Any], message_id: str, line: int) -> list[Event]:
+    """What an entry stands for; one that says nothing is kept as it is."""
+    messages: list[Message] = []
+    if entry.get("type") == "gemini":
+        messages = list(_answer(entry, message_id))
+    elif entry.get("type") == "user" and (said := plain_content(_blocks(entry.get("content")))):
+        messages = [user(said, metadata(message_id, entry.get("timestamp")))]
+    return [MessageRead(message, line) for message in messages] or [Kept(entry, line, text(entry.get("type")))]
 
 
 def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:

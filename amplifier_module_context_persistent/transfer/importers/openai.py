@@ -235,16 +235,19 @@ class _Reader:
         self._account, self._model, self._usage = account, model, usage
         self._blocks: list[Message] = []
         self._calls: list[Message] = []
-        self._first: tuple[int, str] | None = None
+        self._first = 0
         self._open_function = ""
 
     def take(self, number: int, message: dict[str, Any]) -> Iterator[Event]:
         """The events that a message or an item gives."""
         kind = kind_of(message)
         if kind in CALLS or kind == "reasoning" or ("type" in message and is_answer(message)):
-            self._account.map(kind)
-            self._first = self._first or (number, text(message.get("id")))
             blocks, calls = parts_of(message)
+            if not calls and not plain_content(blocks):
+                self._account.skip(f"{kind} without content")
+                return
+            self._account.map(kind)
+            self._first = self._first or number
             self._blocks += blocks
             self._calls += calls
             return
@@ -269,12 +272,12 @@ class _Reader:
 
     def finish(self) -> Iterator[Event]:
         """The answer that was put together so far."""
-        if self._first is None:
+        number, self._first = self._first, 0
+        if not number:
             return
-        number, _ = self._first
         given = metadata(f"openai-{number}", None, provider="openai", model=self._model, usage=_usage(self._usage))
         message = assistant(self._blocks, self._calls, given)
-        self._blocks, self._calls, self._first = [], [], None
+        self._blocks, self._calls = [], []
         if message is not None:
             yield MessageRead(message, number)
 

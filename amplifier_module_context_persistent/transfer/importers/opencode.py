@@ -127,19 +127,24 @@ def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> I
 
 def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, Any]) -> Iterator[Event]:
     blocks: list[Message] = []
-    asked = [part for part in step if part["type"] == "tool" and text(part.get("callID"))]
-    for part in step:
-        if part["type"] == "text" and text(part.get("text")):
+    asked: dict[str, dict[str, Any]] = {}
+    for at, part in enumerate(step, 1):
+        if part["type"] == "tool":
+            asked[text(part.get("callID")) or f"{own}-call{at}"] = part
+        elif part["type"] == "text" and text(part.get("text")):
             blocks.append(text_block(part["text"]))
         elif part["type"] == "reasoning" and text(part.get("text")):
             signed = next((text(mapping(one).get("signature")) for one in mapping(part.get("metadata")).values()), "")
             blocks.append(thinking_block(part["text"], signed or None))
-    calls = [call(part["callID"], text(part.get("tool")), mapping(part.get("state")).get("input")) for part in asked]
+    calls = [
+        call(call_id, text(part.get("tool")), mapping(part.get("state")).get("input"))
+        for call_id, part in asked.items()
+    ]
     message = assistant(blocks, calls, given)
     if message is None:
         return
     yield MessageRead(message, number)
-    for at, part in enumerate(asked, 1):
+    for at, (call_id, part) in enumerate(asked.items(), 1):
         state = mapping(part.get("state"))
         failed = state.get("status") == "error"
         if failed or (state.get("status") == "completed" and state.get("output") is not None):
@@ -147,4 +152,4 @@ def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, An
             told = metadata(
                 f"{own}-result{at}", mapping(state.get("time")).get("end"), is_error=True if failed else None
             )
-            yield MessageRead(result(part["callID"], output, told, text(part.get("tool"))), number)
+            yield MessageRead(result(call_id, output, told, text(part.get("tool"))), number)

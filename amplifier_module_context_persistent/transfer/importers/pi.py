@@ -36,7 +36,7 @@ from .tree import branches_of, parents_of
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
-_TALK = frozenset({"message", "compaction", "branch_summary", "custom_message"})
+_TALK = frozenset({"message", "compaction", "branch_summary", "custom_message", "empty"})
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary"})
 
 
@@ -45,7 +45,7 @@ class _Entry(NamedTuple):
     kind: str
     id: str
     parent: str
-    value: dict[str, Any]
+    event: Event | None = None
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     roots = branches_of(parents, lambda at: True)
     yield SessionStart("session", "", file.facts, file.session_id)
     yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
-    said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in {*_TALK, "empty"}}
+    said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in _TALK}
     found = tree_branches(
         sorted(said - {-1}),
         roots,
@@ -95,57 +95,50 @@ def _index(source: Source, account: Account) -> _PiFile:
             facts = named(entry, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
             version = {"version": entry["version"]} if isinstance(entry.get("version"), int) else {}
             file.facts = {**facts, **version, **file.facts}
-            file.entries.append(_Entry(line, "header", "", "", {}))
+            file.entries.append(_Entry(line, "header", "", ""))
             continue
         if (first := known.get(entry_id, -1)) >= 0:
             if file.entries[first].kind != "lost":
                 account.lose(line, "an earlier entry has the same id")
                 continue
             file.entries[first] = file.entries[first]._replace(id="")  # what says nothing takes no message its id
-        message = mapping(entry.get("message"))
-        if kind == "message" and text(message.get("role")) not in _ROLES:
+        event = None
+        if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
             account.lose(line, "a message of an unknown role")
             kind = "lost"
-        elif kind == "message" and not _says(message):
-            account.keep("message without content")
-            kind = "empty"
-        elif kind in _TALK:
-            account.map(kind)
+        elif isinstance(event := _event(file, line, entry), Kept):
+            account.keep("message without content" if kind == "message" else kind or "without a type")
+            kind = "empty" if kind == "message" else kind
         else:
-            account.keep(kind or "without a type")
+            account.map(kind)
         if entry_id:
             known[entry_id] = len(file.entries)
         if kind == "session_info":
             file.facts |= named(entry, title="name")
-        file.entries.append(_Entry(line, kind, entry_id, text(entry.get("parentId")), entry))
+        file.entries.append(_Entry(line, kind, entry_id, text(entry.get("parentId")), event))
     return file
 
 
-def _says(message: dict[str, Any]) -> bool:
-    """Whether a message has content; an answer that failed may have none."""
-    given = message.get("content") or message.get("command") or message.get("summary")
-    return bool(given) or message.get("role") == "toolResult"
-
-
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
-    for entry in (file.entries[index] for index in indices):
-        if entry.kind == "message":
-            message = _message(mapping(entry.value.get("message")), _id_of(entry), entry.value)
-            if message is not None:
-                yield MessageRead(message, entry.line)
-        elif entry.kind == "compaction":
-            yield _compaction(file, entry)
-        elif entry.kind in _TALK:
-            said = text(entry.value.get("summary")) if entry.kind == "branch_summary" else entry.value.get("content")
-            source = f"pi:{entry.kind.removesuffix('_message').replace('_', '-')}"
-            given = metadata(_id_of(entry), entry.value.get("timestamp"), source=source)
-            yield MessageRead(user(_content(said), given), entry.line)
-        elif entry.kind not in ("header", "lost"):
-            yield Kept(entry.value, entry.line, entry.kind)
+    yield from (event for index in indices if (event := file.entries[index].event) is not None)
 
 
-def _id_of(entry: _Entry) -> str:
-    return entry.id or f"pi-{entry.line}"
+def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
+    """What an entry stands for; one that says nothing is kept as it is."""
+    kind, message_id, message = text(entry.get("type")), _id_of(text(entry.get("id")), line), None
+    if kind == "compaction":
+        return _compaction(file, line, message_id, entry)
+    if kind == "message":
+        message = _message(mapping(entry.get("message")), message_id, entry)
+    elif kind in _TALK:
+        said = _content(text(entry.get("summary")) if kind == "branch_summary" else entry.get("content"))
+        source = f"pi:{kind.removesuffix('_message').replace('_', '-')}"
+        message = user(said, metadata(message_id, entry.get("timestamp"), source=source)) if said else None
+    return MessageRead(message, line) if message is not None else Kept(entry, line, kind)
+
+
+def _id_of(entry_id: str, line: int) -> str:
+    return entry_id or f"pi-{line}"
 
 
 def _content(content: Any) -> Any:
@@ -167,16 +160,14 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
         said = f"$ {text(message.get('command'))}\n{text(message.get('output'))}{end}"
     elif role == "branchSummary":
         said = text(message.get("summary"))
-    return user(_content(said), metadata(message_id, time, source=None if role == "user" else f"pi:{role}"))
+    content = _content(said)
+    source = None if role == "user" else f"pi:{role}"
+    return user(content, metadata(message_id, time, source=source)) if content else None
 
 
 def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | None:
     given = blocks_of(message.get("content"))
-    calls = [
-        call(block["id"], text(block.get("name")), block.get("arguments"))
-        for block in given
-        if block.get("type") == "toolCall" and text(block.get("id"))
-    ]
+    asked = [block for block in given if block.get("type") == "toolCall" and text(block.get("id"))]
     reported = mapping(message.get("usage"))
     read = reported.get("cacheRead")
     usage = usage_of(
@@ -188,8 +179,8 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
     )
     stop = text(message.get("stopReason"))
     return assistant(
-        [_block(block) for block in given if block.get("type") != "toolCall"],
-        calls,
+        [_block(block) for block in given if block not in asked],
+        [call(block["id"], text(block.get("name")), block.get("arguments")) for block in asked],
         metadata(
             message_id,
             time,
@@ -215,17 +206,17 @@ def _block(block: Message) -> Message:
     return text_block(text(block.get("text"))) if block.get("type") == "text" else block
 
 
-def _compaction(file: _PiFile, entry: _Entry) -> CompactionEvent:
+def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]) -> CompactionEvent:
     """What stays begins with the first message from an entry on, which is named by its id or its number."""
-    start, first = entry.value.get("firstKeptEntryIndex"), text(entry.value.get("firstKeptEntryId"))
+    start, first = entry.get("firstKeptEntryIndex"), text(entry.get("firstKeptEntryId"))
     if first:
         start = next((at for at, other in enumerate(file.entries) if other.id == first), -1)
     following = file.entries[start:] if isinstance(start, int) and start >= 0 else []
     return CompactionEvent(
-        text(entry.value.get("summary")),
-        entry.line,
-        message_id=_id_of(entry),
-        time=entry.value.get("timestamp"),
-        keep_from=next((_id_of(other) for other in following if other.kind == "message"), ""),
-        tokens_before=entry.value.get("tokensBefore"),
+        text(entry.get("summary")),
+        line,
+        message_id=message_id,
+        time=entry.get("timestamp"),
+        keep_from=next((_id_of(other.id, other.line) for other in following if other.kind == "message"), ""),
+        tokens_before=entry.get("tokensBefore"),
     )

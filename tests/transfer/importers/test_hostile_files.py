@@ -203,3 +203,50 @@ async def test_any_damage_has_an_account(
         return
     for session in report.sessions:
         await history_and_view(session.path)
+
+
+def step(source: str, **more: Any) -> dict[str, Any]:
+    return {"step_id": 1, "source": source, **more}
+
+
+SILENT: dict[str, tuple[Any, Any]] = {
+    "claude-code": (SAYS, {**SAYS, "uuid": "z", "message": {"role": "user", "content": [None]}}),
+    "codex": (CODEX, {**CODEX, "payload": {"type": "message", "role": "user", "content": []}}),
+    "codex reasoning": (CODEX, {**CODEX, "payload": {"type": "reasoning", "summary": []}}),
+    "pi": (PI, {**PI, "id": "q", "message": {"role": "assistant", "content": [None]}}),
+    "pi user": (PI, {**PI, "id": "q", "message": {"role": "user", "content": [{"type": "text", "text": ""}]}}),
+    "gemini-cli": (GEMINI, {**GEMINI, "id": "h", "content": [{"text": ""}]}),
+    "copilot-cli": (COPILOT, {"type": "assistant.message", "data": {"content": ""}, "id": "d"}),
+    "openai": ({"role": "user", "content": "hi"}, {"type": "reasoning", "summary": []}),
+    "atif": (step("user", message="hi"), step("agent", message="", extra={"seen": 1})),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+async def test_what_says_nothing_is_no_message_and_is_noted_so(tmp_path: Path, name: str) -> None:
+    """Only one line becomes a message; the other one is kept as it is, or said to have no content."""
+    says, silent = SILENT[name]
+    entries = [json.dumps({"agent": {}, "steps": [says, silent]})] if name == "atif" else [says, silent]
+    report = imported(write_jsonl(tmp_path / "in.jsonl", entries), source_format=name.partition(" ")[0])
+    assert texts((await history_and_view(report.path))[0]) == ["user: hi"]
+    account = report.account
+    assert (account.mapped.total(), account.lost_lines) == (1, 0)
+    assert (account.metadata + account.not_conversational).total() == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(
+            {"info": {}, "messages": [{"info": {"role": "assistant"}, "parts": [{"type": "tool", "tool": "run"}]}]}
+        ),
+        json.dumps({**COPILOT, "type": "assistant.message", "data": {"toolRequests": [{"name": "run"}]}}),
+        json.dumps({**PI, "message": {"role": "assistant", "content": [{"type": "toolCall", "name": "run"}]}}),
+    ],
+    ids=["opencode", "copilot-cli", "pi"],
+)
+def test_a_call_without_an_id_is_imported(tmp_path: Path, content: str) -> None:
+    """It gets an id, or stays a block."""
+    report = imported(write_jsonl(tmp_path / "in.jsonl", [content]))
+    assert b'"run"' in Path(report.path).read_bytes().splitlines()[1]
+    assert report.roles["assistant"] == 1
