@@ -3,14 +3,13 @@
 The header of a log comes first and says what became of every line, which is known last. So the bodies wait in memory.
 
 What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
-context with our tokens, for the sizes in plans and for the calibration that the first view of the session begins with.
+context with our tokens, for the sizes in plans.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from ..log.reset_record import Reset, frame
 from ..messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ..tokens.counter import EstimateCounter, count_message
 from ..tokens.estimate import estimate_tokens
-from ..tokens.meter import Calibration, actual_tokens
+from ..tokens.meter import actual_tokens
 from ..view.entry import INSTRUCTING
 from ..view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
 from .copy_log import Carried
@@ -63,8 +62,6 @@ class SessionDraft:
     """The tokens of what the model would see by now, as we count."""
     reports: int = 0
     """How many answers say what their request read."""
-    ends: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
-    """By provider and model, our count and the provider's at the first and the last report."""
     pending: Plan | None = None
     """A compaction after which no person has said anything yet."""
     last_human: int = -1
@@ -83,24 +80,6 @@ class SessionDraft:
     def record_after(self, messages: int) -> int:
         """The number of the record that follows so many messages."""
         return self.at[messages - 1] + 1 if messages else 0
-
-    def calibrations(self) -> Iterator[bytes]:
-        """For each provider and model, the record from which a session's token meter goes on, once all are known.
-
-        It names no tokens of a request, so nobody counts it as one.
-        """
-        for (provider, model), ends in self.ends.items():
-            learned = Calibration()
-            for counted, actual in ends:
-                learned = learned.observe(counted, actual, continues=True)
-            yield encode_control(
-                "usage",
-                provider=provider,
-                model=model,
-                ratio=round(learned.ratio, 4),
-                overhead_tokens=learned.overhead_tokens,
-                state=learned.to_record(),
-            )
 
 
 class Drafts:
@@ -158,10 +137,7 @@ class Drafts:
             draft.renamed[message_id] = given
         draft.without_timestamp += "timestamp" not in metadata
         usage = metadata.get("usage")
-        if isinstance(usage, dict) and message["role"] == "assistant" and (actual := actual_tokens(usage)):
-            model = str(metadata.get("provider") or ""), str(metadata.get("model") or "")
-            draft.ends.setdefault(model, [])[1:] = [(draft.counted, actual)]
-            draft.reports += 1
+        draft.reports += isinstance(usage, dict) and message["role"] == "assistant" and bool(actual_tokens(usage))
         tokens = count_message(message, self._counter)
         self._add(draft, body, message_id, str(message["role"]), tokens)
         draft.counted += tokens

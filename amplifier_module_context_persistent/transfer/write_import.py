@@ -264,7 +264,7 @@ class SessionWriter:
     def _write_new(self, target: Target) -> None:
         with NewLog(target.path) as log:
             log.append(self._header(target))
-            for body in [*target.draft.bodies, *target.draft.calibrations()]:
+            for body in target.draft.bodies:
                 log.append(body)
             log.finish()
 
@@ -323,7 +323,7 @@ class SessionWriter:
             there = max(0, earlier.records - start)
             following = draft.at[earlier.common] if earlier.common < draft.messages else len(draft.bodies)
             start = min(start + there, following)
-        append_all(log, begin, [*draft.bodies[start:], *draft.calibrations()])
+        append_all(log, begin, draft.bodies[start:])
         if earlier.kept < earlier.live:
             update_host_files(target.path, time=self.now())
 
