@@ -49,7 +49,7 @@ class CodexPart:
     text: str = ""
     """Of a message, to be compared with what events say that a person wrote."""
     model: str = ""
-    usage: dict[str, Any] = field(default_factory=dict)
+    usage: dict[str, Any] | None = None
     is_human: bool = False
     reasoning: str = ""
     """Of an answer, the text of its reasoning items."""
@@ -308,6 +308,8 @@ def _events(rollout: Rollout, parts: Sequence[CodexPart], *, heads: bool = True)
             yield MessageRead(result(text(payload.get("call_id")), content, given), number)
         else:
             yield from _answer(rollout, part)
+        if not rollout.rolled_back:
+            part.lines = []  # no branch needs them again
 
 
 def _said(said: Any, role: str, message_id: str, time: Any, *, is_human: bool) -> dict[str, Any]:

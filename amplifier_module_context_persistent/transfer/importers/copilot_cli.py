@@ -57,7 +57,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             yield SessionStart("subagent", session_name(agent), dict(facts))
         else:
             yield SessionStart("session", "", facts, session_id)
-        for number, entry in entries[agent]:
+        waiting = entries.pop(agent)[::-1]
+        while waiting:  # so that memory does not hold what was given
+            number, entry = waiting.pop()
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
             event = _event(number, entry, data, model)

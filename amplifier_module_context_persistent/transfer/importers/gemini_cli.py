@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, NamedTuple
 
 from .account import Account
@@ -43,7 +42,7 @@ _NOTES = frozenset({"info", "error", "warning"})
 class _ChatEntry(NamedTuple):
     line: int
     id: str
-    events: Sequence[Event]
+    events: list[Event]
     """What it stands for."""
 
 
@@ -97,13 +96,19 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     if not chat.live and not chat.rewound:
         raise ImportRefusedError("there is no message in it")
     yield SessionStart("session", "", chat.facts, chat.session_id)
-    yield from _all(chat.live)
-    found = (Branch(line, f"rewind{line}", _all(common), _all(taken)) for line, common, taken in chat.rewound)
+    yield from _all(chat, chat.live)
+    found = (
+        Branch(line, f"rewind{line}", _all(chat, common), _all(chat, taken)) for line, common, taken in chat.rewound
+    )
     yield from branches(found, account, chat.facts, chat.session_id)
 
 
-def _all(entries: Sequence[_ChatEntry]) -> Iterator[Event]:
-    return chain.from_iterable(entry.events for entry in entries)
+def _all(chat: _Chat, entries: Sequence[_ChatEntry]) -> Iterator[Event]:
+    """What some entries stand for; where no branch needs them again, memory does not hold what was given."""
+    for entry in entries:
+        yield from entry.events
+        if not chat.rewound:
+            entry.events.clear()
 
 
 def _is_own(entry: dict[str, Any]) -> bool:

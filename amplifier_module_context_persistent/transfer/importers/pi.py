@@ -61,9 +61,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     file = _index(source, account)
     parents = parents_of([entry.id for entry in file.entries], [entry.parent for entry in file.entries])
     roots = branches_of(parents, lambda at: True)
-    yield SessionStart("session", "", file.facts, file.session_id)
-    yield from _messages(file, [at for at, root in enumerate(roots) if root < 0])
     said = {root for root, entry in zip(roots, file.entries, strict=True) if entry.kind in _TALK}
+    yield SessionStart("session", "", file.facts, file.session_id)
+    yield from _messages(file, [at for at, root in enumerate(roots) if root < 0], forgets=said <= {-1})
     found = tree_branches(
         sorted(said - {-1}),
         roots,
@@ -119,8 +119,14 @@ def _index(source: Source, account: Account) -> _PiFile:
     return file
 
 
-def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
-    yield from (event for index in indices if (event := file.entries[index].event) is not None)
+def _messages(file: _PiFile, indices: Sequence[int], *, forgets: bool = False) -> Iterator[Event]:
+    """What some entries stand for, in their order; `forgets` each as it is given, where no branch needs it again."""
+    for index in indices:
+        entry = file.entries[index]
+        if forgets:
+            file.entries[index] = entry._replace(event=None)
+        if entry.event is not None:
+            yield entry.event
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
