@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 
 from ..compaction.native_offer import Offer, cut_of, kept_after, offered, plan_with
 from ..compaction.planner import Compaction
@@ -68,15 +67,15 @@ def offer(
     return Offer(messages, first.ordinal, basis, cut, tokens, bound.seed, bound.chains_before(cut))
 
 
-def show_item(
+def item_plan(
     log: Log,
     request: ViewRequest,
     entries: KeptEntries,
+    before: Arrangement,
     config: Config,
     new_id: Callable[[], str],
-    arrange: Callable[[], Arrangement],
 ) -> Compaction | str:
-    """Make and follow the plan that shows the item which arrived.
+    """Make the plan that shows the item which arrived.
 
     Returns:
         It; or why the item is not shown, and nothing where there is none, or it has to wait.
@@ -85,9 +84,9 @@ def show_item(
         log: the log.
         request: the request.
         entries: the window's entries.
+        before: the view under the plan in force.
         config: the policy.
         new_id: makes the id of the new plan.
-        arrange: arranges the view under the plan in force.
     """
     ready = request.native.ready if request.native is not None else None
     if ready is None:
@@ -96,7 +95,7 @@ def show_item(
         return _OTHER_READER
     if ready.basis != entries.basis:
         return "the history or its plan changed before the item arrived"
-    state, before = entries.state, arrange()
+    state = entries.state
     shown = mark(entries.entries(log, has_factory=request.has_factory), pins=log.index.pins, retained=frozenset())
     kept = kept_after(shown, ready.first_kept)
     ordinals = frozenset(entry.ordinal for entry in kept)
@@ -115,9 +114,4 @@ def show_item(
         tokens_before=request.fixed_tokens + before.tokens,
     )
     plan, cut_tokens = plan_with(ready.item, state.plan, kept, state.cut_tokens, plan)
-    made = Compaction(plan, before, cut_tokens, ordinals)
-    entries.follow_plan(log, made, state, has_factory=request.has_factory)
-    arrangement = arrange()
-    plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
-    entries.state = replace(entries.state, plan=plan)
-    return replace(made, plan=plan, arrangement=arrangement)
+    return Compaction(plan, before, cut_tokens, ordinals)

@@ -69,23 +69,16 @@ class PlanState:
             return self
         entries = self._with_groups(ordinals, log.index.live, classify_all)
         held = {entry.id: entry for group in _groups_of(entries, ordinals) for entry in group.entries()}
-        opened = [entry for entry in held.values() if entry.offload is not None]
-        plan, cut_tokens = (
-            self.plan,
-            {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held},
-        )
-        if plan is None and opened:
-            plan = NO_PLAN
-        if plan is not None:
-            cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
-            marked = [entry for key, entry in held.items() if key in plan.cuts and plan.cuts[key].then]
-            cuts |= {entry.id: WHOLE for entry in opened}
-            cuts |= {entry.id: replace(WHOLE, then=plan.cuts[entry.id].then) for entry in marked}
-            changed = list({entry.id: entry for entry in opened + marked}.values())
-            cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), count)
-            plan = replace(plan, cuts=cuts, silent=plan.silent - held.keys())
+        plan = self.plan or NO_PLAN
+        lines = {entry.id: plan.cuts.get(entry.id, WHOLE).then for entry in held.values()}
+        changed = [entry for entry in held.values() if entry.offload is not None or lines[entry.id]]
+        cuts = {message_id: cut for message_id, cut in plan.cuts.items() if message_id not in held}
+        cuts |= {entry.id: replace(WHOLE, then=lines[entry.id]) for entry in changed}
+        cut_tokens = {message_id: n for message_id, n in self.cut_tokens.items() if message_id not in held}
+        cut_tokens |= cut_sizes(changed, cuts, log.read([entry.ordinal for entry in changed]), count)
+        followed = replace(plan, cuts=cuts, silent=plan.silent - held.keys()) if self.plan or changed else None
         left_out = self.left_out - (len(entries) - len(self.entries))
-        return PlanState(entries, plan, cut_tokens, left_out, self.covers)
+        return PlanState(entries, followed, cut_tokens, left_out, self.covers)
 
     def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
         shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
@@ -362,13 +355,8 @@ class KeptEntries:
             return None
         cut = [entry for entry in lighter if entry.id in going and entry.id in plan.cuts]
         counted = cut_sizes(cut, plan.cuts, self._source.fetch(log, cut), count, self._config.truncate_boundary)
-        saved = sum(
-            state.cut_tokens.get(old.id, old.tokens) - counted.get(new.id, new.tokens)
-            for old, new in zip(state.entries, lighter, strict=True)
-            if old is not new
-        )
         tokens = request.fixed_tokens + arrangement.tokens
-        plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens, tokens_after=tokens - saved)
+        plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens)
         stored = frozenset(entry.ordinal for entry in state.entries)
         kept = stored | (self._source.extras.ordinals() - self._dropped)
         made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)

@@ -37,7 +37,9 @@ _SHORTEST_CHARS = 60
 _LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
 
 
-def span_of(planned: PlanRequest, arrangement: Arrangement, request: ViewRequest, basis: Hashable) -> Span:
+def span_of(
+    planned: PlanRequest, arrangement: Arrangement, request: ViewRequest, basis: Hashable
+) -> Span | SummaryError:
     """Choose what a summary in the next plan would replace, and make the request for it.
 
     Args:
@@ -46,12 +48,12 @@ def span_of(planned: PlanRequest, arrangement: Arrangement, request: ViewRequest
         request: the request that needs a plan.
         basis: what a summary is valid for.
 
-    Raises:
-        SummaryError: there is nothing to sum up, or no room to ask for it.
+    Returns:
+        It; or why there can be none.
     """
     config, count, fetch, plan = planned.config, planned.count, planned.fetch, planned.previous
     if not (ordinals := older_ordinals(planned.draft())):
-        raise SummaryError("there is nothing to sum up")
+        return SummaryError("there is nothing to sum up")
     asks = instruction(config.summary_prompt or PROMPT)
     room = request.budget_tokens - config.summary_max_tokens
     room_with_view = request.budget_tokens - max(0, config.summary_max_tokens - request.spare_tokens)
@@ -63,7 +65,7 @@ def span_of(planned: PlanRequest, arrangement: Arrangement, request: ViewRequest
         messages.insert(0, inserted_message("user", summary_text(plan.summary)))
     flat = flattened_to(messages, config.summary_prompt or PROMPT, room, count)
     if flat is None:
-        raise SummaryError("there is no room to ask for it")
+        return SummaryError("there is no room to ask for it")
     return Span(ordinals, basis, [flat], with_tools=False, tokens=count(flat))
 
 

@@ -9,10 +9,8 @@ never stored: it begins with the session's plan and is as sticky, for as long as
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from ..compaction.plan_request import PlanRequest
 from ..compaction.planner import Compaction, compact
@@ -35,7 +33,7 @@ from ..view.render import render
 from ..view.rules import last_human, tool_groups
 from ..view.wire import TAKES_ALL, WireRules, begins_strict, rules_of
 from .message_source import Extras, MessageSource, collector_paused
-from .native import cut_now, hides_in_item, offer, refused_item, show_item
+from .native import cut_now, hides_in_item, item_plan, offer, refused_item
 from .plan_state import KeptEntries, PlanState, hidden, mark, state_without_plan, visible, without_hidden, without_late
 from .request import ViewRequest, ViewResult
 from .summary_request import span_of
@@ -115,9 +113,10 @@ class Window:
         arrangement, made = self._within_media_limits(log, request, self._arrange(log, request))
         made = made or swapped
         self._throttle.set_constraints(request.retained, log.index.pins | log.index.hidden)
+        # a pause brings no first plan forward, nor one that costs reasoning or a summary
+        may_be_early = self.plan is not None and not request.sums_up and not self._bound.shows_running
+        request = replace(request, is_cold=request.is_cold and may_be_early)
         request = request.with_room_for(arrangement.tokens, view_bytes(arrangement.items))
-        if request.is_cold and not self._may_plan_when_cold(request):
-            request = replace(request, is_cold=False)
         tokens, messages = request.fixed_tokens + arrangement.tokens, len(arrangement.items)
         result = ViewResult(None, tokens, messages, request.budget_tokens, compaction=made, fallback=fallback)
         begins_turn = self._bound.begins_turn
@@ -161,22 +160,17 @@ class Window:
         """
         if refused := refused_item(request, self.plan):
             state = self._whole_log(log, request)
-            made, entries = self._compact_protected(log, request, state)
-            self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
-            settled: Compaction | str = self._bind_plan(log, request, made, entries)
-        else:
-            arrange = partial(self._arrange, log, request)
-            settled = show_item(log, request, self._kept, self._config, self._new_id, arrange) if self._stores else ""
-        if isinstance(settled, str):
-            return settled, None
-        plan = settled.plan
-        self._throttle.record_plan(plan.tokens_after, len(settled.arrangement.items), plan.budget_tokens)
-        return refused, settled
+            return refused, self._follow(log, request, *self._compact_protected(log, request, state), state)
+        if not self._stores:
+            return "", None
+        before, state = self._arrange(log, request), self._kept.state
+        shown = item_plan(log, request, self._kept, before, self._config, self._new_id)
+        return (shown, None) if isinstance(shown, str) else ("", self._follow(log, request, shown, [], state))
 
-    def _whole_log(self, log: Log, request: ViewRequest) -> PlanState:
-        """The state as if there were no plan."""
+    def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
+        """The state as if there were no plan, or one that leaves out nothing and knows what the one in force does."""
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
-        return self._kept.with_whole(log, request.retained | log.index.pins, state)
+        return self._kept.with_whole(log, request.retained | log.index.pins, replace(state, plan=known))
 
     def _render(self, log: Log, arrangement: Arrangement, request: ViewRequest) -> list[Message]:
         boundary = self._config.truncate_boundary
@@ -244,7 +238,7 @@ class Window:
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
         if self._source.extras.leave_out_media(beyond, self._source.count) or made is not None:
             arrangement = self._arrange(log, request)
-        return arrangement, replace(made, arrangement=arrangement) if made is not None else None
+        return arrangement, self._shown(log, request, made) if made is not None else None
 
     def _span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
         """What a summary in the next plan would replace, and the request for it; or why there can be none."""
@@ -252,10 +246,7 @@ class Window:
             return SummaryError("the request has a view of its own")
         entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.hidden)
         planned = self._plan_request(log, request, self._kept.state, entries)
-        try:
-            return span_of(planned, arrangement, request, self._kept.basis)
-        except SummaryError as error:
-            return error
+        return span_of(planned, arrangement, request, self._kept.basis)
 
     def begin_with(self, log: Log, other: Window, request: ViewRequest) -> None:
         """Begin with the log's plan for the budget of a request; else take over another window's plan and entries."""
@@ -313,26 +304,35 @@ class Window:
         elif not (request.plans_now or worth_it(self._config, made, **sizes)):
             self._throttle.record_futile(tokens, messages, budget)
             return None, made.floor
+        return self._follow(log, request, made, entries, state), None
+
+    def _follow(
+        self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry], state: PlanState
+    ) -> Compaction:
+        """Follow a plan; reasoning before its first change stays in its view if there is room.
+
+        Args:
+            log: the log.
+            request: the request.
+            made: the plan.
+            planned: the entries that it was made of, whose reasoning may go.
+            state: the state that it was made of.
+        """
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
-        made = self._bind_plan(log, request, made, entries)
-        self._throttle.record_plan(made.plan.tokens_after, len(made.arrangement.items), made.plan.budget_tokens)
-        return made, None
+        shown = self._shown(log, request, made)
+        if shown.plan.tokens_after > request.budget_tokens and planned:
+            unbound = {e.id for e in planned if e.bond is not None} & set(made.plan.keep)
+            shown = self._shown(log, request, replace(made, plan=replace(made.plan, silent=made.plan.silent | unbound)))
+        self._throttle.record_plan(shown.plan.tokens_after, len(shown.arrangement.items), shown.plan.budget_tokens)
+        return shown
 
-    def _bind_plan(self, log: Log, request: ViewRequest, made: Compaction, planned: Sequence[Entry]) -> Compaction:
-        """A plan with the view that follows it, in which reasoning before its first change stays if there is room."""
-
-        def follow(plan: Plan) -> Compaction:
-            self._kept.state = replace(self._kept.state, plan=plan)
-            arrangement = self._arrange(log, request)
-            plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
-            self._kept.state = replace(self._kept.state, plan=plan)
-            return replace(made, plan=plan, arrangement=arrangement)
-
-        bound = follow(made.plan)
-        if bound.plan.tokens_after <= request.budget_tokens:
-            return bound
-        unbound = frozenset(e.id for e in planned if e.bond is not None and e.id in set(made.plan.keep))
-        return follow(replace(made.plan, silent=made.plan.silent | unbound))
+    def _shown(self, log: Log, request: ViewRequest, made: Compaction) -> Compaction:
+        """A plan that is followed, with its view and what that comes to."""
+        self._kept.state = replace(self._kept.state, plan=made.plan)
+        arrangement = self._arrange(log, request)
+        plan = replace(made.plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+        self._kept.state = replace(self._kept.state, plan=plan)
+        return replace(made, plan=plan, arrangement=arrangement)
 
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
         """The ids of messages of finished turns with reasoning: a new plan is made as if it showed none of it.
@@ -344,20 +344,10 @@ class Window:
         return frozenset(head.id for head in heads if head.bond is not None and head.bond.reasoning and head.id)
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
-        """Whether a turn begins in a small view that follows a plan for half of the budget or less.
-
-        A view that is rebuilt from a receipt has no budget, and follows its plan as it is.
-        """
-        if request.budget_tokens == sys.maxsize:
-            return False
+        """Whether a turn begins in a small view that follows a plan for half of the budget or less."""
         plan, last = self.plan, arrangement.items[-1].entry if arrangement.items else None
-        if (
-            plan is None
-            or not self._stores
-            or last is None
-            or not last.human
-            or not self._is_small(request, arrangement.tokens)
-        ):
+        begins = self._stores and last is not None and last.human
+        if plan is None or not begins or not self._is_small(request, arrangement.tokens):
             return False
         bits = plan.budget_tokens.bit_length()
         if not 0 < 2 * plan.budget_tokens <= request.budget_tokens or bits in self._grown_from:
@@ -390,17 +380,12 @@ class Window:
         if plan is None or not self._is_small(request, tokens - request.fixed_tokens):
             return None
         known = replace(NO_PLAN, changed=plan.changed, read=plan.read, in_vain=plan.in_vain)
-        state = state_without_plan(log, self._source, request.budget_tokens, self._config)
-        state = self._kept.with_whole(log, request.retained | log.index.pins, replace(state, plan=known))
+        state = self._whole_log(log, request, known)
         try:
             again, entries = self._compact_protected(log, request, state)
         except FloorError:
             return None
         return (again, entries, state) if again.plan.tokens_after - tokens >= made.plan.target_tokens // 4 else None
-
-    def _may_plan_when_cold(self, request: ViewRequest) -> bool:
-        """Whether a pause may bring a plan forward: not the first one, nor one that costs reasoning or a summary."""
-        return self.plan is not None and not request.sums_up and not self._bound.shows_running
 
     def _policy(self, request: ViewRequest) -> Config:
         return for_cold_cache(self._config) if request.is_cold else self._config

@@ -36,6 +36,25 @@ def test_messages_and_cuts_stay_as_they_were() -> None:
     assert desk.ask(9_000, desk.new_window(), limits=FEW).view == built.view
 
 
+def test_what_its_view_comes_to_is_counted_without_reasoning_that_goes_with_the_images() -> None:
+    """The reasoning was made after them, and its maker checks what stands before it."""
+    desk, asked = Desk(), {"provider_name": "anthropic", "model": "claude-opus-5-5"}
+    desk.add(user("Look."))
+    for message in [m for n in range(4) for m in shot(n)]:
+        desk.add(message)
+    thought = {"type": "thinking", "thinking": "Is it the right page? " * 20, "signature": "s"}
+    metadata = {"bound": desk.ask(90_000, limits=FEW, **asked).bound}
+    desk.add({"role": "assistant", "content": [thought, {"type": "text", "text": "It is."}], "metadata": metadata})
+    assert "thinking" in str(desk.ask(90_000, limits=FEW, **asked).view)
+    desk.add(user("And the next?"))
+    for message in shot(4):
+        desk.add(message)
+    built = desk.ask(90_000, limits=FEW, **asked)
+    assert "thinking" not in str(built.view)
+    assert built.compaction is not None
+    assert built.counted_tokens == built.compaction.plan.tokens_after == sum(item.tokens for item in built.items)
+
+
 def test_a_plan_without_images_left_out_shows_them_all() -> None:
     """As plans from before did: their record names none."""
     desk = Desk()
